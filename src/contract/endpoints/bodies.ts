@@ -1,0 +1,55 @@
+// Request bodies of the POST endpoints, service.md section 4.2. No other fields are allowed in any body.
+import * as z from "zod/v4";
+import { InputId, InputKind } from "../inputs.ts";
+import { utcInstant } from "../instants.ts";
+import { jsonObject } from "../json.ts";
+import { RecipeVersionId } from "../recipes.ts";
+import { chars, hex64, plainText, scalarText, workspaceStyleId } from "../text.ts";
+
+export const InputBinding = z.strictObject({
+  port: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,79}$/, {
+    error: "must be 1-80 characters: a letter, then letters, digits, _ -",
+  }),
+  inputId: workspaceStyleId,
+});
+export type InputBinding = z.infer<typeof InputBinding>;
+
+const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
+
+export const CreateJob = z.strictObject({
+  workspaceId: workspaceStyleId,
+  recipeVersionId: RecipeVersionId,
+  inputBindings: z
+    .array(InputBinding)
+    .min(1)
+    .max(32)
+    .refine((bindings) => areUnique(bindings.map(({ port }) => port)), { error: "must have unique ports" })
+    .refine((bindings) => areUnique(bindings.map(({ inputId }) => inputId)), { error: "must have unique input ids" }),
+  parameterValues: jsonObject,
+  clientReference: plainText(160).nullable().optional(),
+});
+
+export const CreateInput = z.strictObject({
+  workspaceId: chars(1, 128),
+  inputKind: InputKind,
+  referenceId: chars(1, 128),
+  alias: chars(1, 160).optional(),
+  clientReference: chars(1, 160).optional(),
+});
+
+export const CreateProcessingRequest = z.strictObject({
+  workspaceId: workspaceStyleId,
+  inputId: InputId,
+  recipeVersionId: RecipeVersionId,
+  recipeVersionHash: hex64,
+  purpose: scalarText(160),
+  expiresAt: utcInstant,
+});
+
+/** Reason of a cancellation or a retry. */
+const reason = plainText(1000);
+
+export const CancelJob = z.strictObject({ reason });
+
+export const RetryMode = z.enum(["SAFE_RESUME", "RESTART"]);
+export const RetryJob = z.strictObject({ retryMode: RetryMode, reason });

@@ -1,0 +1,30 @@
+// Input, service.md sections 2.2 and 3.
+import * as z from "zod/v4";
+import { dateTime } from "./instants.ts";
+import { Environment } from "./jobs.ts";
+import { positiveDecimalVersion } from "./numbers.ts";
+import { chars, hex64, prefixedId } from "./text.ts";
+
+export const InputState = z.enum(["WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN"]);
+export const InputKind = z.enum(["M4_FILE", "ACQUISITION", "DATASET_VERSION"]);
+export const ScanState = z.enum(["PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE"]);
+
+/** An input's id where other resources use it. */
+export const InputId = prefixedId("micinput_");
+
+export const Input = z.strictObject({
+  id: chars(1, 128),
+  workspaceId: chars(1, 128),
+  environment: Environment,
+  state: InputState,
+  resourceVersion: positiveDecimalVersion,
+  createdAt: dateTime,
+  updatedAt: dateTime,
+  inputKind: InputKind,
+  referenceId: chars(1, 128),
+  sha256: hex64,
+  scanState: ScanState,
+  classification: chars(1, 80),
+  expiresAt: dateTime.nullable(),
+});
+export type Input = z.infer<typeof Input>;

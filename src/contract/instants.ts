@@ -1,0 +1,43 @@
+// Instants as strings, service.md section 2: "date-time" and the stricter UTC instant.
+import * as z from "zod/v4";
+
+const PATTERN = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i;
+const MINUTE = 60_000_000n;
+
+function offsetMinutes(zone: string): bigint | undefined {
+  if (zone.toUpperCase() === "Z") return 0n;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(4, 6));
+  if (hours > 23 || minutes > 59) return undefined;
+  return BigInt((zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes));
+}
+
+/** Microseconds since 1970 of an RFC 3339 date-time (finer digits are cut); undefined when it is none, Feb 30 and :60 included. */
+export function parseDateTime(text: string): bigint | undefined {
+  const match = PATTERN.exec(text);
+  if (!match) return undefined;
+  const [, year, month, day, hour, minute, second, fraction = "", zone = ""] = match;
+  const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  const offset = offsetMinutes(zone);
+  // Date reads Feb 30 as Mar 1 and 24:00 as the next day: what comes back must be what went in.
+  if (Number.isNaN(wall) || offset === undefined) return undefined;
+  if (new Date(wall).toISOString().slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`)
+    return undefined;
+  return BigInt(wall) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0")) - offset * MINUTE;
+}
+
+/** A string in date-time format, at most 40 characters. */
+export const dateTime = z
+  .string()
+  .max(40)
+  .refine((text) => parseDateTime(text) !== undefined, { error: "must be a valid date-time" })
+  .meta({ format: "date-time" });
+
+/** `YYYY-MM-DDThh:mm:ss`, optional 1-6 fractional digits, `Z`; a valid instant. */
+export const utcInstant = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/, {
+    error: "must be a UTC instant YYYY-MM-DDThh:mm:ss with up to six fractional digits, ending in Z",
+  })
+  .refine((text) => parseDateTime(text) !== undefined, { error: "must be a valid instant" })
+  .meta({ format: "date-time" });

@@ -1,0 +1,78 @@
+// Job and Stage, service.md sections 2.2 and 3.
+import * as z from "zod/v4";
+import { dateTime } from "./instants.ts";
+import { integer, MAX_SAFE } from "./numbers.ts";
+import { Problem } from "./problem.ts";
+import { chars } from "./text.ts";
+
+export const Environment = z.enum(["SANDBOX", "PRODUCTION"]);
+
+/** The nine stages, in the order a job passes through them (section 1, rule 3). */
+export const STAGES = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"] as const;
+export const StageName = z.enum(STAGES);
+export type StageName = z.infer<typeof StageName>;
+
+export const StageState = z.enum([
+  "PENDING",
+  "RUNNING",
+  "WAITING_REVIEW",
+  "SUCCEEDED",
+  "FAILED",
+  "CANCELLED",
+  "NOT_REQUIRED",
+]);
+export type StageState = z.infer<typeof StageState>;
+
+export const Stage = z.strictObject({
+  stage: StageName,
+  state: StageState,
+  attemptCount: integer(0, 1000),
+  completedUnits: integer(0, MAX_SAFE),
+  totalUnits: integer(0, MAX_SAFE).nullable(),
+});
+export type Stage = z.infer<typeof Stage>;
+
+export const JobState = z.enum([
+  "PREPARING",
+  "QUEUED",
+  "RUNNING",
+  "WAITING_REVIEW",
+  "PAUSED",
+  "SUCCEEDED",
+  "FAILED",
+  "CANCELLED",
+]);
+export type JobState = z.infer<typeof JobState>;
+
+export const PublicationState = z.enum(["NOT_REQUESTED", "AWAITING_RELEASE", "BUILDING", "ACTIVE", "WITHDRAWN"]);
+export const ReviewState = z.enum(["NOT_REQUIRED", "PENDING", "APPROVED", "REJECTED"]);
+
+/** A job's or operation's resourceVersion; on a job also the number in its ETag. */
+export const resourceVersion = integer(1, MAX_SAFE);
+
+export const Job = z.strictObject({
+  id: chars(1, 128),
+  workspaceId: chars(1, 128),
+  environment: Environment,
+  state: JobState,
+  resourceVersion,
+  createdAt: dateTime,
+  updatedAt: dateTime,
+  recipeVersionId: chars(1, 128),
+  processingState: JobState,
+  publicationState: PublicationState,
+  outputDatasetVersionId: chars(1, 128).nullable(),
+  reviewState: ReviewState,
+  stages: z.array(Stage).max(9),
+  retryOfBatchId: chars(1, 128).nullable(),
+  failure: Problem.nullable(),
+});
+export type Job = z.infer<typeof Job>;
+
+/** If-Match of a cancellation (section 4.2): the job's version in double quotes. */
+export const JobETag = z
+  .string()
+  .regex(/^"[1-9][0-9]{0,15}"$/)
+  .refine((tag) => Number(tag.slice(1, -1)) <= MAX_SAFE, { error: `must be at most "${MAX_SAFE}"` });
+
+export const jobETag = (version: number): string => `"${version}"`;

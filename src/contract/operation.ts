@@ -1,0 +1,25 @@
+// Operation, the record of an asynchronous operation, service.md sections 2.2 and 3.
+import * as z from "zod/v4";
+import { dateTime } from "./instants.ts";
+import { Environment, resourceVersion } from "./jobs.ts";
+import { Problem } from "./problem.ts";
+import { chars } from "./text.ts";
+
+export const OperationState = z.enum(["QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]);
+export type OperationState = z.infer<typeof OperationState>;
+
+export const Operation = z.strictObject({
+  id: chars(1, 128),
+  workspaceId: chars(1, 128),
+  environment: Environment,
+  state: OperationState,
+  resourceVersion,
+  createdAt: dateTime,
+  updatedAt: dateTime,
+  originatingResourceId: chars(1, 128),
+  operationType: chars(1, 100),
+  requiredScopes: z.array(chars(1, 100)).max(64),
+  resultResourceId: chars(1, 128).nullable(),
+  failure: Problem.nullable(),
+});
+export type Operation = z.infer<typeof Operation>;

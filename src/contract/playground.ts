@@ -1,0 +1,70 @@
+// Resources of the geography playground, service.md sections 2.1 and 7.1.
+import * as z from "zod/v4";
+import { jsonObject } from "./json.ts";
+import { integer, MAX_SAFE } from "./numbers.ts";
+
+export const PLAYGROUND_CONTRACT = "svc.geo.admin-divisions.v1";
+export const MAX_STATES = 64;
+export const MAX_DISTRICTS = 256;
+
+const count = integer(0, MAX_SAFE);
+
+export const CatalogMetadata = z.strictObject({
+  contract: z.literal(PLAYGROUND_CONTRACT),
+  source: z.string().optional(),
+  sourceRef: z
+    .string()
+    .refine((text) => URL.canParse(text), { error: "must be a URI" })
+    .meta({ format: "uri" })
+    .optional(),
+  sourceUpdatedAt: z.string().optional(),
+  fallbackUsed: z.boolean().optional(),
+});
+
+/** A state code in a response: two letters. */
+const responseStateCode = z.string().regex(/^[A-Za-z]{2}$/, { error: "must be a two-letter state code" });
+
+export const State = z.strictObject({
+  code: responseStateCode,
+  lgdCode: z.string().optional(),
+  name: z.string(),
+  districtCount: count,
+  mandalCount: count,
+});
+export type State = z.infer<typeof State>;
+
+export const District = z.strictObject({ code: z.string(), name: z.string(), mandalCount: count });
+export type District = z.infer<typeof District>;
+
+export const StatesResponse = CatalogMetadata.extend({ states: z.array(State).max(MAX_STATES) });
+export type StatesResponse = z.infer<typeof StatesResponse>;
+
+export const DistrictsResponse = CatalogMetadata.extend({
+  state: z.string(),
+  districts: z.array(District).max(MAX_DISTRICTS),
+});
+export type DistrictsResponse = z.infer<typeof DistrictsResponse>;
+
+/** The playground's own OpenAPI document: three required fields (section 4.1), the rest free-form. */
+export const OpenApiDocument = z.looseObject({
+  openapi: z.literal("3.1.1"),
+  info: jsonObject,
+  paths: jsonObject,
+});
+export type OpenApiDocument = z.infer<typeof OpenApiDocument>;
+
+/** Section 7.1: status value by HTTP status; any other HTTP status carries PLAYGROUND_UPSTREAM_UNAVAILABLE. */
+export const PLAYGROUND_STATUS = {
+  400: "INVALID_PLAYGROUND_REQUEST",
+  403: "PLAYGROUND_REQUEST_DENIED",
+  429: "PLAYGROUND_RATE_LIMITED",
+  502: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
+} as const;
+
+export const PlaygroundError = z.strictObject({
+  status: z.enum([PLAYGROUND_STATUS[400], PLAYGROUND_STATUS[403], PLAYGROUND_STATUS[429], PLAYGROUND_STATUS[502]]),
+});
+export type PlaygroundError = z.infer<typeof PlaygroundError>;
+
+/** Retry-After on 429 (section 7.1): an integer >= 1, in seconds. */
+export const RetryAfter = z.string().regex(/^[1-9][0-9]*$/);

@@ -1,0 +1,21 @@
+// Problem: how the job-processing API describes a failure, service.md sections 2.2 and 7.2.
+import * as z from "zod/v4";
+import { chars } from "./text.ts";
+
+export const FieldError = z.strictObject({
+  pointer: chars(0, 512),
+  code: chars(1, 100),
+  message: chars(1, 1000),
+});
+export type FieldError = z.infer<typeof FieldError>;
+
+export const Problem = z.strictObject({
+  type: chars(1, 512),
+  title: chars(1, 160),
+  status: z.int().min(400).max(599),
+  code: chars(1, 100),
+  requestId: chars(1, 128),
+  retryable: z.boolean(),
+  fieldErrors: z.array(FieldError).max(100),
+});
+export type Problem = z.infer<typeof Problem>;

@@ -1,0 +1,37 @@
+// ProcessingRequest, service.md sections 2.2 and 3.
+import * as z from "zod/v4";
+import { InputId } from "./inputs.ts";
+import { utcInstant } from "./instants.ts";
+import { int64 } from "./numbers.ts";
+import { RecipeVersionId } from "./recipes.ts";
+import { hex64, prefixedId, workspaceStyleId } from "./text.ts";
+
+export const ProcessingRequestId = prefixedId("micsharedrequest_");
+
+export const ProcessingRequestState = z.enum(["SUBMITTED", "REVIEWABLE", "APPROVED", "REJECTED", "REVOKED"]);
+export type ProcessingRequestState = z.infer<typeof ProcessingRequestState>;
+
+export const ReasonCode = z.enum([
+  "REVIEWED_PROCESSING_PURPOSE",
+  "PURPOSE_NOT_ALLOWED",
+  "SOURCE_NOT_ELIGIBLE",
+  "ACCESS_NO_LONGER_REQUIRED",
+  "SECURITY_REVOKED",
+]);
+export type ReasonCode = z.infer<typeof ReasonCode>;
+
+export const ProcessingRequest = z.strictObject({
+  id: ProcessingRequestId,
+  sourceOrigin: z.literal("SHARED_FILE_REQUEST"),
+  workspaceId: workspaceStyleId,
+  inputId: InputId,
+  recipeVersionId: RecipeVersionId,
+  state: ProcessingRequestState,
+  revision: int64(1n),
+  requestHash: hex64,
+  reviewHash: hex64.nullable(),
+  reasonCode: ReasonCode.nullable(),
+  createdAt: utcInstant,
+  expiresAt: utcInstant,
+});
+export type ProcessingRequest = z.infer<typeof ProcessingRequest>;

@@ -1,0 +1,68 @@
+// Grammars of strings, service.md section 2 "Conventions" and the bounds of sections 2 and 4.
+import * as z from "zod/v4";
+
+/** No code unit of a surrogate pair stands alone. */
+export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
+
+// C0, DEL and C1: the set that section 4.2 names.
+const hasControlCharacter = (text: string): boolean => /\p{Cc}/u.test(text);
+
+const countAtMost = (text: string, max: number): boolean => text.length <= max || [...text].length <= max;
+
+/** `min`-`max` chars, counted in Unicode code points. */
+export const chars = (min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => text.length >= min && countAtMost(text, max), { error: `must be ${min}-${max} characters long` })
+    .meta({ minLength: min, maxLength: max });
+
+/** Text a person wrote: `1`-`max` UTF-16 units, no control characters, not blank (section 4.2). */
+export const plainText = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max, { error: `must be at most ${max} UTF-16 units long` })
+    .refine((text) => !hasControlCharacter(text), {
+      error: "must hold no control characters (U+0000-U+001F, U+007F-U+009F)",
+    })
+    .refine((text) => text.trim() !== "", { error: "must not be blank" });
+
+/** As plainText, of valid Unicode scalar values only. */
+export const scalarText = (max: number) =>
+  plainText(max).refine(isWellFormed, { error: "must be valid Unicode (it has a lone surrogate)" });
+
+const noTwoDots = (text: string): boolean => !text.includes("..");
+
+/** 1-128 chars: a letter or digit, then letters, digits, `_ . : -`; no two consecutive dots. */
+export const workspaceStyleId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/, {
+    error: "must be 1-128 characters: a letter or digit, then letters, digits, _ . : -",
+  })
+  .refine(noTwoDots, { error: "must not contain two consecutive dots" });
+
+export const hex64 = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be 64 lowercase hexadecimal characters" });
+
+/** An id of a fixed prefix and 32 lowercase hexadecimal characters. */
+export const prefixedId = <const P extends string>(prefix: P) =>
+  z.string().regex(new RegExp(`^${prefix}[0-9a-f]{32}$`), {
+    error: `must be ${prefix} followed by 32 lowercase hexadecimal characters`,
+  });
+
+// Section 4.2, "Request headers on POST endpoints": three grammars of one header.
+
+/** Idempotency-Key of job creation, retry and cancellation: 8-160 UTF-16 units, no control characters, not blank. */
+export const textKey = plainText(160).min(8, { error: "must be at least 8 UTF-16 units long" });
+
+/** Idempotency-Key of input registration. */
+export const inputKey = z.string().regex(/^[A-Za-z0-9._:/-]{1,128}$/, {
+  error: "must be 1-128 characters from letters, digits, . _ : / -",
+});
+
+/** Idempotency-Key of processing requests. */
+export const processingKey = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/, {
+    error: "must be 8-128 characters: a letter or digit, then letters, digits, _ . : -",
+  })
+  .refine(noTwoDots, { error: "must not contain two consecutive dots" });
