@@ -15,13 +15,30 @@ export const jsonObject = z
   .custom<JsonObject>(isJsonObject, { error: "must be a JSON object" })
   .meta({ type: "object", additionalProperties: true });
 
-/** UTF-8 bytes of a value as compact JSON. */
+const encoder = new TextEncoder();
+const utf8Bytes = (text: string): number => encoder.encode(text).length;
+
+/** Bytes of the brackets or braces, and of the commas between `count` members. */
+const punctuation = (count: number): number => 2 + Math.max(0, count - 1);
+
+/** UTF-8 bytes of a JSON value as compact JSON. Without recursion: a small value can be nested deeper than the stack. */
 export function jsonBytes(value: unknown): number {
-  let quotes = 0;
-  const text = JSON.stringify(value, (_key, part: unknown) => {
-    if (typeof part !== "bigint") return part;
-    quotes += 2;
-    return part.toString();
-  });
-  return new TextEncoder().encode(text).length - quotes;
+  let bytes = 0;
+  const rest: unknown[] = [value];
+  while (rest.length > 0) {
+    const part = rest.pop();
+    if (typeof part === "bigint") bytes += part.toString().length;
+    else if (Array.isArray(part)) {
+      bytes += punctuation(part.length);
+      for (const item of part) rest.push(item);
+    } else if (isJsonObject(part)) {
+      const members = Object.entries(part).filter(([, member]) => member !== undefined);
+      bytes += punctuation(members.length);
+      for (const [key, member] of members) {
+        bytes += utf8Bytes(JSON.stringify(key)) + 1;
+        rest.push(member);
+      }
+    } else bytes += utf8Bytes(JSON.stringify(part));
+  }
+  return bytes;
 }

@@ -21,7 +21,7 @@ export const int64 = (min: bigint) =>
 /** A version as a decimal string: digits, no leading zero, 1-19 chars. */
 export const decimalVersion = z
   .string()
-  .regex(/^(0|[1-9][0-9]{0,18})$/, { error: "must be 1-19 decimal digits without a leading zero" });
+  .regex(/^(0|[1-9][0-9]{0,18})$/, { error: "must be 1-19 decimal digits without a leading zero", abort: true });
 
 /** As decimalVersion, value >= 1. */
 export const positiveDecimalVersion = z

@@ -9,14 +9,18 @@ export const MAX_DISTRICTS = 256;
 
 const count = integer(0, MAX_SAFE);
 
+/** An absolute URI (doubts.md, 12). URL alone would repair spaces and letters that RFC 3986 does not allow. */
+const uri = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=%-]*$/.test(text), {
+    error: "must be an absolute URI",
+  })
+  .meta({ format: "uri" });
+
 export const CatalogMetadata = z.strictObject({
   contract: z.literal(PLAYGROUND_CONTRACT),
   source: z.string().optional(),
-  sourceRef: z
-    .string()
-    .refine((text) => URL.canParse(text), { error: "must be a URI" })
-    .meta({ format: "uri" })
-    .optional(),
+  sourceRef: uri.optional(),
   sourceUpdatedAt: z.string().optional(),
   fallbackUsed: z.boolean().optional(),
 });

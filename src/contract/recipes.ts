@@ -3,7 +3,7 @@ import * as z from "zod/v4";
 import { dateTime } from "./instants.ts";
 import { jsonBytes, jsonObject } from "./json.ts";
 import { decimalVersion } from "./numbers.ts";
-import { chars, hex64, prefixedId, workspaceStyleId } from "./text.ts";
+import { chars, hex64, prefixedId, WORKSPACE_STYLE_ID, workspaceStyleId } from "./text.ts";
 
 export const MAX_OFFER_BYTES = 65536;
 export const MAX_REFERENCES = 200;
@@ -28,6 +28,7 @@ const References = z
   .meta({
     type: "object",
     maxProperties: MAX_REFERENCES,
+    propertyNames: { pattern: WORKSPACE_STYLE_ID.source },
     additionalProperties: { type: "object", additionalProperties: true },
   });
 

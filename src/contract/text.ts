@@ -16,27 +16,36 @@ export const chars = (min: number, max: number) =>
     .refine((text) => text.length >= min && countAtMost(text, max), { error: `must be ${min}-${max} characters long` })
     .meta({ minLength: min, maxLength: max });
 
-/** Text a person wrote: `1`-`max` UTF-16 units, no control characters, not blank (section 4.2). */
-export const plainText = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max, { error: `must be at most ${max} UTF-16 units long` })
+const readable = (schema: z.ZodString) =>
+  schema
     .refine((text) => !hasControlCharacter(text), {
       error: "must hold no control characters (U+0000-U+001F, U+007F-U+009F)",
     })
     .refine((text) => text.trim() !== "", { error: "must not be blank" });
 
-/** As plainText, of valid Unicode scalar values only. */
+// zod's own min and max count code points, as JSON Schema does: there a character is one or two units.
+const utf16Units = (min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => text.length >= min && text.length <= max, { error: `must be ${min}-${max} UTF-16 units long` })
+    .meta({ minLength: Math.ceil(min / 2), maxLength: max });
+
+/** Text a person wrote: `1`-`max` UTF-16 units, no control characters, not blank (section 4.2). */
+export const plainText = (max: number) => readable(utf16Units(1, max));
+
+/** `1`-`max` chars, no control characters, not blank, of valid Unicode scalar values only (section 4.2, purpose). */
 export const scalarText = (max: number) =>
-  plainText(max).refine(isWellFormed, { error: "must be valid Unicode (it has a lone surrogate)" });
+  readable(chars(1, max)).refine(isWellFormed, { error: "must be valid Unicode (it has a lone surrogate)" });
 
 const noTwoDots = (text: string): boolean => !text.includes("..");
+
+/** What a workspace-style id is made of, for whoever needs it as a pattern; that two dots never meet comes on top. */
+export const WORKSPACE_STYLE_ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
 
 /** 1-128 chars: a letter or digit, then letters, digits, `_ . : -`; no two consecutive dots. */
 export const workspaceStyleId = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/, {
+  .regex(WORKSPACE_STYLE_ID, {
     error: "must be 1-128 characters: a letter or digit, then letters, digits, _ . : -",
   })
   .refine(noTwoDots, { error: "must not contain two consecutive dots" });
@@ -52,7 +61,7 @@ export const prefixedId = <const P extends string>(prefix: P) =>
 // Section 4.2, "Request headers on POST endpoints": three grammars of one header.
 
 /** Idempotency-Key of job creation, retry and cancellation: 8-160 UTF-16 units, no control characters, not blank. */
-export const textKey = plainText(160).min(8, { error: "must be at least 8 UTF-16 units long" });
+export const textKey = readable(utf16Units(8, 160));
 
 /** Idempotency-Key of input registration. */
 export const inputKey = z.string().regex(/^[A-Za-z0-9._:/-]{1,128}$/, {

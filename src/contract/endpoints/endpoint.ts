@@ -31,6 +31,11 @@ export interface Endpoint {
   };
 }
 
+/** An endpoint whose success carries a JSON body of schema S. */
+export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint {
+  readonly success: { readonly status: 200 | 201 | 202; readonly body: S };
+}
+
 export const defineEndpoint = <const E extends Endpoint>(endpoint: E): E => endpoint;
 
 /** No parameters: anything else is not allowed. */

@@ -75,7 +75,7 @@ export const listMicExecutableRecipes = defineEndpoint({
     workspaceId: workspaceStyleId,
     limit,
     cursor: recipeCursor.optional(),
-    sort: z.literal("versionId").optional(),
+    sort: z.enum(["versionId"]).optional(),
   }),
   scope: "mic.recipes:read",
   success: { status: 200, body: recipePage(RecipeOffer) },

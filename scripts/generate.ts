@@ -1,0 +1,40 @@
+// Everything that repeats the catalogue is made from it: the README's tool table and manifest.json's tools.
+// With --check nothing is written; a file that is not up to date fails.
+import { readFile, writeFile } from "node:fs/promises";
+import { version } from "../src/cli/version.ts";
+import { tools } from "../tools/index.ts";
+
+const HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
+
+const toolTable = tools
+  .map(({ name, endpoint, description }) => `| \`${name}\` | ${endpoint.id} | ${description.split(/(?<=\.) /)[0]} |`)
+  .join("\n");
+
+const between = (text: string, name: string, content: string): string =>
+  text.replace(
+    new RegExp(`(<!-- ${name}: made by npm run fix -->\n)[\\s\\S]*?(<!-- /${name} -->)`),
+    (_, open: string, close: string) => `${open}${content}\n${close}`,
+  );
+
+const generators: Readonly<Record<string, (text: string) => string>> = {
+  "README.md": (text) => between(text, "tools", HEAD + toolTable),
+  "manifest.json": (text) => {
+    const manifest: Record<string, unknown> = JSON.parse(text);
+    const listed = tools.map(({ name, description }) => ({ name, description }));
+    return `${JSON.stringify({ ...manifest, version, tools: listed }, null, 2)}\n`;
+  },
+};
+
+const stale: string[] = [];
+for (const [file, generate] of Object.entries(generators)) {
+  const text = await readFile(file, "utf8");
+  const fresh = generate(text);
+  if (fresh === text) continue;
+  stale.push(file);
+  if (!process.argv.includes("--check")) await writeFile(file, fresh);
+}
+if (stale.length > 0)
+  process.stdout.write(
+    `${stale.join(", ")}: ${process.argv.includes("--check") ? "not up to date, run npm run fix" : "made anew"}\n`,
+  );
+if (stale.length > 0 && process.argv.includes("--check")) process.exitCode = 1;

@@ -1,0 +1,51 @@
+// Cancelling needs the job's current version (service.md, 4.2: If-Match). Left out, it is read first; a job that moves on
+// in between is read again, since its agent asked to cancel it as it is now.
+import { cancelMicJob, getMicJob } from "../contract/endpoints/job-processing.ts";
+import { type Job, jobETag } from "../contract/jobs.ts";
+import { Failure } from "../failure.ts";
+import { runAction } from "./action.ts";
+import { tellOperation } from "./telling/operation.ts";
+import type { ToolCall, ToolResult } from "./tool.ts";
+
+interface CancelArguments {
+  readonly jobId: string;
+  readonly reason: string;
+  readonly resourceVersion?: number | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+const MAX_ROUNDS = 4;
+const ENDED: ReadonlySet<Job["state"]> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"]);
+
+const isVersionConflict = (error: unknown): error is Failure =>
+  error instanceof Failure && error.facts.kind === "precondition_failed" && error.facts.sideEffect === "none";
+
+const readJob = async (jobId: string, call: ToolCall): Promise<Job> =>
+  (await call.service.call(getMicJob, { path: { jobId } }, call.context)).value.data;
+
+function explain(conflict: Failure, tried: number, job: Job): Failure {
+  const ended = ENDED.has(job.state);
+  return conflict.with({
+    message: `Job ${job.id} was not cancelled: it is no longer at version ${tried} but at ${job.resourceVersion}, state ${job.state}.`,
+    retryable: false,
+    next: ended
+      ? "The job has ended; there is nothing left to cancel."
+      : `If it should still be cancelled, call cancel_job again with resourceVersion ${job.resourceVersion}, or without one, and without idempotencyKey.`,
+  });
+}
+
+export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Promise<ToolResult> {
+  let version = args.resourceVersion ?? (await readJob(args.jobId, call)).resourceVersion;
+  for (let round = 1; ; round++) {
+    try {
+      return await runAction(cancelMicJob, { ...args }, call, tellOperation, jobETag(version));
+    } catch (error) {
+      if (!isVersionConflict(error)) throw error;
+      const job = await readJob(args.jobId, call);
+      // A key stands for one exact command: only a key of our own making may be replaced for the next version.
+      const fixed = args.resourceVersion !== undefined || args.idempotencyKey !== undefined;
+      if (fixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
+      version = job.resourceVersion;
+    }
+  }
+}

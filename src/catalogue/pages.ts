@@ -1,0 +1,47 @@
+// Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
+import * as z from "zod/v4";
+import type { Answer } from "../service/call.ts";
+import { callText, exact, lean, table } from "./results.ts";
+import type { ToolResult } from "./tool.ts";
+
+export const view = z.enum(["summary", "full"]).describe("summary (default) or the contract's whole items.").optional();
+
+interface Page<T> {
+  readonly data: readonly T[];
+  readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
+  readonly meta: { readonly requestId: string };
+}
+
+interface PageOptions<T> {
+  readonly tool: string;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly view: "summary" | "full" | undefined;
+  readonly items: string;
+  readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
+}
+
+/** Columns are those that any row has; a row without one leaves its cell empty. */
+function summaryTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
+  const columns = [...new Set(rows.flatMap(Object.keys))];
+  return table(
+    columns,
+    rows.map((row) => columns.map((column) => String(row[column] ?? ""))),
+  );
+}
+
+export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>): ToolResult {
+  const { data, page, meta } = answer.value;
+  const full = options.view === "full";
+  const items = full ? exact(data) : data.map(options.summarize);
+  const { nextCursor } = page;
+  const next =
+    nextCursor === null
+      ? undefined
+      : callText({ tool: options.tool, arguments: { ...options.query, cursor: nextCursor }, why: "" });
+  const head = `${data.length} ${options.items}.${next === undefined ? " No more." : ` Next page: ${next}`}`;
+  return {
+    structured: { data: items, page, meta },
+    text: `${head}\n${full ? lean(data.map(exact)) : summaryTable(data.map(options.summarize))}`,
+    drift: answer.drift,
+  };
+}

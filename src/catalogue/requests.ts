@@ -1,0 +1,37 @@
+// From a tool's flat arguments back to the endpoint's request: path, query, body, Idempotency-Key.
+import { keySchemas, makeKey } from "../actions/keys.ts";
+import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
+import type { Json, JsonObject } from "../contract/json.ts";
+import type { CallRequest } from "../service/encode.ts";
+
+type Args = Readonly<Record<string, unknown>>;
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isTextOrNumber = (value: unknown): value is string | number => isText(value) || typeof value === "number";
+// Arguments come out of JSON and a strict schema.
+const isJson = (value: unknown): value is Json => value !== undefined && typeof value !== "function";
+
+function pick<T>(args: Args, names: readonly string[], fits: (value: unknown) => value is T): Record<string, T> {
+  const picked: Record<string, T> = {};
+  for (const name of names) {
+    const value = args[name];
+    if (fits(value)) picked[name] = value;
+  }
+  return picked;
+}
+
+export function requestOf(endpoint: Endpoint, args: Args): CallRequest {
+  const body: JsonObject | undefined = endpoint.body && pick(args, Object.keys(endpoint.body.shape), isJson);
+  return {
+    path: pick(args, Object.keys(endpoint.pathParameters.shape), isText),
+    query: pick(args, Object.keys(endpoint.query.shape), isTextOrNumber),
+    ...(body && { body }),
+  };
+}
+
+/** The `idempotencyKey` argument of an action (interface.md, "Tools"). */
+export const keyArgument = (grammar: KeyGrammar) => ({
+  idempotencyKey: keySchemas[grammar].describe("Only to repeat an earlier call: the key it reported.").optional(),
+});
+
+export const keyOf = (args: { idempotencyKey?: string | undefined }): string => args.idempotencyKey ?? makeKey();

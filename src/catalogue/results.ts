@@ -1,0 +1,109 @@
+// The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
+import type { JsonSchema } from "../contract/json-schema.ts";
+import type { Answer } from "../service/call.ts";
+import type { ToolResult } from "./tool.ts";
+
+/** The one call that makes sense next, with its arguments filled in. */
+export interface NextStep {
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly why: string;
+}
+
+/** What happened, in one sentence, and what to do about it. */
+export interface Telling {
+  readonly summary: string;
+  readonly nextStep?: NextStep;
+}
+
+export interface ActionReport {
+  readonly idempotencyKey: string;
+  readonly replayed: boolean;
+  readonly attempts: number;
+}
+
+/** Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). */
+export function exact(value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (Array.isArray(value)) return value.map(exact);
+  if (typeof value !== "object" || value === null) return value;
+  // defineProperty, since assigning "__proto__" would not make a field of it.
+  const copy = {};
+  for (const [name, part] of Object.entries(value))
+    Object.defineProperty(copy, name, { value: exact(part), enumerable: true, configurable: true, writable: true });
+  return copy;
+}
+
+/** Compact JSON without nulls and empty lists. */
+export const lean = (value: unknown): string =>
+  JSON.stringify(value, (_name, part: unknown) =>
+    part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
+  );
+
+export const callText = (step: NextStep): string => `${step.tool} ${JSON.stringify(step.arguments)}`;
+
+/** Rows under a header line, tab-separated: columns are said once. */
+export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
+  [columns, ...rows].map((cells) => cells.join("\t")).join("\n");
+
+interface Envelope {
+  readonly data: unknown;
+  readonly meta: { readonly requestId: string };
+}
+
+export function resourceResult(answer: Answer<Envelope>, telling?: Telling, action?: ActionReport): ToolResult {
+  const data = exact(answer.value.data);
+  const { summary, nextStep } = telling ?? {};
+  const structured = {
+    ...(summary !== undefined && { summary }),
+    ...(nextStep && { nextStep }),
+    data,
+    meta: answer.value.meta,
+    ...(action && { action }),
+  };
+  const lines = [
+    summary,
+    nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`,
+    action &&
+      `idempotencyKey ${action.idempotencyKey}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
+    lean(data),
+  ];
+  return { structured, text: lines.filter((line) => line !== undefined).join("\n"), drift: answer.drift };
+}
+
+const object: JsonSchema = { type: "object", additionalProperties: true };
+const text: JsonSchema = { type: "string" };
+
+const shape = (properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+});
+
+const meta = shape({ requestId: text });
+const nextStep = shape({ tool: text, arguments: object, why: text });
+
+/** Output schemas are shallow on purpose: answers were already held against the whole contract. */
+export const outputs = {
+  resource: shape({ data: object, meta }),
+  toldResource: shape({ summary: text, nextStep, data: object, meta }, ["nextStep"]),
+  action: shape(
+    {
+      summary: text,
+      nextStep,
+      data: object,
+      meta,
+      action: shape({ idempotencyKey: text, replayed: { type: "boolean" }, attempts: { type: "integer" } }),
+    },
+    ["nextStep"],
+  ),
+  page: shape({
+    data: { type: "array", items: object },
+    page: shape({ hasMore: { type: "boolean" } }),
+    meta,
+  }),
+  states: shape({ contract: text, states: { type: "array", items: object } }),
+  districts: shape({ contract: text, state: text, districts: { type: "array", items: object } }),
+  openApi: shape({ openapi: text, info: object, paths: object }),
+  file: shape({ path: text, bytes: { type: "integer" }, sha256: text, contentType: text, fileName: text }),
+} as const;

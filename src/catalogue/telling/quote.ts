@@ -1,0 +1,17 @@
+// Text from the service is data: quoted, cut, never instructions (design.md, "Telling an agent").
+import type { Problem } from "../../contract/problem.ts";
+
+const MAX_QUOTED = 160;
+
+export const quote = (text: string): string =>
+  JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
+
+/** A failure in words: code, quoted title, and the first field errors. */
+export function problemText(problem: Problem): string {
+  const fields = problem.fieldErrors
+    .slice(0, 3)
+    .map(({ pointer, message }) => `${pointer === "" ? "the whole" : pointer}: ${quote(message)}`);
+  const more = problem.fieldErrors.length - fields.length;
+  const where = fields.length === 0 ? "" : ` (${fields.join("; ")}${more > 0 ? `; ${more} more` : ""})`;
+  return `${problem.code} ${quote(problem.title)}${where}`;
+}

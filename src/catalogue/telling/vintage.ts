@@ -1,0 +1,11 @@
+// How old a geography answer is, in the service's own words: repeated, never interpreted.
+import type { StatesResponse } from "../../contract/playground.ts";
+import { quote } from "./quote.ts";
+
+export function vintageText({ source, sourceUpdatedAt, fallbackUsed }: Omit<StatesResponse, "states">): string {
+  const when =
+    sourceUpdatedAt === undefined ? "vintage not stated by the service" : `vintage ${quote(sourceUpdatedAt)}`;
+  const from = source === undefined ? "" : `, source ${quote(source)}`;
+  const fallback = fallbackUsed === undefined ? "" : `, fallbackUsed ${fallbackUsed}`;
+  return `Catalogue ${when}${from}${fallback}.`;
+}

@@ -1,0 +1,131 @@
+// What a tool is: data that drives what agents see, plus one function that runs it.
+import type * as z from "zod/v4";
+import type { Toolset } from "../config.ts";
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { isJsonObject } from "../contract/json.ts";
+import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
+import { invalidArguments } from "../failure.ts";
+import type { CallContext } from "../service/attempts.ts";
+import type { Service } from "../service/call.ts";
+import { jsonPointer } from "../service/decode.ts";
+import type { Downloads } from "../service/downloads.ts";
+import type { Offers } from "../service/offers.ts";
+
+/**
+ * What a call does. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
+ * read: nothing changes; save: a file is written here; the rest change something at the service.
+ */
+export type Effect = "read" | "save" | "create" | "cancel" | "retry";
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message: string;
+}
+
+/** What one call of a tool works with. */
+export interface ToolCall {
+  readonly service: Service;
+  readonly downloads: Downloads;
+  readonly offers: Offers;
+  readonly downloadDir: string;
+  readonly context: CallContext;
+  /** Tells the client how far the work is; does nothing when it did not ask. */
+  report(progress: Progress): void;
+}
+
+export interface ToolResult {
+  /** Follows the tool's output schema; complete by itself. */
+  readonly structured: Readonly<Record<string, unknown>>;
+  /** The same, lean, for clients that show text only. */
+  readonly text: string;
+  /** Fields of the service's answer that the contract does not know. */
+  readonly drift: readonly string[];
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly toolset: Toolset;
+  readonly effect: Effect;
+  readonly endpoint: Endpoint;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  /** Checks the arguments strictly, then runs. Throws Failure. */
+  invoke(args: Readonly<Record<string, unknown>>, call: ToolCall): Promise<ToolResult>;
+}
+
+export interface ToolDefinition<I extends z.ZodRawShape> {
+  readonly endpoint: Endpoint;
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly effect: Effect;
+  readonly input: z.ZodObject<I, z.core.$strict>;
+  readonly output: JsonSchema;
+  run(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall): Promise<ToolResult>;
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => JSON.stringify(name)).join(", ");
+}
+
+/** Every violation by pointer; an unknown argument is named together with the valid ones. */
+function refuse(name: string, input: z.ZodObject, error: z.ZodError): never {
+  const valid = Object.keys(input.shape);
+  const fieldErrors = error.issues.flatMap((issue) => {
+    if (issue.code !== "unrecognized_keys")
+      return [{ pointer: jsonPointer(issue.path), code: issue.code.toUpperCase(), message: issue.message }];
+    const known =
+      issue.path.length === 0 ? (valid.length === 0 ? "it takes none" : `it takes: ${valid.join(", ")}`) : "";
+    return issue.keys.map((key) => ({
+      pointer: jsonPointer([...issue.path, key]),
+      code: "UNKNOWN_ARGUMENT",
+      message: `unknown argument${known === "" ? "" : `; ${known}`}`,
+    }));
+  });
+  const where = fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments");
+  throw invalidArguments(
+    `${name} was not called: wrong argument${where.length === 1 ? "" : "s"} ${quoted([...new Set(where)])}.`,
+    fieldErrors,
+    "Correct the arguments and call again.",
+  );
+}
+
+/** JSON numbers beyond 2^53-1 were already rounded when they arrived: sending them on would send another number. */
+function refuseRounded(name: string, value: unknown, path: readonly PropertyKey[]): void {
+  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw invalidArguments(`${name} was not called: an integer beyond 9007199254740991 cannot be sent exactly.`, [
+      { pointer: jsonPointer(path), code: "NOT_EXACT", message: "must be at most 9007199254740991 in magnitude" },
+    ]);
+  if (typeof value === "object" && value !== null)
+    for (const [key, part] of Object.entries(value)) refuseRounded(name, part, [...path, key]);
+}
+
+export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefinition<I>): Tool {
+  const { endpoint, name, title, description, effect, input, output } = definition;
+  return {
+    name,
+    title,
+    description,
+    effect,
+    endpoint,
+    toolset: endpoint.api === "playground" ? "geography" : "jobs",
+    inputSchema: toJsonSchema(input, "input"),
+    outputSchema: output,
+    async invoke(args, call) {
+      refuseRounded(name, args, []);
+      const parsed = input.safeParse(args);
+      if (!parsed.success) return refuse(name, input, parsed.error);
+      return await definition.run(parsed.data, call);
+    },
+  };
+}
+
+/** Arguments as an agent may send them: an object, or nothing at all. */
+export function argumentsObject(name: string, args: unknown): Readonly<Record<string, unknown>> {
+  if (args === undefined) return {};
+  if (isJsonObject(args)) return { ...args };
+  throw invalidArguments(`${name} was not called: arguments must be a JSON object.`);
+}

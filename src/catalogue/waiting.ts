@@ -1,0 +1,45 @@
+// Holding an answer until a resource stops moving or time is up: get_job and get_operation with waitSeconds.
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/v4";
+import { timeLeftMs } from "../service/attempts.ts";
+import type { ToolCall } from "./tool.ts";
+
+export const waitSeconds = z
+  .int()
+  .min(0)
+  .max(45)
+  .describe("Wait up to this long for it to stop moving (default 0).")
+  .optional();
+
+const FIRST_MS = 500;
+const LAST_MS = 5_000;
+const GROWTH = 1.5;
+/** Time kept for a last read within the call's own limit. */
+const MARGIN_MS = 2_000;
+
+export interface Watched<T> {
+  read(): Promise<T>;
+  /** Changes whenever the resource does. */
+  version(value: T): number;
+  isMoving(value: T): boolean;
+  /** Told each reading that is not the last. */
+  onRead(value: T): void;
+}
+
+/** Reads until the resource stops moving or `seconds` are up, and gives the newest state; often while it changes, seldom while it does not. */
+export async function waitWhile<T>(watched: Watched<T>, seconds: number, { service, context }: ToolCall): Promise<T> {
+  const { timing } = service;
+  const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(context, timing) - MARGIN_MS);
+  let value = await watched.read();
+  let pauseMs = FIRST_MS;
+  while (watched.isMoving(value)) {
+    const leftMs = untilAt - timing.now();
+    if (leftMs <= 0) break;
+    watched.onRead(value);
+    await sleep(Math.min(pauseMs, leftMs), undefined, { signal: context.signal });
+    const before = watched.version(value);
+    value = await watched.read();
+    pauseMs = watched.version(value) === before ? Math.min(LAST_MS, pauseMs * GROWTH) : FIRST_MS;
+  }
+  return value;
+}

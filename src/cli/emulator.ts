@@ -1,0 +1,39 @@
+// `mic-mcp emulator`: the service alone, until a signal ends it.
+import { parseArgs } from "node:util";
+import { UsageError } from "../config.ts";
+
+const OPTIONS = {
+  host: { type: "string" },
+  port: { type: "string" },
+  seed: { type: "string" },
+  "stage-ms": { type: "string" },
+  "trust-forwarded-for": { type: "boolean" },
+} as const;
+
+function wholeNumber(flag: string, text: string | undefined, max: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text) || Number(text) > max)
+    throw new UsageError(`--${flag} takes a whole number from 0 to ${max}.`);
+  return Number(text);
+}
+
+export async function emulator(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const port = wholeNumber("port", values.port, 65535);
+  const stageMs = wholeNumber("stage-ms", values["stage-ms"], 86_400_000);
+  const { startEmulator } = await import("../emulator/index.ts");
+  const running = await startEmulator({
+    ...(values.host !== undefined && { host: values.host }),
+    ...(port !== undefined && { port }),
+    ...(values.seed !== undefined && { seed: values.seed }),
+    ...(stageMs !== undefined && { stageMs }),
+    ...(values["trust-forwarded-for"] === true && { trustReportedAddress: true }),
+  });
+  const { close, ...facts } = running;
+  process.stdout.write(`${JSON.stringify(facts)}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+  });
+  await close();
+  return 0;
+}

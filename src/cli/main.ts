@@ -1,0 +1,102 @@
+// The command line: which command, its flags, and the exit code (interface.md, "Program").
+import { parseArgs } from "node:util";
+import { UsageError } from "../config.ts";
+import { reasonOf } from "../failure.ts";
+import { version } from "./version.ts";
+
+const HELP = `mic-mcp ${version}: geography and job processing for AI agents, over MCP
+
+  mic-mcp [serve]            the MCP server on stdin and stdout
+  mic-mcp serve --emulator   the same, against an emulator of the service inside the process
+  mic-mcp emulator           the emulator alone; prints its address and credentials as one JSON line
+  mic-mcp demo               the main job from end to end, told as a transcript
+
+Flags of serve (each wins over the variable beside it):
+  --base-url URL        MIC_BASE_URL       the service's base URL
+  --workspace-id ID     MIC_WORKSPACE_ID   default workspace
+  --download-dir DIR    MIC_DOWNLOAD_DIR   where download_asset writes (default: ~/Downloads)
+  --toolsets LIST       MIC_TOOLSETS       geography, jobs (default: both)
+  --read-only           MIC_READ_ONLY=1    only operations without side effects
+  --log-level LEVEL     MIC_LOG_LEVEL      debug, info, warn (default), error, silent
+Credentials: MIC_CLIENT_ID and MIC_CLIENT_SECRET.
+
+Flags of emulator:
+  --host H (127.0.0.1)  --port P (any)  --seed TEXT  --stage-ms N (500)  --trust-forwarded-for
+
+  --help, --version
+Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.
+`;
+
+const SERVE_OPTIONS = {
+  emulator: { type: "boolean" },
+  http: { type: "boolean" },
+  host: { type: "string" },
+  port: { type: "string" },
+  "base-url": { type: "string" },
+  "workspace-id": { type: "string" },
+  "download-dir": { type: "string" },
+  toolsets: { type: "string" },
+  "read-only": { type: "boolean" },
+  "log-level": { type: "string" },
+} as const;
+
+const notYet = (what: string): UsageError => new UsageError(`${what} is not there yet in version ${version}.`);
+
+/** Flags win over the environment: each is laid over its variable. */
+async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: SERVE_OPTIONS });
+  const { emulator = false, http, host, port, ...flags } = values;
+  if (http || host !== undefined || port !== undefined) throw notYet("serve --http");
+  const overlay = Object.entries(flags).map(([flag, value]) => [
+    `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
+    value === true ? "1" : value,
+  ]);
+  const { serve } = await import("./serve.ts");
+  return await serve({ ...environment, ...Object.fromEntries(overlay) }, { emulator });
+}
+
+async function run(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  switch (command) {
+    case "serve":
+      return await runServe(args, environment);
+    case "emulator": {
+      const { emulator } = await import("./emulator.ts");
+      return await emulator(args);
+    }
+    case "demo": {
+      const { demo } = await import("../demo/demo.ts");
+      return await demo(args);
+    }
+    case "login":
+    case "logout":
+    case "status":
+    case "doctor":
+      throw notYet(`mic-mcp ${command}`);
+    default:
+      throw new UsageError(`${JSON.stringify(command)} is not a command of mic-mcp.`);
+  }
+}
+
+const isParseError = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+
+/** Runs one command line and gives its exit code. */
+export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  if (argv.includes("--help") || argv.includes("-h")) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (argv.includes("--version")) {
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+  const [first, ...rest] = argv;
+  const named = first !== undefined && !first.startsWith("-");
+  try {
+    return await run(named ? first : "serve", named ? rest : argv, environment);
+  } catch (error) {
+    const usage = error instanceof UsageError || isParseError(error);
+    process.stderr.write(`mic-mcp: ${reasonOf(error)}\n${usage ? "Run mic-mcp --help for what it takes.\n" : ""}`);
+    return usage ? 2 : 1;
+  }
+}

@@ -1,0 +1,54 @@
+// `mic-mcp serve`: the MCP server on stdio, against the configured service or an emulator inside this process.
+import { type Config, readConfig } from "../config.ts";
+import { serveOnStdio } from "../mcp/stdio.ts";
+import { compose } from "./compose.ts";
+
+interface Backend {
+  readonly config: Config;
+  readonly notes: readonly string[];
+  close(): Promise<void>;
+}
+
+const noBackend = (config: Config): Backend => ({ config, notes: [], close: async () => undefined });
+
+async function emulated(config: Config): Promise<Backend> {
+  const { startEmulator } = await import("../emulator/index.ts");
+  const emulator = await startEmulator();
+  const { baseUrl, clientId, clientSecret, workspaceId } = emulator;
+  return {
+    config: {
+      ...config,
+      baseUrl,
+      credentials: { clientId, clientSecret },
+      workspaceId: config.workspaceId ?? workspaceId,
+    },
+    notes: [
+      "This server runs against an emulator of the service: nothing leaves this machine and all data is made up, but for the geography facts.",
+      `Files to register (inputKind M4_FILE) or download by the same id: ${emulator.fileIds.join(", ")}.`,
+    ],
+    close: () => emulator.close(),
+  };
+}
+
+/** Resolves with the exit code once the client has gone or a signal came. */
+export async function serve(environment: NodeJS.ProcessEnv, options: { emulator: boolean }): Promise<number> {
+  const config = readConfig(environment);
+  const backend = options.emulator ? await emulated(config) : noBackend(config);
+  const { runtime, close } = compose(backend.config, backend.notes);
+  for (const warning of config.warnings) runtime.log.warn({}, warning);
+
+  const ended = new Promise<void>((resolve) => {
+    const end = () => resolve();
+    process.stdin.once("end", end).once("close", end);
+    process.stdout.once("error", end).once("close", end);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+  });
+  const closeProtocol = serveOnStdio(runtime);
+  await ended;
+  // Whatever hangs on the way out must not keep the process: clients expect it gone within a second.
+  setTimeout(() => process.exit(0), 800).unref();
+  await closeProtocol().catch(() => undefined);
+  await close();
+  await backend.close();
+  process.exit(0);
+}

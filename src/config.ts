@@ -1,0 +1,121 @@
+// Environment and flags -> one validated object. Names and meaning: interface.md, "Configuration".
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import * as z from "zod/v4";
+import { workspaceStyleId } from "./contract/text.ts";
+
+/** A wrong variable or flag: told on stderr, exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export const TOOLSETS = ["geography", "jobs"] as const;
+export type Toolset = (typeof TOOLSETS)[number];
+const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface Config {
+  /** The contract's {base_url}, without a trailing slash. */
+  readonly baseUrl: string | undefined;
+  readonly credentials: { readonly clientId: string; readonly clientSecret: string } | undefined;
+  readonly workspaceId: string | undefined;
+  readonly downloadDir: string;
+  readonly readOnly: boolean;
+  readonly toolsets: readonly Toolset[];
+  readonly logLevel: LogLevel;
+  /** Sentences to warn with at start: variables that have no effect yet. */
+  readonly warnings: readonly string[];
+}
+
+const isHttpUrl = (text: string): boolean => {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && username + password + search + hash === "";
+};
+
+const baseUrl = z
+  .string()
+  .refine(isHttpUrl, { error: "an http or https URL without credentials, query or fragment" })
+  .transform((url) => url.replace(/\/+$/, ""));
+
+const toolsets = z
+  .string()
+  .transform((list) => [...new Set(list.split(",").map((name) => name.trim()))])
+  .pipe(z.array(z.enum(TOOLSETS, { error: `a comma list of ${TOOLSETS.join(", ")}` })));
+
+const printable = z.string().regex(/^[\x20-\x7e]+$/, { error: "printable ASCII text" });
+
+const Environment = z.object({
+  MIC_BASE_URL: baseUrl.optional(),
+  MIC_CLIENT_ID: printable.optional(),
+  MIC_CLIENT_SECRET: printable.optional(),
+  MIC_WORKSPACE_ID: z
+    .string()
+    .refine((id) => workspaceStyleId.safeParse(id).success, { error: "a workspace id: 1-128 letters, digits, _ . : -" })
+    .optional(),
+  MIC_STATE_DIR: z.string().optional(),
+  MIC_DOWNLOAD_DIR: z.string().optional(),
+  MIC_KEYCHAIN: z.enum(["auto", "require", "off"], { error: "auto, require or off" }).optional(),
+  MIC_JOURNAL_URL: z.string().optional(),
+  MIC_GEOGRAPHY_RATE: z
+    .string()
+    .regex(/^([1-9]\d?|[1-5]\d\d|600)$/, { error: "a whole number from 1 to 600" })
+    .optional(),
+  MIC_CONFIRM: z.enum(["auto", "never"], { error: "auto or never" }).optional(),
+  MIC_READ_ONLY: z.enum(["0", "1"], { error: "1 (or 0)" }).optional(),
+  MIC_TOOLSETS: toolsets.optional(),
+  MIC_LOG_LEVEL: z.enum(LOG_LEVELS, { error: LOG_LEVELS.join(", ") }).optional(),
+});
+
+// Variables whose part of the server is not built yet: said plainly, never silently ignored.
+const NOT_YET = {
+  MIC_STATE_DIR: "there is no durable action journal yet; it has no effect",
+  MIC_KEYCHAIN: "there is no keychain support yet; it has no effect, credentials come from the environment",
+  MIC_GEOGRAPHY_RATE: "there is no rate limiter for the playground yet; it has no effect",
+  MIC_CONFIRM: "there is no confirmation yet; it has no effect, cancelling and RESTART go ahead",
+} as const;
+
+function refuseUnkept(env: z.infer<typeof Environment>): void {
+  if (env.MIC_KEYCHAIN === "require")
+    throw new UsageError("MIC_KEYCHAIN=require cannot be met: keychain support is not there yet. Unset it or use off.");
+  if (env.MIC_JOURNAL_URL !== undefined)
+    throw new UsageError("MIC_JOURNAL_URL cannot be used: the action journal is not there yet. Unset it.");
+}
+
+function pairOf(env: z.infer<typeof Environment>): Config["credentials"] {
+  const { MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret } = env;
+  if (clientId === undefined && clientSecret === undefined) return undefined;
+  if (clientId === undefined || clientSecret === undefined)
+    throw new UsageError("MIC_CLIENT_ID and MIC_CLIENT_SECRET belong together: set both or neither.");
+  return { clientId, clientSecret };
+}
+
+/** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && value !== ""),
+  );
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) {
+    // Names what is wrong, never the value: it might be a secret in the wrong place.
+    const lines = parsed.error.issues.map(({ path, message }) => `${String(path[0])} takes ${message}.`);
+    throw new UsageError([...new Set(lines)].join("\n"));
+  }
+  const env = parsed.data;
+  refuseUnkept(env);
+  const unknown = Object.keys(given).filter((name) => !(name in Environment.shape));
+  const notYet = Object.entries(NOT_YET).filter(([name]) => name in given);
+  return {
+    baseUrl: env.MIC_BASE_URL,
+    credentials: pairOf(env),
+    workspaceId: env.MIC_WORKSPACE_ID,
+    downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
+    readOnly: env.MIC_READ_ONLY === "1",
+    toolsets: env.MIC_TOOLSETS ?? TOOLSETS,
+    logLevel: env.MIC_LOG_LEVEL ?? "warn",
+    warnings: [
+      ...unknown.map((name) => `${name} is not a variable of mic-mcp; it has no effect.`),
+      ...notYet.map(([name, why]) => `${name} is set, but ${why}.`),
+    ],
+  };
+}

@@ -1,0 +1,165 @@
+// What the demo's three people do: an analyst asks, an assistant runs a job, a retrier retries; and what they are told when it goes wrong.
+import * as z from "zod/v4";
+import { Input } from "../contract/inputs.ts";
+import { Job } from "../contract/jobs.ts";
+import { Operation } from "../contract/operation.ts";
+import { DistrictsResponse } from "../contract/playground.ts";
+import { RecipeOffer } from "../contract/recipes.ts";
+import { UsageSummary } from "../contract/usage.ts";
+import type { Agent } from "./agent.ts";
+import { chapter, dim, expect, say } from "./story.ts";
+
+const NextStep = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), why: z.string() });
+const told = <T extends z.ZodType>(data: T) =>
+  z.looseObject({ summary: z.string(), nextStep: NextStep.optional(), data });
+const Action = z.object({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.number() });
+const acted = <T extends z.ZodType>(data: T) => told(data).extend({ action: Action });
+const plain = <T extends z.ZodType>(data: T) => z.looseObject({ data });
+const RecipeSummaries = plain(z.array(z.object({ versionId: z.string(), name: z.string(), ports: z.string() })));
+const SavedFile = z.object({ path: z.string(), bytes: z.number(), sha256: z.string(), fileName: z.string() });
+
+const PARAMETERS = { level: "DISTRICT", vintage: "2026-09-30" };
+const TOP = 5;
+
+function fileAt(fileIds: readonly string[], index: number): string {
+  const id = fileIds[index];
+  if (id === undefined) throw new Error("the emulator has too few files");
+  return id;
+}
+
+export async function analystAsks(agent: Agent): Promise<void> {
+  chapter("An analyst asks: which districts of Telangana have the most mandals?");
+  const answer = await agent.ask(DistrictsResponse, "list_districts", { state: "TG" });
+  const largest = answer.districts.toSorted((a, b) => b.mandalCount - a.mandalCount).slice(0, TOP);
+  for (const { name, mandalCount } of largest) say(`${name.padEnd(24)}${String(mandalCount).padStart(3)}`);
+  const total = answer.districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
+  say(dim(`vintage ${answer.sourceUpdatedAt ?? "not stated"}; ${answer.source ?? "no source stated"}`));
+  expect(answer.districts.length > 0, `${answer.state} has ${answer.districts.length} districts and ${total} mandals`);
+}
+
+interface Prepared {
+  readonly versionId: string;
+  readonly port: string;
+}
+
+/** The recipe that normalizes divisions, which every job of the demo runs. */
+async function findRecipe(agent: Agent) {
+  const { data: offers } = await agent.ask(RecipeSummaries, "list_recipes", {});
+  const found = offers.find(({ name }) => name.startsWith("Normalize"));
+  if (!found) throw new Error("no recipe to normalize divisions is offered");
+  return { offers, found, prepared: { versionId: found.versionId, port: found.ports } };
+}
+
+async function chooseRecipe(agent: Agent): Promise<Prepared> {
+  const { offers, found, prepared } = await findRecipe(agent);
+  for (const { name, ports } of offers) say(`${name} ${dim(`(ports: ${ports})`)}`);
+  const { data: offer } = await agent.ask(plain(RecipeOffer), "get_recipe", { versionId: found.versionId });
+  const parameters = Object.keys(z.looseObject({}).parse(offer.recipe.parameters.definition["properties"]));
+  expect(parameters.length > 0, `"${found.name}" asks for the parameters ${parameters.join(", ")}`);
+  return prepared;
+}
+
+async function registerFile(agent: Agent, fileId: string): Promise<Input> {
+  const args = { inputKind: "M4_FILE", referenceId: fileId };
+  const { data, summary, action } = await agent.ask(acted(Input), "register_input", args);
+  say(summary);
+  expect(action.attempts === 1, `registered under the key ${action.idempotencyKey}`);
+  return data;
+}
+
+const submission = ({ versionId, port }: Prepared, input: Input, parameterValues: object) => ({
+  recipeVersionId: versionId,
+  inputBindings: [{ port, inputId: input.id }],
+  parameterValues,
+});
+
+async function submitJob(agent: Agent, prepared: Prepared, input: Input): Promise<Job> {
+  const { data, summary } = await agent.ask(acted(Job), "submit_job", submission(prepared, input, PARAMETERS));
+  say(summary);
+  return data;
+}
+
+/** Waits for the job's end and says each stage as it goes by. */
+async function watchJob(agent: Agent, jobId: string) {
+  let last = "";
+  const ended = await agent.ask(told(Job), "get_job", { jobId, waitSeconds: 45 }, (message) => {
+    const stage = message.split(" ").slice(0, 2).join(" ");
+    if (stage !== last) say(dim(`  ${message}`));
+    last = stage;
+  });
+  say(ended.summary);
+  return ended;
+}
+
+const units = (job: Job): string =>
+  job.stages.map(({ stage, completedUnits }) => `${stage} ${completedUnits}`).join(", ");
+
+export async function assistantRunsJob(
+  agent: Agent,
+  fileIds: readonly string[],
+  sha256Of: (path: string) => Promise<string>,
+): Promise<void> {
+  chapter("An assistant runs a job: find a recipe, register an input, submit, wait, read");
+  const prepared = await chooseRecipe(agent);
+  const fileId = fileAt(fileIds, 0);
+  const input = await registerFile(agent, fileId);
+  const submitted = await submitJob(agent, prepared, input);
+  const { data: job } = await watchJob(agent, submitted.id);
+  expect(job.state === "SUCCEEDED" && job.stages.length === 9, `all nine stages went by: ${units(job)}`);
+  const { data: usage } = await agent.ask(plain(UsageSummary), "get_usage", { window: "DAY" });
+  for (const { metric, used, granted } of usage.buckets) say(`${metric.padEnd(24)}${used} of ${granted}`);
+
+  chapter("It downloads the original file and checks it");
+  const file = await agent.ask(SavedFile, "download_asset", { assetId: fileId });
+  say(`${file.fileName}, ${file.bytes} bytes`);
+  const onDisk = await sha256Of(file.path);
+  expect(onDisk === input.sha256 && onDisk === file.sha256, `sha256 on disk is the input's: ${onDisk.slice(0, 16)}…`);
+}
+
+export async function retrierRetries(agent: Agent, fileIds: readonly string[]): Promise<void> {
+  chapter("A second job fails on the way, and a retrier takes the advice it gets");
+  const { prepared } = await findRecipe(agent);
+  const input = await registerFile(agent, fileAt(fileIds, 1));
+  const submitted = await submitJob(agent, prepared, input);
+  const failed = await watchJob(agent, submitted.id);
+  const { nextStep } = failed;
+  expect(
+    failed.data.state === "FAILED" && nextStep?.tool === "retry_job",
+    "the failure is retryable, and the answer says how",
+  );
+  say(`${nextStep.tool}: ${nextStep.why}`);
+  const { data: retry } = await agent.ask(acted(Job), nextStep.tool, nextStep.arguments);
+  expect(retry.retryOfBatchId === submitted.id, `the retry ${retry.id} names the job it repeats`);
+  const { data: job } = await watchJob(agent, retry.id);
+  expect(job.state === "SUCCEEDED", "the retry succeeded");
+}
+
+export async function assistantMistypes(agent: Agent): Promise<void> {
+  chapter("A wrong parameter: what an agent is told, before anything is sent");
+  const { prepared } = await findRecipe(agent);
+  const wrong = {
+    recipeVersionId: prepared.versionId,
+    inputBindings: [{ port: prepared.port, inputId: `micinput_${"0".repeat(32)}` }],
+    parameterValues: { ...PARAMETERS, level: "VILLAGE" },
+  };
+  const refused = await agent.call("submit_job", wrong);
+  say(refused.text);
+  expect(
+    refused.failed && refused.text.includes("/parameterValues/level"),
+    "the error names the field and what it takes",
+  );
+}
+
+export async function assistantCancels(agent: Agent, fileIds: readonly string[]): Promise<void> {
+  chapter("A third job is cancelled");
+  const { prepared } = await findRecipe(agent);
+  const input = await registerFile(agent, fileAt(fileIds, 0));
+  const submitted = await submitJob(agent, prepared, input);
+  const cancel = { jobId: submitted.id, reason: "The demo has seen enough" };
+  const { data: operation, summary } = await agent.ask(acted(Operation), "cancel_job", cancel);
+  say(summary);
+  await agent.ask(told(Operation), "get_operation", { operationId: operation.id, waitSeconds: 20 });
+  const { data: job, summary: end } = await agent.ask(told(Job), "get_job", { jobId: submitted.id });
+  say(end);
+  expect(job.state === "CANCELLED", "the job is cancelled");
+}

@@ -1,0 +1,89 @@
+// /__emulator: clock, faults and records, for whoever drives the emulator. It is no part of the service.
+import * as z from "zod/v4";
+import { MAX_JSON_DEPTH } from "./choices.ts";
+import { type AdjustableClock, DAY, instant } from "./clock.ts";
+import { FaultOrder, type Faults } from "./faults.ts";
+import { type Answer, jsonAnswer } from "./http/answer.ts";
+import { JsonError, readJson } from "./http/json.ts";
+import { isMediaType } from "./http/media-type.ts";
+import type { HttpRequest } from "./http/request.ts";
+import type { Records } from "./records.ts";
+import type { Tokens } from "./tokens.ts";
+
+const Advance = z.strictObject({
+  advanceMs: z
+    .int()
+    .min(0)
+    .max(366 * DAY),
+});
+
+/** Admin errors are for people: one field that says what to do. */
+const fail = (status: number, error: string, headers = {}): Answer => jsonAnswer(status, { error }, headers);
+
+const isLoopback = (address: string): boolean => /^(127\.|::1$|::ffff:127\.)/.test(address);
+
+/** The body as this schema has it, or the answer that says what is wrong with it. */
+function readBody<S extends z.ZodType>(request: HttpRequest, schema: S): { value: z.output<S> } | { refused: Answer } {
+  const [contentType = ""] = request.header("content-type");
+  // Asked for strictly: no web page can send it here without a preflight, which is refused.
+  if (!isMediaType(contentType, "application/json"))
+    return { refused: fail(415, "Content-Type must be application/json.") };
+  if (request.body === "too large") return { refused: fail(413, "The body is larger than 1 MiB.") };
+  try {
+    const parsed = z.safeParse(schema, readJson(request.body, MAX_JSON_DEPTH));
+    return parsed.success ? { value: parsed.data } : { refused: fail(400, z.prettifyError(parsed.error)) };
+  } catch (error) {
+    if (error instanceof JsonError) return { refused: fail(400, `The body is not JSON: ${error.message}.`) };
+    throw error;
+  }
+}
+
+export interface Admin {
+  answer(request: HttpRequest): Answer;
+}
+
+export function makeAdmin(clock: AdjustableClock, faults: Faults, records: Records, tokens: Tokens): Admin {
+  const now = (): Answer => jsonAnswer(200, { now: instant(clock.now()) });
+
+  const advanceClock = (request: HttpRequest): Answer => {
+    const body = readBody(request, Advance);
+    if ("refused" in body) return body.refused;
+    clock.advance(body.value.advanceMs);
+    return now();
+  };
+
+  const queueFault = (request: HttpRequest): Answer => {
+    const body = readBody(request, FaultOrder);
+    if ("refused" in body) return body.refused;
+    // Bound to no operation it has nothing to wait for.
+    if (body.value.fault.kind === "expire-token" && body.value.operationId === undefined) tokens.expireAll();
+    else if (!faults.add(body.value)) return fail(409, "Too many faults are queued: DELETE /__emulator/faults first.");
+    return jsonAnswer(201, { queued: faults.queued });
+  };
+
+  const clearFaults = (): Answer => {
+    faults.clear();
+    return jsonAnswer(200, { queued: faults.queued });
+  };
+
+  const routes = new Map<string, Readonly<Record<string, (request: HttpRequest) => Answer>>>([
+    ["/__emulator/clock", { GET: now, POST: advanceClock }],
+    ["/__emulator/faults", { POST: queueFault, DELETE: clearFaults }],
+    ["/__emulator/requests", { GET: () => jsonAnswer(200, records.requests) }],
+    ["/__emulator/executions", { GET: () => jsonAnswer(200, records.executions) }],
+  ]);
+
+  return {
+    answer(request) {
+      if (!isLoopback(request.peer)) return fail(403, "/__emulator answers to this machine only.");
+      const route = routes.get(request.target.rawPath);
+      if (route === undefined) return fail(404, `Known paths: ${[...routes.keys()].join(", ")}.`);
+      const act = Object.hasOwn(route, request.method) ? route[request.method] : undefined;
+      if (act === undefined)
+        return fail(405, "See Allow for the methods of this path.", { Allow: Object.keys(route).join(", ") });
+      if (request.target.query === undefined || request.target.query.length > 0)
+        return fail(400, "No query parameter is taken here.");
+      return act(request);
+    },
+  };
+}

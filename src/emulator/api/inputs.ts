@@ -1,0 +1,85 @@
+// Inputs and the files behind them.
+import {
+  createMicPublicInput,
+  getMicPublicAssetContent,
+  getMicPublicInput,
+} from "../../contract/endpoints/job-processing.ts";
+import { assetHeaders, ID_PREFIX, INPUT_LIFETIME_MS } from "../choices.ts";
+import { sha256 } from "../ids.ts";
+import { Refusal, refuseField } from "../problems.ts";
+import { type InputRecord, inputAt, inputOfFile } from "../world/inputs.ts";
+import type { World } from "../world/world.ts";
+import { checkWorkspace, enveloped, location, notFound } from "./answers.ts";
+import { act, type Order, read } from "./operation.ts";
+
+/** What a referenceId of this kind names; undefined when the workspace owns no such thing. */
+function makeInput(
+  { inputKind, referenceId }: Order<typeof createMicPublicInput>["body"],
+  world: World,
+  now: number,
+): InputRecord | undefined {
+  const identity = { id: world.ids.next(ID_PREFIX.input), createdAt: now, inputKind, referenceId };
+  if (inputKind === "M4_FILE") {
+    const file = world.files.find(({ id }) => id === referenceId);
+    return file && inputOfFile(file, identity);
+  }
+  const earlier = world.inputs.seeded.find(
+    (input) => input.inputKind === inputKind && input.referenceId === referenceId,
+  );
+  if (earlier !== undefined)
+    return { ...earlier, ...identity, expiresAt: earlier.expiresAt === null ? null : now + INPUT_LIFETIME_MS };
+  return inputKind === "DATASET_VERSION" ? datasetInput(identity, world, now) : undefined;
+}
+
+type Identity = Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">;
+
+/** The output of a job that has succeeded. Its bytes are kept elsewhere: size 0 is below every limit. */
+function datasetInput(identity: Identity, world: World, now: number): InputRecord | undefined {
+  if (!world.jobs.hasOutput(identity.referenceId, now)) return undefined;
+  return {
+    ...identity,
+    sha256: sha256(identity.referenceId),
+    bytes: 0,
+    rows: 0,
+    classification: "DATASET",
+    outcome: "succeeds",
+    scan: "not applicable",
+    expiresAt: null,
+  };
+}
+
+export const createInput = act(createMicPublicInput, ({ body }, context) => {
+  checkWorkspace(body.workspaceId, context, "/workspaceId");
+  const { world } = context;
+  const now = world.clock.now();
+  const record = makeInput(body, world, now);
+  if (record === undefined)
+    throw refuseField(
+      "REFERENCE_NOT_FOUND",
+      "/referenceId",
+      body.inputKind === "M4_FILE"
+        ? "For M4_FILE this must be the id of a file the workspace owns (devfile_… or devsignfile_…)."
+        : `The workspace owns nothing of kind ${body.inputKind} with this id.`,
+    );
+  world.inputs.add(record);
+  world.usage.count("INPUTS_REGISTERED", now);
+  return enveloped(201, inputAt(record, world.workspaceId, now), context, location(`/inputs/${record.id}`));
+});
+
+export const getInput = read(getMicPublicInput, ({ path }, context) => {
+  const { world } = context;
+  const record = world.inputs.find(path.inputId);
+  if (record === undefined) throw notFound("inputId", "input");
+  return enveloped(200, inputAt(record, world.workspaceId, world.clock.now()), context);
+});
+
+export const assetContent = read(getMicPublicAssetContent, ({ path }, { world, isHead }) => {
+  const file = world.files.find(({ id }) => id === path.assetId);
+  if (file === undefined) throw notFound("assetId", "asset");
+  if (file.scan !== "clean") throw new Refusal("CONTENT_WITHHELD");
+  if (!isHead) {
+    world.usage.count("ASSET_DOWNLOADS", world.clock.now());
+    world.usage.count("ASSET_BYTES", world.clock.now(), file.bytes.length);
+  }
+  return { status: 200, headers: { ...assetHeaders(file), "Cache-Control": "no-store" }, body: file.bytes };
+});

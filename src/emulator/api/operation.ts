@@ -1,0 +1,90 @@
+// An endpoint of the contract joined with what it does: all rules are judged first, then it is executed once.
+import type * as z from "zod/v4";
+import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
+import type { Answer } from "../http/answer.ts";
+import type { HttpRequest } from "../http/request.ts";
+import type { Command } from "../idempotency.ts";
+import { sha256 } from "../ids.ts";
+import type { World } from "../world/world.ts";
+import { readBody, readIdempotencyKey, readIfMatch, readPath, readQuery, refuseBody } from "./validate.ts";
+
+/** What an execution has at hand. */
+export interface Context {
+  readonly world: World;
+  readonly requestId: string;
+  /** HEAD reads without being counted. */
+  readonly isHead: boolean;
+}
+
+export interface Prepared {
+  /** Throws a Refusal when the world does not allow it; then nothing was done. */
+  execute(): Answer;
+  /** On a POST: what must happen at most once. */
+  readonly command?: Command;
+}
+
+export interface Operation {
+  readonly endpoint: Endpoint;
+  /** Throws a Refusal when the request breaks a rule of the contract. */
+  prepare(request: HttpRequest, path: Readonly<Record<string, string>>, context: Context): Prepared;
+}
+
+type Path<E extends Endpoint> = z.output<E["pathParameters"]>;
+
+export interface Reading<E extends Endpoint> {
+  readonly path: Path<E>;
+  readonly query: z.output<E["query"]>;
+}
+
+/** A GET. */
+export const read = <E extends Endpoint>(
+  endpoint: E,
+  answer: (reading: Reading<E>, context: Context) => Answer,
+): Operation => ({
+  endpoint,
+  prepare(request, parameters, context) {
+    const path = readPath<E["pathParameters"]>(endpoint.pathParameters, parameters);
+    const query = readQuery<E["query"]>(endpoint.query, request);
+    refuseBody(endpoint, request);
+    return { execute: () => answer({ path, query }, context) };
+  },
+});
+
+type Acting = Endpoint & { readonly body: z.ZodType; readonly idempotencyKey: KeyGrammar };
+
+export interface Order<E extends Acting> {
+  readonly path: Path<E>;
+  readonly body: z.output<E["body"]>;
+  /** The version that If-Match quotes, where the endpoint takes it. */
+  readonly ifMatch: number | undefined;
+}
+
+/** A POST: one command for each Idempotency-Key. */
+export const act = <E extends Acting>(
+  endpoint: E,
+  execute: (order: Order<E>, context: Context) => Answer,
+): Operation => ({
+  endpoint,
+  prepare(request, parameters, context) {
+    const path = readPath<E["pathParameters"]>(endpoint.pathParameters, parameters);
+    readQuery(endpoint.query, request);
+    const key = readIdempotencyKey(endpoint.idempotencyKey, request);
+    const ifMatch = endpoint.ifMatch ? readIfMatch(request) : undefined;
+    const body = readBody<E["body"]>(endpoint.body, request);
+    return {
+      command: { operationId: endpoint.id, key, fingerprint: fingerprint(endpoint, parameters, ifMatch, request) },
+      execute: () => execute({ path, body, ifMatch }, context),
+    };
+  },
+});
+
+/** Method, path, If-Match and the body's very bytes. */
+function fingerprint(
+  { method, path }: Endpoint,
+  parameters: Readonly<Record<string, string>>,
+  ifMatch: number | undefined,
+  { body }: HttpRequest,
+): string {
+  const head = JSON.stringify([method, path, Object.entries(parameters), ifMatch ?? null]);
+  return sha256(`${head}\n${sha256(body)}`);
+}

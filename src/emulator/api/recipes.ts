@@ -1,0 +1,44 @@
+// Recipe offers: listed by versionId, page by page, and read one by one.
+import { getMicExecutableRecipe, listMicExecutableRecipes } from "../../contract/endpoints/job-processing.ts";
+import { DEFAULT_RECIPE_PAGE, ID_PREFIX } from "../choices.ts";
+import { jsonAnswer } from "../http/answer.ts";
+import type { Recipe } from "../world/recipes.ts";
+import type { World } from "../world/world.ts";
+import { checkWorkspace, enveloped, notFound } from "./answers.ts";
+import { read } from "./operation.ts";
+
+const versionIdOf = ({ definition }: Recipe): string => definition.versionId;
+
+export const offeredRecipe = ({ recipes, clock }: World, versionId: string): Recipe | undefined =>
+  recipes.find((recipe) => versionIdOf(recipe) === versionId && recipe.isOfferedAt(clock.now()));
+
+/** A cursor's position: the 16 bytes of the last versionId's hex32. */
+const position = (versionId: string): Buffer => Buffer.from(versionId.slice(ID_PREFIX.recipeVersion.length), "hex");
+
+export const listRecipes = read(listMicExecutableRecipes, ({ query }, context) => {
+  checkWorkspace(query.workspaceId, context, "/query/workspaceId");
+  const { world, requestId } = context;
+  const { limit = DEFAULT_RECIPE_PAGE, cursor } = query;
+  // Both orders are the same: without `sort`, the list is sorted by versionId as well.
+  const list = `recipes of ${world.workspaceId} by versionId`;
+  const after =
+    cursor === undefined ? "" : ID_PREFIX.recipeVersion + world.cursors.decode(list, cursor).toString("hex");
+  const rest = world.recipes
+    .filter((recipe) => recipe.isOfferedAt(world.clock.now()) && versionIdOf(recipe) > after)
+    .sort((a, b) => (versionIdOf(a) < versionIdOf(b) ? -1 : 1));
+  const page = rest.slice(0, limit);
+  const last = page.at(-1);
+  const hasMore = rest.length > page.length;
+  const nextCursor = hasMore && last !== undefined ? world.cursors.encode(list, position(versionIdOf(last))) : null;
+  return jsonAnswer(200, {
+    data: page.map(({ offer }) => offer),
+    page: { limit, nextCursor, hasMore },
+    meta: { requestId },
+  });
+});
+
+export const getRecipe = read(getMicExecutableRecipe, ({ path }, context) => {
+  const recipe = offeredRecipe(context.world, path.versionId);
+  if (recipe === undefined) throw notFound("versionId", "offered recipe version");
+  return enveloped(200, recipe.offer, context);
+});

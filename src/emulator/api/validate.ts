@@ -1,0 +1,123 @@
+// A request's parts against the contract's schemas; what differs becomes a Refusal with pointers.
+import * as z from "zod/v4";
+import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
+import { JobETag } from "../../contract/jobs.ts";
+import type { FieldError } from "../../contract/problem.ts";
+import { inputKey, processingKey, textKey } from "../../contract/text.ts";
+import { MAX_JSON_DEPTH } from "../choices.ts";
+import { JsonError, readJson } from "../http/json.ts";
+import { isMediaType } from "../http/media-type.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { pointerToken, Refusal, refuseField } from "../problems.ts";
+
+const CODES: Readonly<Partial<Record<z.core.$ZodIssue["code"], string>>> = {
+  invalid_type: "WRONG_TYPE",
+  too_small: "OUT_OF_BOUNDS",
+  too_big: "OUT_OF_BOUNDS",
+  invalid_format: "INVALID_FORMAT",
+  invalid_value: "NOT_ALLOWED",
+};
+
+/** Whether something stands at this path of a value that was parsed from JSON or from a query. */
+function isPresent(value: unknown, path: readonly PropertyKey[]): boolean {
+  let part = value;
+  for (const key of path) {
+    if (typeof part !== "object" || part === null || !Object.hasOwn(part, key)) return false;
+    part = Reflect.get(part, key);
+  }
+  return part !== undefined;
+}
+
+function fieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): readonly FieldError[] {
+  const pointer = base + issue.path.map(pointerToken).join("");
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({
+      pointer: pointer + pointerToken(key),
+      code: "UNKNOWN_FIELD",
+      message: "This name is not in the contract.",
+    }));
+  if (!isPresent(value, issue.path)) return [{ pointer, code: "REQUIRED", message: "This is required." }];
+  return [{ pointer, code: CODES[issue.code] ?? "INVALID_VALUE", message: issue.message || "This breaks a rule." }];
+}
+
+/** The value as the schema has it. Throws a Refusal with a pointer for each broken rule. */
+function expected<S extends z.ZodType>(schema: S, value: unknown, base: string): z.output<S> {
+  const parsed = z.safeParse(schema, value);
+  if (parsed.success) return parsed.data;
+  throw new Refusal("INVALID_REQUEST", {
+    fieldErrors: parsed.error.issues.flatMap((issue) => fieldErrors(base, value, issue)),
+  });
+}
+
+export const readPath = <S extends z.ZodType>(schema: S, parameters: Readonly<Record<string, string>>): z.output<S> =>
+  expected(schema, parameters, "/path");
+
+const DIGITS = /^(0|[1-9][0-9]{0,15})$/;
+
+/** Each parameter at most once; `limit` is the one that is a number. */
+export function readQuery<S extends z.ZodType>(schema: S, { target }: HttpRequest): z.output<S> {
+  if (target.query === undefined)
+    throw refuseField("MALFORMED_REQUEST", "/query", "Percent-encode the query as UTF-8 (RFC 3986, section 2).");
+  const query = new Map<string, string | number>();
+  for (const [name, value] of target.query) {
+    if (query.has(name))
+      throw refuseField("INVALID_REQUEST", `/query${pointerToken(name)}`, "Send each query parameter once.");
+    query.set(name, name === "limit" && DIGITS.test(value) ? Number(value) : value);
+  }
+  return expected(schema, Object.fromEntries(query), "/query");
+}
+
+/** The one value of a header; undefined when it is absent. */
+function single(request: HttpRequest, name: string): string | undefined {
+  const [value, second] = request.header(name.toLowerCase());
+  if (second !== undefined) throw refuseField("INVALID_REQUEST", `/header/${name}`, "Send this header once.");
+  return value;
+}
+
+const GRAMMARS = { text: textKey, input: inputKey, processing: processingKey } as const satisfies Record<
+  KeyGrammar,
+  z.ZodType<string>
+>;
+
+export const readIdempotencyKey = (grammar: KeyGrammar, request: HttpRequest): string =>
+  expected(
+    z.strictObject({ "Idempotency-Key": GRAMMARS[grammar] }),
+    { "Idempotency-Key": single(request, "Idempotency-Key") },
+    "/header",
+  )["Idempotency-Key"];
+
+/** The job version that If-Match quotes. */
+export function readIfMatch(request: HttpRequest): number {
+  const value = single(request, "If-Match");
+  if (value === undefined)
+    throw refuseField("IF_MATCH_REQUIRED", "/header/If-Match", 'Quote the job\'s current resourceVersion, as "7".');
+  if (!JobETag.safeParse(value).success)
+    throw refuseField(
+      "INVALID_REQUEST",
+      "/header/If-Match",
+      "This must be one strong ETag: the job's resourceVersion in double quotes.",
+    );
+  return Number(value.slice(1, -1));
+}
+
+/** The body's bytes, when they may be read as JSON at all. */
+export function readBody<S extends z.ZodType>(schema: S, request: HttpRequest): z.output<S> {
+  const contentType = single(request, "Content-Type") ?? "";
+  const encoding = single(request, "Content-Encoding")?.toLowerCase() ?? "identity";
+  if (!isMediaType(contentType, "application/json"))
+    throw refuseField("UNSUPPORTED_MEDIA_TYPE", "/header/Content-Type", "Send Content-Type: application/json.");
+  if (encoding !== "identity")
+    throw refuseField("UNSUPPORTED_MEDIA_TYPE", "/header/Content-Encoding", "Send the body without a coding.");
+  if (request.body === "too large") throw new Refusal("BODY_TOO_LARGE");
+  try {
+    return expected(schema, readJson(request.body, MAX_JSON_DEPTH), "");
+  } catch (error) {
+    if (error instanceof JsonError) throw refuseField("MALFORMED_JSON", "", `The body is refused: ${error.message}.`);
+    throw error;
+  }
+}
+
+/** A GET has no body in this contract. */
+export function refuseBody({ id }: Endpoint, { body }: HttpRequest): void {
+  if (body.length > 0) throw refuseField("INVALID_REQUEST", "", `${id} takes no body.`);
+}

@@ -1,0 +1,168 @@
+// The frame every request goes through: path, method, token, scope, query, headers, body, idempotency, execution.
+import { operations } from "./api/index.ts";
+import type { Context, Operation } from "./api/operation.ts";
+import { authorize } from "./authorization.ts";
+import { ID_PREFIX } from "./choices.ts";
+import type { Fault, Faults } from "./faults.ts";
+import { afterCommit, beforeAnything, type Outcome, strikesBefore } from "./faulty.ts";
+import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
+import type { HttpRequest } from "./http/request.ts";
+import { Idempotency, isClaim } from "./idempotency.ts";
+import { answerTokenRequest, type Credentials, oauthError } from "./oauth.ts";
+import { type Playground, playgroundError } from "./playground.ts";
+import { problemOf, Refusal, refuseField } from "./problems.ts";
+import type { Records } from "./records.ts";
+import { type Area, areaOf, type Match, route } from "./router.ts";
+import type { Tokens } from "./tokens.ts";
+import type { World } from "./world/world.ts";
+
+export interface App {
+  /** `patience` ends a wait early: the client or the emulator went away. */
+  handle(request: HttpRequest, url: string, patience: Patience): Promise<Outcome>;
+}
+
+/** Waiting on request of a fault. */
+export interface Patience {
+  /** Resolves after so many milliseconds, whether or not the client is still there. */
+  wait(delayMs: number): Promise<void>;
+  /** Resolves when the client has gone. */
+  gone(): Promise<void>;
+}
+
+export interface AppParts {
+  readonly world: World;
+  readonly playground: Playground;
+  readonly tokens: Tokens;
+  readonly credentials: Credentials;
+  readonly faults: Faults;
+  readonly records: Records;
+}
+
+/** One request on its way. */
+interface Passage {
+  readonly area: Area;
+  readonly request: HttpRequest;
+  readonly requestId: string;
+  readonly fault: Fault | undefined;
+  /** What a delay or a hang does before execution; false: the client has gone unanswered, do nothing. */
+  pause(): Promise<boolean>;
+}
+
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map(operations.map((each) => [each.endpoint.id, each]));
+
+export function makeApp({ world, playground, tokens, credentials, faults, records }: AppParts): App {
+  const idempotency = new Idempotency(world.clock);
+
+  /** The refusal in the words of its API. */
+  const refused = (refusal: Refusal, area: Area, requestId: string): Answer => {
+    if (area === "playground") return playgroundError(refusal.status, refusal.headers);
+    if (area === "token") return oauthError("invalid_request", refusal.message, refusal.status, refusal.headers);
+    return jsonAnswer(refusal.status, problemOf(refusal, requestId), refusal.headers, "application/problem+json");
+  };
+
+  const operate = async (
+    operation: Operation,
+    { parameters }: Match,
+    passage: Passage,
+  ): Promise<Answer | undefined> => {
+    const { request, requestId, pause } = passage;
+    const context: Context = { world, requestId, isHead: request.method === "HEAD" };
+    authorize(operation.endpoint, request, tokens);
+    const { command, execute } = operation.prepare(request, parameters, context);
+    if (command === undefined) return (await pause()) ? execute() : undefined;
+
+    const claim = idempotency.claim(command);
+    if (!isClaim(claim)) return (await pause()) ? claim : undefined;
+    let isSettled = false;
+    try {
+      if (!(await pause())) return undefined;
+      const answer = withHeaders(execute(), { "X-Request-Id": requestId });
+      claim.settle(answer);
+      isSettled = true;
+      records.execution(command.operationId, command.key);
+      return answer;
+    } finally {
+      if (!isSettled) claim.release();
+    }
+  };
+
+  const perform = async (match: Match, passage: Passage): Promise<Answer | undefined> => {
+    const operation = OPERATIONS.get(match.operationId);
+    if (operation !== undefined) return operate(operation, match, passage);
+    if (!(await passage.pause())) return undefined;
+    return passage.area === "token"
+      ? answerTokenRequest(passage.request, credentials, tokens)
+      : playground.answer(match.operationId, passage.request);
+  };
+
+  /** The answer, refusals and defects included; undefined when the client has gone. */
+  const answerOf = async (act: () => Promise<Answer | undefined>, passage: Passage): Promise<Answer | undefined> => {
+    try {
+      return await act();
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL_ERROR");
+      return refused(refusal, passage.area, passage.requestId);
+    }
+  };
+
+  const find = (request: HttpRequest): Match => {
+    const { segments } = request.target;
+    if (segments === undefined)
+      throw refuseField("MALFORMED_REQUEST", "/path", "Percent-encode the path as UTF-8; . and .. are no segments.");
+    const routed = route(request.method, segments);
+    if (routed === "unknown path") throw new Refusal("NOT_FOUND");
+    if ("allow" in routed) throw new Refusal("METHOD_NOT_ALLOWED", { headers: { Allow: routed.allow } });
+    return routed;
+  };
+
+  const tryFind = (request: HttpRequest): Match | Refusal => {
+    try {
+      return find(request);
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
+  };
+
+  const pauseOf = (fault: Fault | undefined, patience: Patience) => async (): Promise<boolean> => {
+    if (fault?.kind === "delay") await patience.wait(fault.delayMs);
+    if (fault?.kind !== "hang" || fault.afterCommit === true) return true;
+    await patience.gone();
+    return false;
+  };
+
+  const passThrough = async (request: HttpRequest, found: Match | Refusal, patience: Patience): Promise<Outcome> => {
+    const { target } = request;
+    const area = areaOf(target.segments ?? target.rawPath.slice(1).split("/"));
+    const requestId = world.ids.next(ID_PREFIX.request);
+    const limited = area === "playground" ? playground.limit(request) : undefined;
+    if (limited !== undefined) return { kind: "answer", answer: limited };
+    if (found instanceof Refusal)
+      return { kind: "answer", answer: identified(refused(found, area, requestId), area, requestId) };
+
+    const fault = faults.take(found.operationId);
+    if (fault?.kind === "expire-token") tokens.expireAll();
+    if (strikesBefore(fault)) return beforeAnything(fault, area, requestId);
+    const passage: Passage = { area, request, requestId, fault, pause: pauseOf(fault, patience) };
+    const answer = await answerOf(() => perform(found, passage), passage);
+    return answer === undefined
+      ? { kind: "hang" }
+      : afterCommit(fault, identified(answer, area, requestId), area, requestId);
+  };
+
+  return {
+    async handle(request, url, patience) {
+      const found = tryFind(request);
+      const note = records.request(found instanceof Refusal ? null : found.operationId, url, request);
+      const outcome = await passThrough(request, found, patience);
+      if (outcome.kind === "answer") note(outcome.answer.status);
+      return outcome;
+    },
+  };
+}
+
+/** On job-processing answers; a replayed one keeps the id of its first answer. */
+const identified = (answer: Answer, area: Area, requestId: string): Answer =>
+  area !== "job-processing" || "X-Request-Id" in answer.headers
+    ? answer
+    : withHeaders(answer, { "X-Request-Id": requestId });

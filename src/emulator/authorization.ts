@@ -1,0 +1,50 @@
+// Who may call a job-processing operation: RFC 6750 and the contract's section 5.
+import { type Endpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
+import { REALM } from "./choices.ts";
+import type { HttpRequest } from "./http/request.ts";
+import { Refusal } from "./problems.ts";
+import type { Tokens } from "./tokens.ts";
+
+function challenge(parameters: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const all = Object.entries({ realm: REALM, ...parameters }).map(([name, value]) => `${name}="${value}"`);
+  return { "WWW-Authenticate": `Bearer ${all.join(", ")}` };
+}
+
+const POINTER = "/header/Authorization";
+
+function refuseToken(message: string, parameters?: Readonly<Record<string, string>>): Refusal {
+  return new Refusal("UNAUTHENTICATED", {
+    headers: challenge(parameters),
+    fieldErrors: [{ pointer: POINTER, code: "UNAUTHENTICATED", message }],
+  });
+}
+
+/** Throws a Refusal unless the request carries a valid token whose scopes cover the operation. */
+export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: Tokens): void {
+  const [value, second] = request.header("authorization");
+  if (value === undefined) throw refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
+  if (second !== undefined) throw refuseToken("Send Authorization once.", { error: "invalid_request" });
+  const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(value)?.[1];
+  // RFC 6750, 3.1: without Bearer credentials there is no error code to give.
+  if (token === undefined)
+    throw /^bearer( |$)/i.test(value)
+      ? refuseToken("The access token is malformed.", { error: "invalid_token" })
+      : refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
+  const scopes = tokens.scopesOf(token);
+  if (scopes === undefined)
+    throw refuseToken("The access token is unknown or has expired: request a new one.", {
+      error: "invalid_token",
+      error_description: "The access token is unknown or has expired",
+    });
+  const required = scopesToRequest(endpoint);
+  const missing = required.filter((scope) => !scopes.has(scope));
+  if (missing.length === 0) return;
+  throw new Refusal("INSUFFICIENT_SCOPE", {
+    headers: challenge({ error: "insufficient_scope", scope: required.join(" ") }),
+    fieldErrors: missing.map((scope) => ({
+      pointer: POINTER,
+      code: "INSUFFICIENT_SCOPE",
+      message: `The access token lacks the scope ${scope}.`,
+    })),
+  });
+}

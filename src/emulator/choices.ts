@@ -1,0 +1,198 @@
+// Everything the contract leaves "not shown" (service.md, "Gaps" and section 7.2) and this emulator had to choose, with the
+// reason. The client assumes none of it. How jobs move stands in world/lifecycle.ts, by the times given here.
+import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
+
+// -- Requests ---------------------------------------------------------------------------------------------------------
+
+/** 413 above it (RFC 9110, 15.5.14): the largest valid body of the contract is a job with its parameterValues. */
+export const MAX_BODY_BYTES = 1024 * 1024;
+/** Deeper JSON is refused with 400: RFC 8259, section 9, lets a parser limit nesting. */
+export const MAX_JSON_DEPTH = 64;
+/** An answer given before the request's body was read waits this long for the rest, so that the client can read it. */
+export const LINGER_MS = 1000;
+
+// Where a rule is broken outside the body, `fieldErrors[].pointer` starts with /query, /header or /path, then the
+// parameter's name (/query/limit, /header/Idempotency-Key); in the body it is the JSON pointer itself (RFC 6901).
+
+// -- Problems (RFC 9457) ----------------------------------------------------------------------------------------------
+// Sent bare as application/problem+json (doubts.md 2). 400: the request breaks a rule that can be seen in it alone.
+// 422: well-formed, but it does not fit what the service holds. 409: it would fit at another time or state.
+
+export interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  readonly retryable: boolean;
+}
+
+export const PROBLEMS = {
+  INVALID_REQUEST: { status: 400, title: "The request breaks a rule of the contract", retryable: false },
+  MALFORMED_REQUEST: { status: 400, title: "The request could not be read", retryable: false },
+  MALFORMED_JSON: { status: 400, title: "The body is not acceptable JSON", retryable: false },
+  INVALID_CURSOR: { status: 400, title: "The cursor was not made by this list", retryable: false },
+  // RFC 6750, 3.1: WWW-Authenticate says more.
+  UNAUTHENTICATED: { status: 401, title: "A valid access token is required", retryable: false },
+  INSUFFICIENT_SCOPE: { status: 403, title: "The access token lacks a required scope", retryable: false },
+  WORKSPACE_FORBIDDEN: { status: 403, title: "The application has no access to this workspace", retryable: false },
+  PROCESSING_NOT_PERMITTED: {
+    status: 403,
+    title: "Processing this input with this recipe was requested and is not approved",
+    retryable: false,
+  },
+  NOT_FOUND: { status: 404, title: "There is nothing at this path", retryable: false },
+  METHOD_NOT_ALLOWED: { status: 405, title: "The method is not allowed here; see Allow", retryable: false },
+  CONTENT_WITHHELD: { status: 409, title: "The file is not scanned as clean and is not handed out", retryable: false },
+  INPUT_NOT_READY: { status: 409, title: "A bound input is not READY", retryable: false },
+  INPUT_BEING_SCANNED: { status: 409, title: "A bound input is still being scanned", retryable: true },
+  // Judged before If-Match: RFC 9110, 13.2.1, has preconditions ignored where the answer would not be 2xx anyway.
+  JOB_TERMINAL: { status: 409, title: "The job has ended and cannot be cancelled", retryable: false },
+  CANCELLATION_IN_PROGRESS: { status: 409, title: "The job is being cancelled already", retryable: false },
+  // A job can be retried when it is CANCELLED, or FAILED with a retryable failure: anything else would run work twice.
+  JOB_NOT_RETRYABLE: { status: 409, title: "Only CANCELLED or retryably FAILED jobs are retried", retryable: false },
+  // One living retry per job, for the same reason; when that one failed or was cancelled, another may follow.
+  ALREADY_RETRIED: { status: 409, title: "A retry of this job is under way or has succeeded", retryable: false },
+  RECIPE_HASH_NOT_CURRENT: { status: 409, title: "recipeVersionHash is not the current versionHash", retryable: false },
+  // Idempotency-Key draft, 2.7: 409 while the first request is being processed, 422 for another payload.
+  IDEMPOTENCY_IN_PROGRESS: { status: 409, title: "A request with this Idempotency-Key is running", retryable: true },
+  VERSION_CONFLICT: {
+    status: 412,
+    title: "If-Match is stale: the job has moved on; read it again and use its current resourceVersion",
+    retryable: false,
+  },
+  BODY_TOO_LARGE: { status: 413, title: "The body is larger than 1 MiB", retryable: false },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Content-Type must be application/json", retryable: false },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, title: "The Idempotency-Key was used for another request", retryable: false },
+  RECIPE_NOT_OFFERED: { status: 422, title: "The recipe version is not offered to this workspace", retryable: false },
+  PORTS_MISMATCH: { status: 422, title: "inputBindings must bind exactly the recipe's inputs", retryable: false },
+  INPUT_NOT_FOUND: { status: 422, title: "The workspace has no such input", retryable: false },
+  INPUT_KIND_MISMATCH: { status: 422, title: "An input's kind does not fit the recipe's input", retryable: false },
+  CAPABILITY_EXCEEDED: { status: 422, title: "An input is beyond the limits of the capability", retryable: false },
+  CAPABILITY_DISABLED: { status: 422, title: "The capability the recipe needs is not enabled", retryable: false },
+  PARAMETERS_INVALID: { status: 422, title: "parameterValues does not match the recipe's schema", retryable: false },
+  REFERENCE_NOT_FOUND: { status: 422, title: "referenceId names nothing this workspace owns", retryable: false },
+  EXPIRY_NOT_ALLOWED: { status: 422, title: "expiresAt is past or beyond the approved expiry", retryable: false },
+  // doubts.md 1: a UsageSummary cannot say MONTH.
+  WINDOW_NOT_AVAILABLE: {
+    status: 422,
+    title: "Usage by MONTH is not available: ask DAY or ENTITLEMENT",
+    retryable: false,
+  },
+  // RFC 6585, section 3.
+  IF_MATCH_REQUIRED: { status: 428, title: "If-Match with the job's current ETag is required", retryable: false },
+  QUOTA_EXCEEDED: { status: 429, title: "The workspace's quota for this window is used up", retryable: true },
+  INTERNAL_ERROR: { status: 500, title: "The emulator failed; this is a defect", retryable: true },
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** A URN, as nothing can be fetched that would explain it further (RFC 9457, 3.1.1). */
+export const problemType = (code: string): string => `urn:mic:problem:${code.toLowerCase().replaceAll("_", "-")}`;
+
+// -- Headers ----------------------------------------------------------------------------------------------------------
+
+/** On every job-processing answer, beside X-Request-Id: answers hold one tenant's data (RFC 9111, 5.2.2.5). */
+export const NO_STORE = "no-store";
+/** RFC 6750, section 3. */
+export const REALM = "mic";
+/** On a replayed answer, as Stripe does; the Idempotency-Key draft names no header. */
+export const REPLAYED_HEADER = "Idempotent-Replayed";
+// The job's ETag is on each answer whose data is one Job (doubts.md 3). 201 and 202 carry Location (RFC 9110, 10.2.2).
+// `Accept` is disregarded (RFC 9110, 12.4.1 allows it): each operation has one representation only.
+// If-None-Match and Range are disregarded: the contract has no 304 and no 206; Accept-Ranges: none says so.
+
+/** RFC 6266 and RFC 8187: an ASCII file name for all, the true one for those who can. */
+export function contentDisposition(fileName: string): string {
+  const ascii = fileName.replace(/[^\x20-\x7e]/g, "_").replace(/["\\]/g, "_");
+  const encoded = encodeURIComponent(fileName).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+/** application/octet-stream, the type the contract's Accept asks for (4.2); the ETag is the sha256 of the bytes. */
+export const assetHeaders = (file: { readonly name: string; readonly sha256: string }) => ({
+  "Content-Type": "application/octet-stream",
+  "Content-Disposition": contentDisposition(file.name),
+  ETag: `"${file.sha256}"`,
+  "Accept-Ranges": "none",
+  "X-Content-Type-Options": "nosniff",
+});
+
+// -- Ids --------------------------------------------------------------------------------------------------------------
+// An asset's id is its file's id: `assetIds` lists the files whose content is handed out, that is the clean ones.
+// A path id that no resource has is 404; one that breaks its grammar is 400 at /path/{name}.
+
+export const ID_PREFIX = {
+  workspace: "micws_",
+  client: "micclient_",
+  request: "micreq_",
+  file: "devfile_",
+  signedFile: "devsignfile_",
+  input: "micinput_",
+  acquisition: "micacq_",
+  datasetVersion: "micdsv_",
+  recipe: "micrecipe_",
+  recipeVersion: "micrecipev_",
+  offer: "micoffer_",
+  job: "micjob_",
+  operation: "micop_",
+  processingRequest: "micsharedrequest_",
+} as const;
+
+/** The only kind of Operation there is. */
+export const CANCELLATION_TYPE = "JOB_CANCELLATION";
+
+// -- Tokens (RFC 6749, 5.1) -------------------------------------------------------------------------------------------
+
+export const TOKEN_LIFETIME_SECONDS = 3600;
+/** 256 random bits: RFC 6749, 10.10, asks for at least 128. */
+export const TOKEN_BYTES = 32;
+// `scope` must be sent (contract, section 5); without it there is no default: invalid_scope (RFC 6749, 3.3).
+// Client credentials in the body are refused (invalid_client): the contract knows HTTP Basic alone.
+
+// -- Lists ------------------------------------------------------------------------------------------------------------
+
+/** The recipe list's default page: the job list's. */
+export const DEFAULT_RECIPE_PAGE = 25;
+
+// -- Idempotency (Idempotency-Key draft) ------------------------------------------------------------------------------
+
+/** How long a key is kept; the draft (2.3) wants it published. */
+export const KEY_LIFETIME_MS = 24 * HOUR;
+
+// -- How things move --------------------------------------------------------------------------------------------------
+
+/** A job's stage, unless `stageMs` says otherwise. */
+export const STAGE_MS = 500;
+/** A waiting review is approved after this. */
+export const REVIEW_MS = MINUTE;
+export const SCAN_MS = 5 * SECOND;
+/** After creation: a processing request becomes REVIEWABLE, then is decided. */
+export const REVIEWABLE_AFTER_MS = 2 * SECOND;
+export const DECIDED_AFTER_MS = 5 * SECOND;
+/** The approved expiry for a file and a recipe: this, the input's own and the offer's, whichever is first. */
+export const MAX_PERMISSION_MS = 30 * DAY;
+export const INPUT_LIFETIME_MS = 90 * DAY;
+
+// -- Playground -------------------------------------------------------------------------------------------------------
+// Section 7.1 has four status values. Unknown path (404), wrong method (405), a state code that matches no state (400,
+// doubts.md 9) and anything unreadable are INVALID_PLAYGROUND_REQUEST, the nearest; all else upstream-unavailable.
+
+export const PLAYGROUND_ROOT = "/api/svc/core/developers/playground";
+export const PLAYGROUND_WINDOW_MS = MINUTE;
+export const REQUESTS_PER_PEER = 600;
+export const REQUESTS_PER_REPORTED_ADDRESS = 30;
+// The reported address is the last one in X-Forwarded-For: the one the trusted edge wrote itself.
+
+// -- Memory -----------------------------------------------------------------------------------------------------------
+// An emulator that runs for weeks forgets its oldest entries beyond these numbers.
+
+export const MAX_KEPT = {
+  tokens: 10_000,
+  idempotencyKeys: 20_000,
+  jobs: 10_000,
+  others: 10_000,
+  peers: 10_000,
+  requests: 1000,
+  executions: 20_000,
+} as const;

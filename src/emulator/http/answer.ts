@@ -1,0 +1,31 @@
+// What is sent back: a status, headers and bytes, made whole before the first of them leaves.
+import { stringify } from "lossless-json";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+const encoder = new TextEncoder();
+
+export const bytesOf = (text: string): Uint8Array => encoder.encode(text);
+
+/** Compact JSON; a bigint as its digits (lossless-json). */
+export const toJson = (value: unknown): string => stringify(value) ?? "null";
+
+export const jsonAnswer = (
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  contentType = "application/json",
+): Answer => ({
+  status,
+  headers: { "Content-Type": contentType, "Cache-Control": "no-store", ...headers },
+  body: bytesOf(toJson(value)),
+});
+
+export const withHeaders = (answer: Answer, headers: Readonly<Record<string, string>>): Answer => ({
+  ...answer,
+  headers: { ...answer.headers, ...headers },
+});

@@ -1,0 +1,23 @@
+// Ids and hashes made from the seed: the same seed gives the same ids in the same order.
+import { createHash } from "node:crypto";
+
+export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
+
+export interface Ids {
+  /** The next id of this prefix: prefix + hex32. */
+  next(prefix: string): string;
+  /** 64 hexadecimal characters that belong to this name alone. */
+  named(name: string): string;
+}
+
+export function makeIds(seed: string): Ids {
+  const counts = new Map<string, number>();
+  return {
+    next(prefix) {
+      const count = counts.get(prefix) ?? 0;
+      counts.set(prefix, count + 1);
+      return prefix + sha256(`${seed}\n${prefix}\n${count}`).slice(0, 32);
+    },
+    named: (name) => sha256(`${seed}\n${name}`),
+  };
+}

@@ -1,0 +1,110 @@
+// POST {base}/sandbox/oauth/token: the client-credentials grant of RFC 6749, section 4.4, authenticated by HTTP Basic.
+import { createHash, timingSafeEqual } from "node:crypto";
+import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
+import { endpoints } from "../contract/endpoints/index.ts";
+import { REALM, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
+import { type Answer, jsonAnswer } from "./http/answer.ts";
+import { isMediaType } from "./http/media-type.ts";
+import type { HttpRequest } from "./http/request.ts";
+import type { Tokens } from "./tokens.ts";
+
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap(scopesToRequest));
+const FORM = "application/x-www-form-urlencoded";
+
+/** RFC 6749, 5.2. */
+export function oauthError(error: string, description: string, status = 400, headers = {}): Answer {
+  return jsonAnswer(status, { error, error_description: description }, { Pragma: "no-cache", ...headers });
+}
+
+const invalidRequest = (description: string): Answer => oauthError("invalid_request", description);
+
+const invalidClient = (description: string): Answer =>
+  oauthError("invalid_client", description, 401, { "WWW-Authenticate": `Basic realm="${REALM}", charset="UTF-8"` });
+
+function formDecode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return undefined;
+  }
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/** As it was sent or form-decoded (RFC 6749, 2.3.1, asks for encoding; many clients do not encode). */
+function isSame(sent: string, expected: string): boolean {
+  const wanted = digest(expected);
+  const raw = timingSafeEqual(digest(sent), wanted);
+  const decoded = timingSafeEqual(digest(formDecode(sent) ?? ""), wanted);
+  return raw || decoded;
+}
+
+function knowsClient(authorization: string, { clientId, clientSecret }: Credentials): boolean {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1];
+  if (encoded === undefined) return false;
+  const pair = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = pair.indexOf(":");
+  if (colon < 0) return false;
+  const idFits = isSame(pair.slice(0, colon), clientId);
+  return isSame(pair.slice(colon + 1), clientSecret) && idFits;
+}
+
+/** The form's parameters; undefined when an escape is malformed or one is repeated (RFC 6749, 3.2). */
+function readForm(body: Uint8Array): ReadonlyMap<string, string> | undefined {
+  const form = new Map<string, string>();
+  for (const part of Buffer.from(body).toString("latin1").split("&")) {
+    if (part === "") continue;
+    const equals = part.indexOf("=");
+    const name = formDecode(equals < 0 ? part : part.slice(0, equals));
+    const value = formDecode(equals < 0 ? "" : part.slice(equals + 1));
+    if (name === undefined || value === undefined || form.has(name)) return undefined;
+    form.set(name, value);
+  }
+  return form;
+}
+
+/** RFC 6749, 3.3: tokens of visible ASCII, one space between two. */
+function readScopes(text: string): readonly string[] | undefined {
+  const scopes = text.split(" ");
+  return scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) ? scopes : undefined;
+}
+
+export function answerTokenRequest(request: HttpRequest, credentials: Credentials, tokens: Tokens): Answer {
+  if (request.target.query === undefined || request.target.query.length > 0)
+    return invalidRequest("Parameters are sent in the body, not in the URI.");
+  const [contentType = "", secondType] = request.header("content-type");
+  if (secondType !== undefined || !isMediaType(contentType, FORM))
+    return invalidRequest(`Content-Type must be ${FORM}.`);
+  if (request.body === "too large") return oauthError("invalid_request", "The body is larger than 1 MiB.", 413);
+  const form = readForm(request.body);
+  if (form === undefined) return invalidRequest("The form is malformed or repeats a parameter.");
+
+  const [authorization, second] = request.header("authorization");
+  if (authorization === undefined) return invalidClient("Authenticate with HTTP Basic.");
+  if (second !== undefined || form.has("client_secret"))
+    return invalidRequest("Authenticate once, with HTTP Basic alone.");
+  if (!knowsClient(authorization, credentials)) return invalidClient("The client id or the client secret is wrong.");
+
+  const grantType = form.get("grant_type");
+  if (grantType === undefined || grantType === "") return invalidRequest("grant_type is required.");
+  if (grantType !== "client_credentials")
+    return oauthError("unsupported_grant_type", "grant_type must be client_credentials.");
+  const scopes = readScopes(form.get("scope") ?? "");
+  if (scopes === undefined) return oauthError("invalid_scope", "scope is required: scopes with one space between two.");
+  if (!scopes.every((scope) => KNOWN_SCOPES.has(scope)))
+    return oauthError("invalid_scope", "A requested scope is unknown or not granted to this client.");
+
+  const granted = new Set(scopes);
+  const body = {
+    access_token: tokens.issue(granted),
+    token_type: "Bearer",
+    expires_in: TOKEN_LIFETIME_SECONDS,
+    scope: [...granted].join(" "),
+  };
+  return jsonAnswer(200, body, { Pragma: "no-cache" });
+}

@@ -1,0 +1,76 @@
+// The geography playground: anonymous, read-only, limited by rate; every error body is exactly {"status": …} (7.1).
+import * as z from "zod/v4";
+import * as endpoints from "../contract/endpoints/playground.ts";
+import { PLAYGROUND_STATUS, type PlaygroundError } from "../contract/playground.ts";
+import { REQUESTS_PER_PEER, REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
+import type { Clock } from "./clock.ts";
+import { makeCatalogue } from "./geography/catalogue.ts";
+import { type Answer, jsonAnswer } from "./http/answer.ts";
+import type { HttpRequest } from "./http/request.ts";
+import { makeOpenApiDocument } from "./openapi.ts";
+import { type Limit, RateLimit } from "./rate-limit.ts";
+import { reportedAddress } from "./reported-address.ts";
+
+/** The contract's value for a status; the unknown path and the wrong method are invalid requests (choices.ts). */
+export function playgroundError(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
+  const value: PlaygroundError["status"] =
+    status === 403
+      ? PLAYGROUND_STATUS[403]
+      : status === 429
+        ? PLAYGROUND_STATUS[429]
+        : status >= 500
+          ? PLAYGROUND_STATUS[502]
+          : PLAYGROUND_STATUS[400];
+  return jsonAnswer(status, { status: value } satisfies PlaygroundError, headers);
+}
+
+export interface Playground {
+  /** A 429 when a limit is exceeded; counts the request otherwise. */
+  limit(request: HttpRequest): Answer | undefined;
+  answer(operationId: string, request: HttpRequest): Answer;
+}
+
+const invalid = (): Answer => playgroundError(400);
+
+/** The query as an object; undefined when a parameter is repeated or cannot be read. */
+function queryOf({ target }: HttpRequest): Readonly<Record<string, string>> | undefined {
+  if (target.query === undefined) return undefined;
+  const query = new Map(target.query);
+  return query.size === target.query.length ? Object.fromEntries(query) : undefined;
+}
+
+export function makePlayground(clock: Clock, trustReportedAddress: boolean): Playground {
+  const catalogue = makeCatalogue();
+  const limits = new RateLimit(clock);
+  const states = jsonAnswer(200, catalogue.states);
+  const districts = new Map([...catalogue.districts].map(([code, response]) => [code, jsonAnswer(200, response)]));
+  let document: Answer | undefined;
+
+  const districtsAnswer = (query: Readonly<Record<string, string>>): Answer => {
+    const parsed = z.safeParse(endpoints.listPlaygroundDistricts.query, query);
+    return (parsed.success && districts.get(parsed.data.state)) || invalid();
+  };
+
+  return {
+    limit(request) {
+      const both: readonly Limit[] = [
+        { address: request.peer, max: REQUESTS_PER_PEER },
+        {
+          address: trustReportedAddress ? reportedAddress(request) : undefined,
+          max: REQUESTS_PER_REPORTED_ADDRESS,
+        },
+      ];
+      const refused = limits.admit(both);
+      return refused && playgroundError(429, { "Retry-After": String(refused.retryAfterSeconds) });
+    },
+    answer(operationId, request) {
+      const query = queryOf(request);
+      if (query === undefined || request.body.length > 0) return invalid();
+      if (operationId === endpoints.listPlaygroundDistricts.id) return districtsAnswer(query);
+      if (Object.keys(query).length > 0) return invalid();
+      if (operationId === endpoints.listPlaygroundStates.id) return states;
+      document ??= jsonAnswer(200, makeOpenApiDocument());
+      return document;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+// What the emulator saw and did: the oracle that tests ask.
+import { BoundedMap } from "./bounded.ts";
+import { MAX_KEPT } from "./choices.ts";
+import { type Clock, instant } from "./clock.ts";
+import type { HttpRequest } from "./http/request.ts";
+import { sha256 } from "./ids.ts";
+
+interface RequestRecord {
+  readonly operationId: string | null;
+  readonly method: string;
+  /** With the query, as it was sent. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of what was read of the body. */
+  readonly bodySha256: string;
+  readonly idempotencyKey?: string;
+  /** Null while unanswered, and for ever when the answer was withheld. */
+  status: number | null;
+  readonly at: string;
+}
+
+interface Execution {
+  readonly operationId: string;
+  readonly idempotencyKey: string;
+  executions: number;
+}
+
+export class Records {
+  readonly #requests: RequestRecord[] = [];
+  readonly #executions = new BoundedMap<string, Execution>(MAX_KEPT.executions);
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get requests(): readonly RequestRecord[] {
+    return this.#requests;
+  }
+
+  get executions(): readonly Execution[] {
+    return [...this.#executions.values()];
+  }
+
+  /** Notes a request; the answer's status is filled in with what this returns. */
+  request(operationId: string | null, url: string, request: HttpRequest): (status: number) => void {
+    const [idempotencyKey] = request.header("idempotency-key");
+    const record: RequestRecord = {
+      operationId,
+      method: request.method,
+      path: url,
+      headers: redacted(request.headers),
+      bodySha256: sha256(request.body === "too large" ? "" : request.body),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      status: null,
+      at: instant(this.#clock.now()),
+    };
+    this.#requests.push(record);
+    if (this.#requests.length > MAX_KEPT.requests) this.#requests.shift();
+    return (status) => {
+      record.status = status;
+    };
+  }
+
+  execution(operationId: string, idempotencyKey: string): void {
+    const name = `${operationId}\n${idempotencyKey}`;
+    const known = this.#executions.get(name);
+    if (known === undefined) this.#executions.set(name, { operationId, idempotencyKey, executions: 1 });
+    else known.executions += 1;
+  }
+}
+
+/** One value for each name; of Authorization the scheme alone. */
+function redacted(headers: HttpRequest["headers"]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    [...headers].map(([name, values]) => [
+      name,
+      name === "authorization" || name === "proxy-authorization"
+        ? values.map((value) => value.split(" ", 1)[0]).join(", ")
+        : values.join(", "),
+    ]),
+  );
+}

@@ -1,0 +1,134 @@
+// The HTTP server: node:http and nothing between. Fetch-style adapters normalise the path (`..`, %2e), answer for us
+// where the Host header is odd, and hide the socket, which faults have to cut.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Admin } from "./admin.ts";
+import type { App, Patience } from "./app.ts";
+import { LINGER_MS, PLAYGROUND_ROOT } from "./choices.ts";
+import type { Outcome } from "./faulty.ts";
+import { type Answer, jsonAnswer } from "./http/answer.ts";
+import { readRequest } from "./http/request.ts";
+import { playgroundError } from "./playground.ts";
+import { makeProblem } from "./problems.ts";
+
+const ADMIN_ROOT = "/__emulator";
+
+function patienceWith(response: ServerResponse, closing: AbortSignal): Patience {
+  return {
+    wait: (delayMs) => sleep(delayMs, undefined, { signal: closing }),
+    gone: () =>
+      new Promise((resolve) => {
+        if (response.destroyed || closing.aborted) resolve();
+        else response.once("close", resolve);
+      }),
+  };
+}
+
+function send(incoming: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  const isUnread = !incoming.complete;
+  response.writeHead(answer.status, {
+    ...answer.headers,
+    "Content-Length": answer.body.length,
+    ...(isUnread && { Connection: "close" }),
+  });
+  if (!isUnread) {
+    response.end(answer.body);
+    return;
+  }
+  // A connection that is closed on unread bytes is reset, and the reset may overtake the answer.
+  response.write(answer.body);
+  const end = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(end, LINGER_MS).unref();
+  incoming.once("close", end);
+  incoming.on("data", () => {});
+  incoming.resume();
+}
+
+/** Half of the body under a Content-Length that promises the whole. */
+function sendCut(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, { ...headers, "Content-Length": body.length });
+  response.write(body.subarray(0, Math.floor(body.length / 2)), () => response.destroy());
+}
+
+function deliver(incoming: IncomingMessage, response: ServerResponse, outcome: Outcome): void {
+  if (outcome.kind === "hang" || response.destroyed) return;
+  if (outcome.kind === "drop" || ("isCut" in outcome && incoming.method === "HEAD")) incoming.socket.destroy();
+  else if (outcome.isCut) sendCut(response, outcome.answer);
+  else send(incoming, response, outcome.answer);
+}
+
+const PARSE_STATUS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+const REASONS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  408: "Request Timeout",
+  431: "Request Header Fields Too Large",
+};
+
+/** What could not be parsed as HTTP is answered too, in the words of the API it seems to be for. */
+function answerUnparsed(
+  error: Error & { code?: string; rawPacket?: Uint8Array },
+  socket: Duplex,
+  requestId: string,
+): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = PARSE_STATUS[error.code ?? ""] ?? 400;
+  const start = Buffer.from(error.rawPacket ?? []).toString("latin1", 0, 256);
+  const title = "The request is not well-formed HTTP";
+  const answer = start.includes(` ${PLAYGROUND_ROOT}`)
+    ? playgroundError(status)
+    : jsonAnswer(
+        status,
+        makeProblem({ status, title, retryable: status === 408 }, "MALFORMED_REQUEST", requestId),
+        { "X-Request-Id": requestId },
+        "application/problem+json",
+      );
+  const headers = { ...answer.headers, "Content-Length": String(answer.body.length), Connection: "close" };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${REASONS[status] ?? ""}\r\n${lines.join("")}\r\n`);
+  socket.end(answer.body);
+}
+
+export interface ServerParts {
+  readonly app: App;
+  readonly admin: Admin;
+  readonly nextRequestId: () => string;
+  /** Ends the waits of faults when the emulator closes. */
+  readonly closing: AbortSignal;
+}
+
+export function makeServer({ app, admin, nextRequestId, closing }: ServerParts): Server {
+  const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.on("error", () => response.destroy());
+    const request = await readRequest(incoming);
+    if (request === undefined) return;
+    const { rawPath } = request.target;
+    const outcome: Outcome =
+      rawPath === ADMIN_ROOT || rawPath.startsWith(`${ADMIN_ROOT}/`)
+        ? { kind: "answer", answer: admin.answer(request) }
+        : await app.handle(request, incoming.url ?? "/", patienceWith(response, closing));
+    deliver(incoming, response, outcome);
+  };
+  const listen = (incoming: IncomingMessage, response: ServerResponse): void => {
+    // Only a wait that the closing emulator ends rejects, and then there is nobody to answer.
+    handle(incoming, response).catch(() => incoming.socket.destroy());
+  };
+  const server = createServer({ keepAliveTimeout: 30_000, headersTimeout: 30_000, requestTimeout: 60_000 }, listen);
+  // RFC 9110, 10.1.1: an expectation may be ignored, but for 100-continue the client waits.
+  server.on("checkContinue", (incoming: IncomingMessage, response: ServerResponse) => {
+    response.writeContinue();
+    listen(incoming, response);
+  });
+  server.on("checkExpectation", listen);
+  server.on("clientError", (error, socket) => answerUnparsed(error, socket, nextRequestId()));
+  return server;
+}

@@ -1,0 +1,76 @@
+// The one workspace and all it holds.
+import { BoundedMap } from "../bounded.ts";
+import { ID_PREFIX, MAX_KEPT } from "../choices.ts";
+import type { Clock } from "../clock.ts";
+import { type Cursors, makeCursors } from "../cursors.ts";
+import type { Ids } from "../ids.ts";
+import { makeFiles, type StoredFile } from "./files.ts";
+import type { InputRecord } from "./inputs.ts";
+import { Jobs } from "./jobs.ts";
+import type { OperationRecord } from "./operations.ts";
+import type { ProcessingRequestRecord } from "./processing-requests.ts";
+import { makeRecipes, type Recipe } from "./recipes.ts";
+import { Usage } from "./usage.ts";
+
+/** Resources by id: seeded ones stay, later ones are forgotten beyond a number. */
+export class Shelf<T extends { readonly id: string }> {
+  readonly #seeded = new Map<string, T>();
+  readonly #made = new BoundedMap<string, T>(MAX_KEPT.others);
+
+  seed(record: T): T {
+    this.#seeded.set(record.id, record);
+    return record;
+  }
+
+  add(record: T): T {
+    this.#made.set(record.id, record);
+    return record;
+  }
+
+  find(id: string): T | undefined {
+    return this.#seeded.get(id) ?? this.#made.get(id);
+  }
+
+  get seeded(): readonly T[] {
+    return [...this.#seeded.values()];
+  }
+}
+
+export interface World {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly cursors: Cursors;
+  readonly stageMs: number;
+  readonly workspaceId: string;
+  readonly files: readonly StoredFile[];
+  /** In the order of `recipeVersionIds`, expired ones at the end. */
+  readonly recipes: readonly Recipe[];
+  readonly inputs: Shelf<InputRecord>;
+  readonly jobs: Jobs;
+  readonly operations: Shelf<OperationRecord>;
+  readonly processingRequests: Shelf<ProcessingRequestRecord>;
+  /** The latest processing request of an input and a recipe version: `<inputId> <recipeVersionId>`. */
+  readonly permissions: BoundedMap<string, ProcessingRequestRecord>;
+  readonly usage: Usage;
+}
+
+/** A world without inputs, jobs and requests yet. */
+export function makeWorld(clock: Clock, ids: Ids, stageMs: number): World {
+  const startedAt = clock.now();
+  const workspaceId = ids.next(ID_PREFIX.workspace);
+  return {
+    clock,
+    ids,
+    cursors: makeCursors(),
+    stageMs,
+    workspaceId,
+    files: makeFiles(ids),
+    recipes: makeRecipes(ids, workspaceId, startedAt),
+    inputs: new Shelf(),
+    jobs: new Jobs(),
+    operations: new Shelf(),
+    processingRequests: new Shelf(),
+    permissions: new BoundedMap(MAX_KEPT.others),
+    usage: new Usage(startedAt),
+  };
+}

@@ -1,0 +1,71 @@
+// How anything that goes wrong is said inside the program: one error class whose facts an agent can act on.
+// Names and meaning: interface.md, "Results". src/mcp/ turns it into what an agent reads.
+import type { FieldError } from "./contract/problem.ts";
+
+export type FailureKind =
+  | "invalid_arguments"
+  | "not_configured"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "conflict"
+  | "precondition_failed"
+  | "rate_limited"
+  | "rejected"
+  | "upstream_unavailable"
+  | "outcome_unknown"
+  | "contract_violation"
+  | "timeout"
+  | "cancelled"
+  | "internal";
+
+export interface FailureFacts {
+  readonly kind: FailureKind;
+  /** What failed, in one or two sentences. */
+  readonly message: string;
+  /** HTTP status of the service's answer. */
+  readonly status?: number;
+  /** Problem code, or the playground's status value. */
+  readonly code?: string;
+  readonly requestId?: string;
+  /** Repeating the very same call may succeed. */
+  readonly retryable: boolean;
+  /** Did the service change anything? */
+  readonly sideEffect: "none" | "done" | "unknown";
+  readonly idempotencyKey?: string;
+  readonly retryAfterSeconds?: number;
+  readonly fieldErrors?: readonly FieldError[];
+  /** What to do next, in one sentence. */
+  readonly next?: string;
+}
+
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly facts: FailureFacts;
+
+  constructor(facts: FailureFacts, options?: ErrorOptions) {
+    super(facts.message, options);
+    this.facts = facts;
+  }
+
+  /** The same failure with some facts replaced. */
+  with(facts: Partial<FailureFacts>): Failure {
+    return new Failure({ ...this.facts, ...facts }, { cause: this.cause });
+  }
+}
+
+export const invalidArguments = (message: string, fieldErrors: readonly FieldError[] = [], next?: string): Failure =>
+  new Failure({
+    kind: "invalid_arguments",
+    message,
+    retryable: false,
+    sideEffect: "none",
+    ...(fieldErrors.length > 0 && { fieldErrors }),
+    ...(next !== undefined && { next }),
+  });
+
+export const notConfigured = (message: string, next: string): Failure =>
+  new Failure({ kind: "not_configured", message, retryable: false, sideEffect: "none", next });
+
+/** What was thrown, as text. */
+export const reasonOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

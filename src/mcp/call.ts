@@ -1,0 +1,83 @@
+// One tools/call: arguments in, result or failure out, redacted at this one exit.
+import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
+import { argumentsObject, type Progress, type Tool, type ToolCall } from "../catalogue/tool.ts";
+import { Failure, type FailureFacts } from "../failure.ts";
+import { CALL_LIMIT_MS } from "../service/attempts.ts";
+import { factsOf, failureText } from "./failures.ts";
+import type { Runtime } from "./runtime.ts";
+import { takesWorkspace } from "./surface.ts";
+
+/** Progress goes out only when the client asked for it, and only upwards, as the protocol wants. */
+function reporter(context: ServerContext): (progress: Progress) => void {
+  const progressToken = context.mcpReq._meta?.progressToken;
+  let last = Number.NEGATIVE_INFINITY;
+  let lastMessage = "";
+  return ({ progress, total, message }) => {
+    if (progressToken === undefined || (progress <= last && message === lastMessage)) return;
+    // Within a stage the units move and the count does not: a hair more keeps it rising.
+    last = progress > last ? progress : last + 0.001;
+    lastMessage = message;
+    const params = { progressToken, progress: last, message, ...(total !== undefined && { total }) };
+    context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
+  };
+}
+
+const cancelledFacts: FailureFacts = {
+  kind: "cancelled",
+  message: "The call was cancelled by the client.",
+  retryable: true,
+  sideEffect: "none",
+};
+
+function failureResult(tool: string, facts: FailureFacts): CallToolResult {
+  return {
+    isError: true,
+    content: [{ type: "text", text: failureText(tool, facts) }],
+    _meta: { "mic-mcp/error": facts },
+  };
+}
+
+/** Takes registered secrets out of everything that leaves, wherever they stand in it. */
+function redacted(result: CallToolResult, runtime: Runtime): CallToolResult {
+  const text = JSON.stringify(result);
+  const clean = runtime.redactor.redact(text);
+  return clean === text ? result : JSON.parse(clean);
+}
+
+export async function callTool(
+  tool: Tool,
+  args: unknown,
+  runtime: Runtime,
+  context: ServerContext,
+): Promise<CallToolResult> {
+  const { service, downloads, offers, config, log } = runtime;
+  const startedAt = service.timing.now();
+  const signal = context.mcpReq.signal;
+  const call: ToolCall = {
+    service,
+    downloads,
+    offers,
+    downloadDir: config.downloadDir,
+    context: { signal, deadlineAt: startedAt + CALL_LIMIT_MS },
+    report: reporter(context),
+  };
+  let result: CallToolResult;
+  try {
+    const given = argumentsObject(tool.name, args);
+    const { workspaceId } = config;
+    const fill = workspaceId !== undefined && takesWorkspace(tool) && given["workspaceId"] === undefined;
+    const { structured, text, drift } = await tool.invoke(fill ? { ...given, workspaceId } : given, call);
+    result = {
+      content: [{ type: "text", text }],
+      structuredContent: structured,
+      ...(drift.length > 0 && { _meta: { "mic-mcp/drift": drift } }),
+    };
+    log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
+  } catch (error) {
+    const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
+    result = failureResult(tool.name, facts);
+    log.info({ tool: tool.name, ms: service.timing.now() - startedAt, kind: facts.kind }, "tool call failed");
+    if (facts.kind === "internal") log.error({ tool: tool.name, err: error }, "internal failure");
+  }
+  return redacted(result, runtime);
+}

@@ -1,0 +1,40 @@
+// The one formatter from a failure to what an agent reads: text that is complete by itself, and the same facts for programs.
+import { Failure, type FailureFacts, reasonOf } from "../failure.ts";
+
+const SIDE_EFFECTS: Readonly<Record<FailureFacts["sideEffect"], string>> = {
+  none: "Nothing was changed.",
+  done: "The action took effect.",
+  unknown: "It is not known whether anything was changed.",
+};
+
+const MAX_FIELDS = 20;
+
+export function failureText(tool: string, facts: FailureFacts): string {
+  const fields = (facts.fieldErrors ?? []).map(
+    ({ pointer, code, message }) => `- ${pointer || "(the whole)"}: ${message} [${code}]`,
+  );
+  const shown = fields.slice(0, MAX_FIELDS);
+  if (fields.length > shown.length) shown.push(`- and ${fields.length - shown.length} more`);
+  const lines = [
+    `${tool} failed (${facts.kind}): ${facts.message}`,
+    ...shown,
+    SIDE_EFFECTS[facts.sideEffect],
+    facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
+    facts.idempotencyKey !== undefined && `idempotencyKey: ${facts.idempotencyKey}`,
+    facts.requestId !== undefined && `requestId: ${facts.requestId}`,
+    facts.next !== undefined && `Next: ${facts.next}`,
+  ];
+  return lines.filter((line) => line !== false).join("\n");
+}
+
+/** Whatever was thrown, as facts. A fault of our own says so and nothing else of its insides than its message. */
+export function factsOf(thrown: unknown): FailureFacts {
+  if (thrown instanceof Failure) return thrown.facts;
+  return {
+    kind: "internal",
+    message: `mic-mcp itself failed: ${reasonOf(thrown)}.`,
+    retryable: false,
+    sideEffect: "unknown",
+    next: "This is a fault of mic-mcp; its log on stderr has more at MIC_LOG_LEVEL=debug.",
+  };
+}

@@ -1,0 +1,28 @@
+// What every connection of one process shares: configuration, service, tokens, secrets, log.
+import type { Redactor } from "../auth/redaction.ts";
+import type { Tool } from "../catalogue/tool.ts";
+import type { Config } from "../config.ts";
+import type { Service } from "../service/call.ts";
+import type { Downloads } from "../service/downloads.ts";
+import type { Offers } from "../service/offers.ts";
+
+/** The part of a logger that is used; lines go to stderr, never to stdout. */
+export interface Log {
+  debug(facts: object, message: string): void;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+export interface Runtime {
+  readonly version: string;
+  readonly config: Config;
+  readonly catalogue: readonly Tool[];
+  readonly service: Service;
+  readonly downloads: Downloads;
+  readonly offers: Offers;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  /** Sentences for the server instructions that only this process knows. */
+  readonly notes: readonly string[];
+}

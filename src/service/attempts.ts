@@ -1,0 +1,51 @@
+// When a call is tried again, and for how long: design.md, "Talking to the service".
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Failure } from "../failure.ts";
+
+/** A whole tool call ends within this, retries included: many clients give up at 60 s. */
+export const CALL_LIMIT_MS = 45_000;
+/** One attempt: a lost answer must leave time for a second one. */
+export const ATTEMPT_LIMIT_MS = 20_000;
+const MAX_ATTEMPTS = 6;
+const BASE_MS = 250;
+const CAP_MS = 5_000;
+/** With less time left than this, an attempt is not worth starting. */
+const MIN_ATTEMPT_MS = 250;
+
+/** What one tool call brings to every request it makes. */
+export interface CallContext {
+  /** Aborted when the client cancels the call or goes away. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970 at which the call must have ended. */
+  readonly deadlineAt: number;
+}
+
+export interface Timing {
+  now(): number;
+  /** 0 to below 1. */
+  random(): number;
+}
+
+export const systemTiming: Timing = { now: () => Date.now(), random: () => Math.random() };
+
+export const timeLeftMs = (context: CallContext, timing: Timing): number => context.deadlineAt - timing.now();
+
+/**
+ * Waits before the next attempt: the service's Retry-After in full, else exponential backoff with full jitter.
+ * False, at once, when the attempts are used up or the wait does not fit the time left.
+ */
+export async function waitBeforeRetry(
+  attempt: number,
+  failure: Failure,
+  context: CallContext,
+  timing: Timing,
+): Promise<boolean> {
+  const { retryAfterSeconds } = failure.facts;
+  const waitMs =
+    retryAfterSeconds === undefined
+      ? timing.random() * Math.min(CAP_MS, BASE_MS * 2 ** attempt)
+      : retryAfterSeconds * 1000;
+  if (attempt >= MAX_ATTEMPTS || waitMs + MIN_ATTEMPT_MS > timeLeftMs(context, timing)) return false;
+  await sleep(waitMs, undefined, { signal: context.signal });
+  return true;
+}

@@ -1,0 +1,184 @@
+// An asset's bytes streamed to a file: constant memory, a .part beside the target, hashed on the way, never overwriting.
+import { createHash, randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { copyFile, type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
+import { join, parse } from "node:path";
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { Failure, invalidArguments, reasonOf } from "../failure.ts";
+import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
+import { cancelled, type Service, transportFailure } from "./call.ts";
+import { type CallRequest, encodeRequest } from "./encode.ts";
+import { nameFromHeader } from "./file-names.ts";
+import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
+
+export interface SavedFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly contentType: string;
+  readonly fileName: string;
+}
+
+export interface Target {
+  readonly folder: string;
+  /** Asked for by name; left out, the service's own name is used, numbered when taken. */
+  readonly fileName?: string;
+  /** Makes a name where the service gives none. */
+  readonly fallbackName: string;
+  readonly onBytes?: (bytes: number) => void;
+}
+
+const MAX_ERROR_BYTES = 64 * 1024;
+const MAX_NUMBERED = 1000;
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;
+
+const taken = (name: string): Failure =>
+  invalidArguments(
+    `A file named ${JSON.stringify(name)} exists already in the download folder; nothing is ever overwritten.`,
+    [{ pointer: "/fileName", code: "ALREADY_EXISTS", message: "must not exist yet" }],
+    "Choose another fileName, or leave it out.",
+  );
+
+const diskFailure = (folder: string, error: unknown): Failure =>
+  new Failure(
+    {
+      kind: "internal",
+      message: `The file could not be written to the download folder ${folder}: ${reasonOf(error)}.`,
+      retryable: false,
+      sideEffect: "none",
+      next: "Free space or permissions there, or set MIC_DOWNLOAD_DIR to another folder.",
+    },
+    { cause: error },
+  );
+
+/** Gives `part` its final name without ever replacing a file. False when the name is taken. */
+async function claimName(part: string, path: string): Promise<boolean> {
+  try {
+    await link(part, path);
+  } catch (error) {
+    if (isCode(error, "EEXIST")) return false;
+    // File systems without hard links (FAT): an exclusive copy is the next best.
+    try {
+      await copyFile(part, path, constants.COPYFILE_EXCL);
+    } catch (copyError) {
+      if (isCode(copyError, "EEXIST")) return false;
+      throw copyError;
+    }
+  }
+  await unlink(part);
+  return true;
+}
+
+async function settleName(part: string, folder: string, name: string, numbered: boolean): Promise<string> {
+  const { name: stem, ext } = parse(name);
+  for (let n = 1; n <= (numbered ? MAX_NUMBERED : 1); n++) {
+    const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
+    if (await claimName(part, join(folder, fileName))) return fileName;
+  }
+  throw taken(name);
+}
+
+async function drain(answer: OpenAnswer): Promise<WireAnswer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer.body) {
+    size += chunk.length;
+    if (size > MAX_ERROR_BYTES) break;
+    chunks.push(chunk);
+  }
+  return { status: answer.status, headers: answer.headers, body: Buffer.concat(chunks) };
+}
+
+/** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
+async function pour(answer: OpenAnswer, file: FileHandle, onBytes: Target["onBytes"]) {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  const chunks = answer.body[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await chunks.next().catch((error: unknown) => {
+      throw new TransportError(reasonOf(error), { sent: true }, { cause: error });
+    });
+    if (next.done) break;
+    const chunk: Buffer = next.value;
+    hash.update(chunk);
+    await file.writeFile(chunk);
+    bytes += chunk.length;
+    onBytes?.(bytes);
+  }
+  await file.sync();
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+/** One attempt. Throws TransportError (may be tried again) or Failure. */
+async function attempt(
+  service: Service,
+  endpoint: Endpoint,
+  request: CallRequest,
+  target: Target,
+  context: CallContext,
+) {
+  const wire = encodeRequest(service.baseUrl(), endpoint, request);
+  const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, service.timing)));
+  const answer = await service.authorized(endpoint, wire, context, async (authorizedWire) => {
+    const opened = await service.transport.open(authorizedWire, { timeoutMs, signal: context.signal });
+    if (opened.status === 401) await opened.body.dump();
+    return opened;
+  });
+  if (answer.status !== endpoint.success.status)
+    throw service.refusal(endpoint, answer.status === 401 ? { ...answer, body: Buffer.alloc(0) } : await drain(answer));
+
+  const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
+  const part = join(target.folder, `${name}.${randomBytes(4).toString("hex")}.part`);
+  let file: FileHandle | undefined;
+  try {
+    file = await open(part, "wx", 0o600);
+    const { bytes, sha256 } = await pour(answer, file, target.onBytes);
+    await file.close();
+    const fileName = await settleName(part, target.folder, name, target.fileName === undefined);
+    const contentType = answer.headers["content-type"] ?? "application/octet-stream";
+    return { path: join(target.folder, fileName), bytes, sha256, contentType, fileName };
+  } catch (error) {
+    answer.body.destroy();
+    await file?.close().catch(() => undefined);
+    await unlink(part).catch(() => undefined);
+    if (error instanceof TransportError || error instanceof Failure || context.signal.aborted) throw error;
+    throw diskFailure(target.folder, error);
+  }
+}
+
+/**
+ * Downloads to `target.folder` (made when missing). A broken stream is begun anew while the time lasts; a failure
+ * leaves no file behind.
+ */
+export async function downloadFile(
+  service: Service,
+  endpoint: Endpoint,
+  request: CallRequest,
+  target: Target,
+  context: CallContext,
+): Promise<SavedFile> {
+  await mkdir(target.folder, { recursive: true }).catch((error: unknown) => {
+    throw diskFailure(target.folder, error);
+  });
+  if (target.fileName !== undefined) {
+    const probe = await open(join(target.folder, target.fileName), constants.O_RDONLY).catch(() => undefined);
+    await probe?.close();
+    if (probe) throw taken(target.fileName);
+  }
+  for (let attempts = 1; ; attempts++) {
+    let failure: Failure;
+    try {
+      return await attempt(service, endpoint, request, target, context);
+    } catch (error) {
+      if (context.signal.aborted) throw cancelled(endpoint, undefined, false);
+      if (error instanceof TransportError) failure = transportFailure(endpoint, error);
+      else if (error instanceof Failure) failure = error;
+      else throw error;
+    }
+    const { kind } = failure.facts;
+    const again = kind === "upstream_unavailable" || kind === "rate_limited" || kind === "timeout";
+    if (!again || !(await waitBeforeRetry(attempts, failure, context, service.timing))) throw failure;
+  }
+}

@@ -1,0 +1,97 @@
+// Downloads that outlive one tool call: a call waits 45 s at most, the next one with the same arguments goes on waiting.
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { Failure } from "../failure.ts";
+import { type CallContext, timeLeftMs } from "./attempts.ts";
+import { cancelled, type Service } from "./call.ts";
+import { downloadFile, type SavedFile, type Target } from "./download.ts";
+import type { CallRequest } from "./encode.ts";
+
+interface Running {
+  readonly done: Promise<SavedFile>;
+  readonly stop: AbortController;
+  bytes: number;
+  waiting: number;
+  settled: boolean;
+}
+
+const MAX_DURATION_MS = 6 * 60 * 60 * 1000;
+/** Time kept back from a call's deadline to write its answer. */
+const MARGIN_MS = 500;
+
+const stillRunning = (bytes: number): Failure =>
+  new Failure({
+    kind: "timeout",
+    message: `The download is not complete yet: ${bytes} bytes so far. It goes on in the background.`,
+    retryable: true,
+    sideEffect: "none",
+    next: "Call download_asset again with the same arguments to wait for it.",
+  });
+
+export type Downloads = ReturnType<typeof createDownloads>;
+
+export function createDownloads(service: Service) {
+  const running = new Map<string, Running>();
+
+  function start(key: string, endpoint: Endpoint, request: CallRequest, target: Target): Running {
+    const stop = new AbortController();
+    const context = { signal: stop.signal, deadlineAt: service.timing.now() + MAX_DURATION_MS };
+    const count = (bytes: number) => {
+      download.bytes = bytes;
+    };
+    const done = downloadFile(service, endpoint, request, { ...target, onBytes: count }, context);
+    const download: Running = { done, stop, bytes: 0, waiting: 0, settled: false };
+    running.set(key, download);
+    // Finished while nobody waits: kept for the call that comes back for it.
+    const settle = () => {
+      download.settled = true;
+    };
+    done.then(settle, settle);
+    return download;
+  }
+
+  return {
+    /** Starts or joins a download and waits for it within the call's time. `onBytes` is told the progress about once a second. */
+    async save(
+      endpoint: Endpoint,
+      request: CallRequest,
+      target: Target,
+      context: CallContext,
+      onBytes: (bytes: number) => void,
+    ): Promise<SavedFile> {
+      const key = JSON.stringify([request.path, target.folder, target.fileName]);
+      const download = running.get(key) ?? start(key, endpoint, request, target);
+      download.waiting++;
+      let stopWaiting: (failure: Failure) => void = () => undefined;
+      const stopped = new Promise<never>((_, reject) => {
+        stopWaiting = reject;
+      });
+      const leave = () => stopWaiting(cancelled(endpoint, undefined, false));
+      const leftMs = Math.max(0, timeLeftMs(context, service.timing) - MARGIN_MS);
+      const alarm = setTimeout(() => stopWaiting(stillRunning(download.bytes)), leftMs);
+      const ticker = setInterval(() => onBytes(download.bytes), 1000);
+      context.signal.addEventListener("abort", leave, { once: true });
+      try {
+        return await Promise.race([download.done, stopped]);
+      } finally {
+        clearTimeout(alarm);
+        clearInterval(ticker);
+        context.signal.removeEventListener("abort", leave);
+        download.waiting--;
+        if (download.settled) running.delete(key);
+        // A cancelled call takes its download with it, unless another call waits for the same one.
+        if (context.signal.aborted && download.waiting === 0) {
+          running.delete(key);
+          download.stop.abort();
+        }
+      }
+    },
+    /** Ends every download; no partial file stays. */
+    async close(): Promise<void> {
+      const ending = [...running.values()].map(({ done, stop }) => {
+        stop.abort();
+        return done.catch(() => undefined);
+      });
+      await Promise.all(ending);
+    },
+  };
+}

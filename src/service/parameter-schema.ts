@@ -1,0 +1,27 @@
+// parameterValues against a recipe's published JSON Schema, with its references and nothing fetched (service.md, 2.2 and 4.2).
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { JsonObject } from "../contract/json.ts";
+import type { FieldError } from "../contract/problem.ts";
+import type { RecipeParameters } from "../contract/recipes.ts";
+
+/** Violations of the published parameter schema; none when the schema itself cannot be used: then the service judges alone. */
+export function parameterErrors(parameters: RecipeParameters, values: JsonObject): FieldError[] {
+  const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false, addUsedSchema: false });
+  try {
+    for (const [id, schema] of Object.entries(parameters.references)) ajv.addSchema({ ...schema }, id);
+    const { $schema: _, ...definition } = parameters.definition;
+    const validate = ajv.compile(definition);
+    if (validate(values)) return [];
+    return (validate.errors ?? []).slice(0, 100).map(({ instancePath, keyword, message, params }) => {
+      const named = "additionalProperty" in params ? `: ${String(params["additionalProperty"])}` : "";
+      const allowed = "allowedValues" in params ? `: ${JSON.stringify(params["allowedValues"])}` : "";
+      return {
+        pointer: `/parameterValues${instancePath}`,
+        code: keyword.toUpperCase(),
+        message: `${message ?? "is not valid"}${named}${allowed}`.slice(0, 1000),
+      };
+    });
+  } catch {
+    return [];
+  }
+}

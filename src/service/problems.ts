@@ -1,0 +1,130 @@
+// Reading an error answer: a Problem bare or wrapped, the playground's {status}, or anything else at all (doubt 2).
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { isJsonObject } from "../contract/json.ts";
+import { PlaygroundError } from "../contract/playground.ts";
+import { FieldError } from "../contract/problem.ts";
+import type { FailureFacts, FailureKind } from "../failure.ts";
+import { parseJson } from "./decode.ts";
+import type { WireAnswer } from "./transport.ts";
+
+/** What an error body said; every part may be missing. */
+export interface Refusal {
+  readonly title?: string;
+  readonly code?: string;
+  readonly requestId?: string;
+  readonly retryable?: boolean;
+  readonly fieldErrors?: readonly FieldError[];
+}
+
+const WRAPPERS = ["error", "problem", "failure", "data"];
+const MAX_QUOTED = 300;
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value.trim() !== "" ? value.slice(0, MAX_QUOTED) : undefined;
+
+function fieldErrorsOf(value: unknown): readonly FieldError[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item) => {
+    const parsed = FieldError.safeParse(item);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+function refusalOf(body: unknown): Refusal | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const code = textOf(body["code"]);
+  // RFC 9457 calls the longer text "detail"; OAuth-style gateways answer {error, error_description}.
+  const title = textOf(body["title"]) ?? textOf(body["detail"]) ?? textOf(body["message"]);
+  if (code === undefined && title === undefined) return undefined;
+  const requestId = textOf(body["requestId"]);
+  const fieldErrors = fieldErrorsOf(body["fieldErrors"]);
+  return {
+    ...(title !== undefined && { title }),
+    ...(code !== undefined && { code }),
+    ...(requestId !== undefined && { requestId }),
+    ...(typeof body["retryable"] === "boolean" && { retryable: body["retryable"] }),
+    ...(fieldErrors.length > 0 && { fieldErrors }),
+  };
+}
+
+function readBody(answer: WireAnswer): unknown {
+  try {
+    return parseJson(answer.body);
+  } catch {
+    return undefined;
+  }
+}
+
+export function readRefusal(endpoint: Endpoint, answer: WireAnswer): Refusal {
+  const body = readBody(answer);
+  if (endpoint.api === "playground") {
+    const parsed = PlaygroundError.safeParse(body);
+    if (parsed.success) return { code: parsed.data.status };
+  }
+  const bare = refusalOf(body);
+  if (bare) return bare;
+  if (!isJsonObject(body)) return {};
+  for (const name of WRAPPERS) {
+    const wrapped = refusalOf(body[name]);
+    if (wrapped) return wrapped;
+  }
+  return {};
+}
+
+const KINDS: Readonly<Record<number, FailureKind>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  408: "upstream_unavailable",
+  409: "conflict",
+  412: "precondition_failed",
+  428: "precondition_failed",
+  429: "rate_limited",
+};
+
+export function kindOf(status: number, refusal: Refusal): FailureKind {
+  // The playground keeps the upstream's HTTP status, whatever it is (section 7.1).
+  if (refusal.code === "PLAYGROUND_UPSTREAM_UNAVAILABLE" || status >= 500) return "upstream_unavailable";
+  return KINDS[status] ?? "rejected";
+}
+
+/** Seconds of a Retry-After header: an integer or an HTTP date. At least 1; undefined when there is none or it is nonsense. */
+export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const text = headers["retry-after"]?.trim();
+  if (text === undefined || text === "") return undefined;
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - now) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.max(1, seconds);
+}
+
+const STATUS_NEXT: Partial<Record<FailureKind, string>> = {
+  unauthorized: "Check MIC_CLIENT_ID and MIC_CLIENT_SECRET; repeating the call will not help before they are right.",
+  forbidden: "The application may not do this; ask its owner for the scope or permission.",
+  not_found: "Check the id; the list tools show what exists.",
+  upstream_unavailable: "Try again in a little while.",
+};
+
+/** What the service's refusal means. `message` quotes the service's words as data. */
+export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Refusal, now: number): FailureFacts {
+  const kind = kindOf(answer.status, refusal);
+  const waitSeconds = retryAfterSeconds(answer.headers, now);
+  const requestId = refusal.requestId ?? answer.headers["x-request-id"];
+  const said = [refusal.code, refusal.title && JSON.stringify(refusal.title)].filter(Boolean).join(" ");
+  const next =
+    kind === "rate_limited"
+      ? `Wait ${waitSeconds ?? 60} s, then repeat the call.`
+      : refusal.fieldErrors
+        ? "Correct the fields named above and call again."
+        : STATUS_NEXT[kind];
+  return {
+    kind,
+    message: `The service answered ${endpoint.id} with HTTP ${answer.status}${said === "" ? "" : `: ${said}`}.`,
+    status: answer.status,
+    retryable: refusal.retryable ?? (kind === "rate_limited" || kind === "upstream_unavailable"),
+    sideEffect: "none",
+    ...(refusal.code !== undefined && { code: refusal.code }),
+    ...(requestId !== undefined && { requestId: requestId.slice(0, 128) }),
+    ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
+    ...(refusal.fieldErrors && { fieldErrors: refusal.fieldErrors }),
+    ...(next !== undefined && { next }),
+  };
+}

@@ -1,0 +1,173 @@
+// Holds an object's schema, and the JSON Schema made of it, against literal rules of its fields, one change to a valid sample at a time.
+import { isDeepStrictEqual } from "node:util";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, type TestFunction, test } from "vitest";
+import type * as z from "zod/v4";
+import { toJsonSchema } from "../../src/contract/json-schema.ts";
+import type { FieldRule } from "./field-rules.ts";
+import { isDateTime, isUri } from "./naive-grammars.ts";
+
+type Path = readonly string[];
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+
+/** `root` with what stands at `path` changed. */
+export function changeAt(root: unknown, [key, ...rest]: Path, change: (old: unknown) => unknown): unknown {
+  if (key === undefined) return change(root);
+  if (isList(root)) return root.map((item, index) => (String(index) === key ? changeAt(item, rest, change) : item));
+  if (!isObject(root) || !Object.hasOwn(root, key)) throw new Error(`the sample has no ${key}`);
+  return { ...root, [key]: changeAt(root[key], rest, change) };
+}
+
+const without = (key: string) => (fields: unknown) =>
+  Object.fromEntries(Object.entries(isObject(fields) ? fields : {}).filter(([name]) => name !== key));
+
+const withExtra = (key: string) => (fields: unknown) => ({ ...(isObject(fields) ? fields : {}), [key]: "extra" });
+
+/** Every object of the sample with its path, free-form ones apart. */
+function objectsIn(value: unknown, freeForm: readonly string[], path: Path = []): [Path, Fields][] {
+  if (isList(value)) return value.flatMap((item, index) => objectsIn(item, freeForm, [...path, String(index)]));
+  if (!isObject(value) || freeForm.includes(path.at(-1) ?? "")) return [];
+  const below = Object.entries(value).flatMap(([key, part]) => objectsIn(part, freeForm, [...path, key]));
+  return [[path, value], ...below];
+}
+
+/** A bigint as JSON carries it. */
+function withoutBigints(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (isList(value)) return value.map(withoutBigints);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withoutBigints(part)]));
+}
+
+export const ajv = new Ajv2020({
+  strict: true,
+  formats: { "date-time": isDateTime, uri: isUri, int64: true },
+});
+
+/** Says what is wrong with a schema's verdict on a value; nothing when it is right. */
+export function judge(schema: z.ZodType) {
+  const allowedByJsonSchema = (["input", "output"] as const).map((io) => ajv.compile(toJsonSchema(schema, io)));
+
+  const accepts = (value: unknown): readonly string[] => {
+    const result = schema.safeParse(value);
+    if (!result.success) return [`is refused: ${result.error.message}`];
+    return [
+      ...(isDeepStrictEqual(result.data, value) ? [] : ["is changed"]),
+      ...allowedByJsonSchema.flatMap((allows) =>
+        allows(withoutBigints(value)) ? [] : [`is refused by JSON Schema: ${ajv.errorsText(allows.errors)}`],
+      ),
+    ];
+  };
+
+  /** Refused because of what stands at `path` and nothing else. */
+  const refuses = (value: unknown, path: Path, byJsonSchema: boolean): readonly string[] => {
+    const result = schema.safeParse(value);
+    if (result.success) return ["is accepted"];
+    const elsewhere = result.error.issues.filter((issue) =>
+      path.some((key, depth) => String(issue.path[depth]) !== key),
+    );
+    return [
+      ...elsewhere.map((issue) => `is refused for another place, ${issue.path.join(".")}: ${issue.message}`),
+      ...(byJsonSchema && allowedByJsonSchema.some((allows) => allows(withoutBigints(value)))
+        ? ["is accepted by JSON Schema"]
+        : []),
+    ];
+  };
+  return { accepts, refuses };
+}
+
+const shown = (value: unknown): string => {
+  const told =
+    JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part)) ?? String(value);
+  return told.length <= 80 ? told : `${told.slice(0, 60)}… (${told.length} characters)`;
+};
+
+const check = (name: string, value: unknown, faults: readonly string[]) =>
+  faults.map((fault) => `${name} ${shown(value)} ${fault}`);
+
+/** Test that a schema by itself says what a rule says. */
+export function holds(schema: z.ZodType, rule: FieldRule): TestFunction {
+  const { accepts, refuses } = judge(schema);
+  return () => {
+    expect([
+      ...rule.accepts.flatMap((value) => check("", value, accepts(value))),
+      ...rule.refuses.flatMap((value) => check("", value, refuses(value, [], true))),
+      ...(rule.refusesBeyondJsonSchema ?? []).flatMap((value) => check("", value, refuses(value, [], false))),
+    ]).toEqual([]);
+  };
+}
+
+const dotted = (path: Path): string => path.map((key) => (/^\d+$/.test(key) ? "*" : key)).join(".");
+
+export interface ObjectOptions {
+  /** Optional fields, dotted, `*` for any item: everything else is required. */
+  readonly optional?: readonly string[];
+  /** Names of fields that hold free-form objects. */
+  readonly freeForm?: readonly string[];
+}
+
+/** The makers of tests about one object; `sample` is valid and has all its optional fields. */
+export function objectUnderTest(
+  schema: z.ZodType,
+  sample: Fields,
+  { optional = [], freeForm = [] }: ObjectOptions = {},
+) {
+  const { accepts, refuses } = judge(schema);
+  const tested = new Set<string>();
+
+  function checkField(name: string, rule: FieldRule): readonly string[] {
+    const path = name.split(".");
+    const holding = (value: unknown) => changeAt(sample, path, () => value);
+    const refusal = (byJsonSchema: boolean) => (value: unknown) =>
+      check(name, value, refuses(holding(value), path, byJsonSchema));
+    return [
+      ...rule.accepts.flatMap((value) => check(name, value, accepts(holding(value)))),
+      ...rule.refuses.flatMap(refusal(true)),
+      ...(rule.refusesBeyondJsonSchema ?? []).flatMap(refusal(false)),
+    ];
+  }
+
+  return {
+    /** The fields (dotted where they lie deeper) hold what their rules say. */
+    fields(rules: Readonly<Record<string, FieldRule>>): TestFunction {
+      for (const name of Object.keys(rules)) tested.add(name.split(".", 1).join());
+      return () => {
+        expect(Object.entries(rules).flatMap(([name, rule]) => checkField(name, rule))).toEqual([]);
+      };
+    },
+
+    /** At every level: required fields required, optional ones optional, nothing else allowed. */
+    isExactlyItsFields(): TestFunction {
+      return () => {
+        const levels = objectsIn(sample, freeForm);
+        const removed = levels.flatMap(([path, fields]) =>
+          Object.keys(fields).flatMap((key) => {
+            const at = [...path, key];
+            const rest = changeAt(sample, path, without(key));
+            const faults = optional.includes(dotted(at)) ? accepts(rest) : refuses(rest, at, true);
+            return check(`without ${dotted(at)},`, rest, faults);
+          }),
+        );
+        const extended = levels.flatMap(([path]) =>
+          ["extra", "ID", "__proto__", "constructor", "toString", ""].flatMap((key) => {
+            const more = changeAt(sample, path, withExtra(key));
+            return check(`with an extra ${dotted([...path, key])},`, more, refuses(more, path, true));
+          }),
+        );
+        expect([...check("the sample", sample, accepts(sample)), ...removed, ...extended]).toEqual([]);
+        expect([null, [], [sample], "{}", 1, true].filter((value) => schema.safeParse(value).success)).toEqual([]);
+      };
+    },
+
+    /** A test that no field of the sample was forgotten. To be called after the last `fields`. */
+    everyFieldHasARule(): void {
+      const rules = [...tested].sort();
+      test("every field has a rule", () => expect(rules).toEqual(Object.keys(sample).sort()));
+    },
+  };
+}

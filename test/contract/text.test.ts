@@ -1,0 +1,85 @@
+// The grammars of strings by themselves: how characters are counted, what is blank, and the three of the Idempotency-Key.
+import { describe, expect, test } from "vitest";
+import { chars, inputKey, plainText, processingKey, scalarText, textKey } from "../../src/contract/text.ts";
+import { proves } from "../proves.ts";
+import { anyText, blankCharacters, controlCharacters, text, unicodeText, writtenText } from "./field-rules.ts";
+import { holds } from "./object-rules.ts";
+
+const accepts = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
+  schema.safeParse(value).success;
+
+describe("the Idempotency-Key of job creation, retry and cancellation", () => {
+  proves(
+    ["4.2/job-key-length", "4.2/job-key-characters"],
+    "8-160 UTF-16 units, readable",
+    holds(textKey, writtenText(8, 160)),
+  );
+
+  proves("4.2/job-key-length", "seven units are too few, however they are made up; eight are enough", () => {
+    expect(["1234567", "😀😀😀x"].filter(accepts(textKey))).toEqual([]);
+    expect(["12345678", "😀😀😀😀", "é".repeat(8)].filter(accepts(textKey))).toHaveLength(3);
+  });
+
+  proves("4.2/job-key-characters", "each of the 65 control characters is refused, its neighbours are not", () => {
+    expect(controlCharacters).toHaveLength(65);
+    expect(controlCharacters.filter((character) => accepts(textKey)(`a key ${character} of`))).toEqual([]);
+    const neighbours = ["\u0020", "\u007e", "\u00a0"];
+    expect(neighbours.filter((character) => !accepts(textKey)(`a key ${character} of`))).toEqual([]);
+  });
+});
+
+describe("the Idempotency-Key of POST /v1/mic/inputs", () => {
+  const rule = {
+    accepts: ["a", "Z", "0", ".", "_", ":", "/", "-", "..", "../..", "a/b:c_d.e-f", "k".repeat(127), "k".repeat(128)],
+    refuses: ["", "k".repeat(129), "a b", "a+b", "a@b", "a\n", "\u0000", "é", "😀", "~", ...anyText.refuses],
+  };
+  proves("4.2/input-key", "1-128 of its characters", holds(inputKey, rule));
+});
+
+describe("the Idempotency-Key of POST /v1/mic/processing-requests", () => {
+  const rule = {
+    accepts: ["12345678", "a.b:c_d-", "Z-------", "k".repeat(127), "k".repeat(128)],
+    refuses: [
+      ...["", "1234567", "k".repeat(129), "_2345678", ".2345678", ":2345678", "-2345678", "1234 678", "1234/678"],
+      ...["12345678\n", "1234567é", ...anyText.refuses],
+    ],
+    refusesBeyondJsonSchema: ["1234..78", "123456..", "1...5678"],
+  };
+  proves("4.2/processing-request-key", "8-128 of its characters, no two dots", holds(processingKey, rule));
+});
+
+describe("how characters are counted", () => {
+  const emoji = "😀".repeat(160);
+
+  test("160 emoji are 160 characters and 320 UTF-16 units", () => {
+    expect(emoji).toHaveLength(320);
+    expect([chars(1, 160), scalarText(160), plainText(160), textKey].map((schema) => accepts(schema)(emoji))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test("1-128 characters", holds(chars(1, 128), text(1, 128)));
+  test("0-512 characters", holds(chars(0, 512), text(0, 512)));
+  proves("4.2/job-client-reference", "text in UTF-16 units", holds(plainText(160), writtenText(1, 160)));
+  proves("4.2/processing-request-purpose", "a purpose in characters", holds(scalarText(160), unicodeText(160)));
+});
+
+test("text of blank characters alone is blank, one letter among them is not", () => {
+  for (const schema of [textKey, plainText(160), scalarText(160)]) {
+    expect(blankCharacters.map((blank) => blank.repeat(9)).filter(accepts(schema))).toEqual([]);
+    expect(blankCharacters.map((blank) => `${blank.repeat(8)}x`).filter(accepts(schema))).toHaveLength(
+      blankCharacters.length,
+    );
+  }
+});
+
+test("lone surrogates are refused where valid Unicode is asked for, and only there", () => {
+  const broken = ["\ud800 is half", "half is \udc00", "\udc00\ud800 in the wrong order"];
+  expect(broken.filter(accepts(scalarText(160)))).toEqual([]);
+  for (const schema of [textKey, plainText(160), chars(1, 160)])
+    expect(broken.filter(accepts(schema))).toHaveLength(broken.length);
+  expect(accepts(scalarText(160))("\ud83d\ude00 is whole")).toBe(true);
+});

@@ -1,0 +1,74 @@
+// Downloading original files, service.md section 4.2.
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { expectProblem } from "./http.ts";
+import { operations } from "./operations.ts";
+import { serviceForFile } from "./service.ts";
+import { FILE, registerInput } from "./work.ts";
+
+const service = serviceForFile();
+const download = (assetId: string) => service().call(operations.getMicPublicAssetContent, { path: { assetId } });
+const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+test("asset ids are file ids", () => {
+  expect(service().emulator.assetIds).toEqual(service().emulator.fileIds);
+  expect(service().emulator.fileIds.length).toBeGreaterThanOrEqual(7);
+  expect(new Set(service().emulator.fileIds).size).toBe(service().emulator.fileIds.length);
+});
+
+proves("4.2/get-asset-content", "each file comes as raw bytes, whole, with the sha256 of its input", async () => {
+  for (const [index, assetId] of service().emulator.assetIds.entries()) {
+    if (index === FILE.quarantined || index === FILE.waitsForScan) continue;
+    const answer = await download(assetId);
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.headers["content-type"]).not.toMatch(/^application\/json/);
+    expect(Number(answer.headers["content-length"])).toBe(answer.bytes.length);
+    expect(answer.bytes.length).toBeGreaterThan(0);
+    expect(sha256(answer.bytes)).toBe((await registerInput(service(), index)).sha256);
+  }
+});
+
+test("a file in quarantine is given away by nobody, or as it is: never as a server error", async () => {
+  for (const index of [FILE.quarantined, FILE.waitsForScan]) {
+    const answer = await download(service().emulator.assetIds[index] ?? "");
+    if (answer.status !== 200) expectProblem(answer, 403, 404, 409);
+    else expect(sha256(answer.bytes)).toBe((await registerInput(service(), index)).sha256);
+  }
+});
+
+test("the tables of the local government directory are among the files", async () => {
+  const files = await Promise.all(service().emulator.assetIds.map(async (id) => (await download(id)).text));
+  const states = files.find((text) => text.includes("Telangana") && text.includes("Andaman"));
+  const districts = files.find((text) => text.includes("Nizamabad") && text.includes("Kushavati"));
+  for (const csv of [states, districts]) {
+    const [header = "", ...rows] = (csv ?? "")
+      .trim()
+      .split(/\r?\n/)
+      .filter((line) => !line.startsWith("#"));
+    expect(header).toContain(",");
+    expect(rows.length).toBeGreaterThan(3);
+  }
+});
+
+test("a file is the same bytes each time", async () => {
+  const [assetId = ""] = service().emulator.assetIds;
+  const [first, second] = [await download(assetId), await download(assetId)];
+  expect(Buffer.from(second.bytes).equals(Buffer.from(first.bytes))).toBe(true);
+});
+
+test("HEAD tells the size and sends nothing", async () => {
+  const [assetId = ""] = service().emulator.assetIds;
+  const get = await download(assetId);
+  const head = await service().call(operations.getMicPublicAssetContent, { method: "HEAD", path: { assetId } });
+  expect([head.status, head.bytes.length]).toEqual([200, 0]);
+  for (const name of ["content-type", "content-length", "content-disposition", "etag"])
+    expect(head.headers[name]).toBe(get.headers[name]);
+});
+
+test("an asset that is not there is a Problem, also to a caller who asked for bytes", async () => {
+  for (const assetId of ["nothing", "devfile_unknown", "..", "../secrets", "a/b", "%2e%2e"]) {
+    if (assetId === "..") continue;
+    expectProblem(await download(assetId), 400, 404, 422);
+  }
+});

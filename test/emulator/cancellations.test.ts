@@ -1,0 +1,126 @@
+// Cancelling a job, service.md sections 3, 4.2 and 9.
+import { expect, test } from "vitest";
+import type { Job } from "../../src/contract/jobs.ts";
+import { proves } from "../proves.ts";
+import { expectProblem, parseJson } from "./http.ts";
+import { operations } from "./operations.ts";
+import { nextKey, type Service, serviceForTest } from "./service.ts";
+import { FILE, last, readJob, settledJob, submitJob, watchJob } from "./work.ts";
+
+const parts = (job: Job, version = job.resourceVersion, key = nextKey()) => ({
+  path: { jobId: job.id },
+  ifMatch: `"${version}"`,
+  key,
+  body: { reason: "Not needed any more" },
+});
+const cancel = (service: Service, ...job: Parameters<typeof parts>) =>
+  service.call(operations.cancelMicJob, parts(...job));
+
+async function settledOperation(service: Service, operationId: string) {
+  for (let step = 0; step < 100; step += 1) {
+    const { data } = await service.ok(operations.getMicPublicOperation, { path: { operationId } });
+    if (["SUCCEEDED", "FAILED", "CANCELLED"].includes(data.state)) return data;
+    service.clock.advance(100);
+  }
+  throw new Error(`operation ${operationId} never ends`);
+}
+
+proves(
+  ["4.2/cancel-job", "6/progress-by-reading", "9/if-match-current"],
+  "a running job is cancelled by an operation",
+  async () => {
+    const service = await serviceForTest();
+    const { id } = await submitJob(service, FILE.succeeds);
+    const running = last(
+      await watchJob(service, id, ({ stages }) =>
+        stages.some((one) => one.stage === "REFINE" && one.state === "RUNNING"),
+      ),
+    );
+    const { data: operation } = await service.ok(operations.cancelMicJob, parts(running));
+    expect(operation).toMatchObject({ originatingResourceId: id, failure: null, workspaceId: running.workspaceId });
+    expect(operation.requiredScopes).not.toEqual([]);
+
+    const settled = await settledOperation(service, operation.id);
+    expect(settled).toMatchObject({ state: "SUCCEEDED", failure: null, originatingResourceId: id });
+    expect(settled.resourceVersion).toBeGreaterThanOrEqual(operation.resourceVersion);
+
+    const job = last(await watchJob(service, id));
+    expect(job).toMatchObject({ state: "CANCELLED", failure: null, outputDatasetVersionId: null });
+    expect(job.resourceVersion).toBeGreaterThan(running.resourceVersion);
+    const states = Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
+    expect(states).toMatchObject({ GATHER: "SUCCEEDED", SIFT: "SUCCEEDED", REFINE: "CANCELLED" });
+    expect(Object.values(states)).not.toContain("RUNNING");
+    service.clock.advance(600_000);
+    expect(await readJob(service, id)).toEqual(job);
+  },
+);
+
+test("jobs that wait are cancelled too", async () => {
+  const service = await serviceForTest();
+  const waiting = [
+    [FILE.waitsForReview, "WAITING_REVIEW"],
+    [FILE.pauses, "PAUSED"],
+  ] as const;
+  for (const [file, state] of waiting) {
+    const { id } = await submitJob(service, file);
+    const job = last(await watchJob(service, id, (one) => one.state === state));
+    const { data } = await service.ok(operations.cancelMicJob, parts(job));
+    expect((await settledOperation(service, data.id)).state).toBe("SUCCEEDED");
+    expect(last(await watchJob(service, id)).state).toBe("CANCELLED");
+  }
+});
+
+proves("9/if-match-current", "an earlier or later version is not accepted, and changes nothing", async () => {
+  const service = await serviceForTest();
+  const submitted = await submitJob(service, FILE.succeeds);
+  service.clock.advance(2000);
+  const job = await readJob(service, submitted.id);
+  expect(job.resourceVersion).toBeGreaterThan(submitted.resourceVersion);
+  for (const version of [submitted.resourceVersion, job.resourceVersion - 1, job.resourceVersion + 1]) {
+    const key = nextKey();
+    expectProblem(await cancel(service, job, version, key), 412);
+    expect(await service.executions(key)).toBe(0);
+  }
+  expect(await readJob(service, job.id)).toEqual(job);
+  expect((await cancel(service, job)).status).toBe(202);
+});
+
+test("the ETag of a reading is what If-Match takes", async () => {
+  const service = await serviceForTest();
+  const job = await submitJob(service, FILE.succeeds);
+  const { headers } = await service.call(operations.getMicJob, { path: { jobId: job.id } });
+  const answer = await service.call(operations.cancelMicJob, { ...parts(job), ifMatch: headers["etag"] ?? "" });
+  expect(answer.status).toBe(202);
+});
+
+test("a job that is over cannot be cancelled", async () => {
+  const service = await serviceForTest();
+  for (const file of [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood]) {
+    const job = await settledJob(service, file);
+    const problem = expectProblem(await cancel(service, job), 409);
+    expect(problem.retryable).toBe(false);
+    expect(await readJob(service, job.id)).toEqual(job);
+  }
+});
+
+proves("4.2/key-names-one-command", "a cancellation repeated under its key is the same operation", async () => {
+  const service = await serviceForTest();
+  const job = await submitJob(service, FILE.succeeds);
+  const repeated = parts(job);
+  const first = await service.ok(operations.cancelMicJob, repeated);
+  service.clock.advance(60_000);
+  expect((await readJob(service, job.id)).state).toBe("CANCELLED");
+  const answer = await service.call(operations.cancelMicJob, repeated);
+  expect([answer.status, answer.headers["idempotent-replayed"]]).toEqual([202, "true"]);
+  expect(parseJson(answer.text)).toEqual(first);
+  expect(await service.executions(repeated.key)).toBe(1);
+});
+
+test("of two cancellations at once, one takes effect", async () => {
+  const service = await serviceForTest();
+  const job = await submitJob(service, FILE.succeeds);
+  const answers = await Promise.all([cancel(service, job), cancel(service, job)]);
+  const statuses = answers.map(({ status }) => status).sort();
+  expect(statuses[0]).toBe(202);
+  expect([409, 412]).toContain(statuses[1]);
+});

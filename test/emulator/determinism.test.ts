@@ -1,0 +1,60 @@
+// Same seed and clock, same world: ids, resources, outcomes.
+import { expect, test } from "vitest";
+import { operations } from "./operations.ts";
+import { type Service, serviceForTest } from "./service.ts";
+import { FILE, listOffers, settledJob, submitJob } from "./work.ts";
+
+const namesOf = ({ emulator }: Service) => ({
+  workspaceId: emulator.workspaceId,
+  fileIds: emulator.fileIds,
+  assetIds: emulator.assetIds,
+  inputIds: emulator.inputIds,
+  recipeVersionIds: emulator.recipeVersionIds,
+});
+
+const jobsOf = async (service: Service) =>
+  (await service.ok(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId, limit: 100 } })).data;
+
+test("the same seed makes the same world, and the same work in it the same ids", async () => {
+  const [one, other] = [await serviceForTest({ seed: "a seed" }), await serviceForTest({ seed: "a seed" })];
+  expect(namesOf(other)).toEqual(namesOf(one));
+  expect(await jobsOf(other)).toEqual(await jobsOf(one));
+  expect(await listOffers(other)).toEqual(await listOffers(one));
+  expect(await submitJob(other, FILE.succeeds)).toEqual(await submitJob(one, FILE.succeeds));
+  expect(await settledJob(other, FILE.failsRetryably)).toEqual(await settledJob(one, FILE.failsRetryably));
+});
+
+test("without a seed the ids are the same from start to start", async () => {
+  const [one, other] = [await serviceForTest(), await serviceForTest()];
+  expect(namesOf(other)).toEqual(namesOf(one));
+});
+
+test("another seed makes other ids", async () => {
+  const [one, other] = [await serviceForTest({ seed: "a" }), await serviceForTest({ seed: "b" })];
+  expect(other.emulator.workspaceId).not.toBe(one.emulator.workspaceId);
+  const shared = new Set((await jobsOf(one)).map(({ id }) => id));
+  expect((await jobsOf(other)).filter(({ id }) => shared.has(id))).toEqual([]);
+});
+
+test("two emulators share nothing", async () => {
+  const [one, other] = [await serviceForTest({ seed: "x" }), await serviceForTest({ seed: "x" })];
+  const { id } = await submitJob(one, FILE.succeeds);
+  expect((await jobsOf(other)).map((job) => job.id)).not.toContain(id);
+  const token = await one.token(["mic.capabilities:read"]);
+  const answer = await other.call(operations.getMicPublicCapabilities, {
+    query: { workspaceId: other.emulator.workspaceId },
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(answer.status).toBe(401);
+});
+
+test("ids cannot be guessed from one another: all are distinct", async () => {
+  const service = await serviceForTest();
+  const ids = [
+    ...service.emulator.fileIds,
+    ...service.emulator.inputIds,
+    ...service.emulator.recipeVersionIds,
+    ...(await jobsOf(service)).map(({ id }) => id),
+  ];
+  expect(new Set(ids).size).toBe(ids.length);
+});

@@ -1,0 +1,205 @@
+// Faults on request: what each kind does to a call, and that it does so as often as told, where told.
+import { expect, test } from "vitest";
+import { type Answer, at, expectProblem, parseJson } from "./http.ts";
+import { operations } from "./operations.ts";
+import { nextKey, type Service, serviceForTest } from "./service.ts";
+import { FILE, jobBodyFor } from "./work.ts";
+
+const capabilities = (service: Service) =>
+  service.call(operations.getMicPublicCapabilities, { query: { workspaceId: service.emulator.workspaceId } });
+
+const only = (operationId: string) => ({ operationId, times: 1 });
+const broken = { throws: /socket|closed|terminated|aborted|hang up|other side/i };
+
+async function submission(service: Service) {
+  return { body: await jobBodyFor(service, FILE.succeeds), key: nextKey() };
+}
+
+test("drop-before: the connection breaks and nothing has happened", async () => {
+  const service = await serviceForTest();
+  const parts = await submission(service);
+  await service.fault({ kind: "drop-before" }, only("createMicJob"));
+  await expect(service.call(operations.createMicJob, parts)).rejects.toThrow(broken.throws);
+  expect(await service.executions(parts.key)).toBe(0);
+  const again = await service.call(operations.createMicJob, parts);
+  expect([again.status, again.headers["idempotent-replayed"]]).toEqual([202, undefined]);
+  expect(await service.executions(parts.key)).toBe(1);
+});
+
+test("drop-after: the connection breaks and the job is there", async () => {
+  const service = await serviceForTest();
+  const parts = await submission(service);
+  await service.fault({ kind: "drop-after" }, only("createMicJob"));
+  await expect(service.call(operations.createMicJob, parts)).rejects.toThrow(broken.throws);
+  expect(await service.executions(parts.key)).toBe(1);
+  const again = await service.call(operations.createMicJob, parts);
+  expect([again.status, again.headers["idempotent-replayed"]]).toEqual([202, "true"]);
+  expect(await service.executions(parts.key)).toBe(1);
+});
+
+test("delay: the answer comes late and whole", async () => {
+  const service = await serviceForTest();
+  await service.token(["mic.capabilities:read"]);
+  await service.fault({ kind: "delay", delayMs: 80 }, only("getMicPublicCapabilities"));
+  const startMs = performance.now();
+  expect((await capabilities(service)).status).toBe(200);
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual(75);
+});
+
+test("hang: no answer comes, before or after the effect", async () => {
+  const service = await serviceForTest();
+  for (const afterCommit of [false, true]) {
+    const parts = await submission(service);
+    await service.fault({ kind: "hang", afterCommit }, only("createMicJob"));
+    const call = service.call(operations.createMicJob, { ...parts, signal: AbortSignal.timeout(120) });
+    await expect(call).rejects.toThrow(/abort|timeout/i);
+    expect(await service.executions(parts.key)).toBe(afterCommit ? 1 : 0);
+    expect((await capabilities(service)).status).toBe(200);
+  }
+});
+
+test("status: the status, its problem and Retry-After, before or after the effect", async () => {
+  const service = await serviceForTest();
+  for (const afterCommit of [false, true]) {
+    const parts = await submission(service);
+    const fault = { kind: "status", status: 503, retryAfterSeconds: 7, code: "BUSY", retryable: true, afterCommit };
+    await service.fault(fault, only("createMicJob"));
+    const answer = await service.call(operations.createMicJob, parts);
+    expect(expectProblem(answer, 503)).toMatchObject({ code: "BUSY", retryable: true });
+    expect(answer.headers["retry-after"]).toBe("7");
+    expect(await service.executions(parts.key)).toBe(afterCommit ? 1 : 0);
+  }
+  for (const status of [400, 401, 403, 404, 409, 418, 429, 500, 502, 504, 599]) {
+    await service.fault({ kind: "status", status }, only("getMicPublicCapabilities"));
+    expect((await capabilities(service)).status).toBe(status);
+  }
+});
+
+test("status without a problem has no Problem in it", async () => {
+  const service = await serviceForTest();
+  await service.fault({ kind: "status", status: 502, problem: false }, only("getMicPublicCapabilities"));
+  const answer = await capabilities(service);
+  expect(answer.status).toBe(502);
+  expect(answer.headers["content-type"] ?? "").not.toContain("problem+json");
+});
+
+test("truncate: the body ends before its end", async () => {
+  const service = await serviceForTest();
+  await service.fault({ kind: "truncate" }, only("getMicPublicCapabilities"));
+  const whole = async (): Promise<Answer> => {
+    const answer = await capabilities(service);
+    parseJson(answer.text);
+    return answer;
+  };
+  await expect(whole()).rejects.toThrow();
+  expect((await whole()).status).toBe(200);
+});
+
+test("body: any bytes, type and status", async () => {
+  const service = await serviceForTest();
+  await service.fault(
+    { kind: "body", body: "<h1>Not JSON</h1>", contentType: "text/html", status: 203 },
+    only("getMicPublicCapabilities"),
+  );
+  const answer = await capabilities(service);
+  expect([answer.status, answer.text]).toEqual([203, "<h1>Not JSON</h1>"]);
+  expect(answer.headers["content-type"]).toMatch(/^text\/html/);
+});
+
+test("extra-field: a success that is right but for one unknown field", async () => {
+  const service = await serviceForTest();
+  const usual = parseJson((await capabilities(service)).text);
+  await service.fault({ kind: "extra-field" }, only("getMicPublicCapabilities"));
+  const answer = await capabilities(service);
+  expect(answer.status).toBe(200);
+  const { answer: schema } = operations.getMicPublicCapabilities;
+  const issues = schema.safeParse(parseJson(answer.text)).error?.issues ?? [];
+  expect(issues.map(({ code }) => code)).toEqual(["unrecognized_keys"]);
+  expect(parseJson(answer.text)).toMatchObject({ data: Object(at(usual, "data")) });
+});
+
+test("expire-token: the token is dead, a new one works", async () => {
+  const service = await serviceForTest();
+  const scopes = ["mic.capabilities:read"];
+  const token = await service.token(scopes);
+  await service.fault({ kind: "expire-token" }, only("getMicPublicCapabilities"));
+  expectProblem(await capabilities(service), 401);
+  const still = await service.call(operations.getMicPublicCapabilities, {
+    query: { workspaceId: service.emulator.workspaceId },
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expectProblem(still, 401);
+  const answer = await service.requestToken("grant_type=client_credentials&scope=mic.capabilities%3Aread");
+  const fresh = String(at(parseJson(answer.text), "access_token"));
+  const renewed = await service.call(operations.getMicPublicCapabilities, {
+    query: { workspaceId: service.emulator.workspaceId },
+    headers: { authorization: `Bearer ${fresh}` },
+  });
+  expect(renewed.status).toBe(200);
+});
+
+test("times: as often as told; operationId: there alone; DELETE: no more", async () => {
+  const service = await serviceForTest();
+  const jobs = () => service.call(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId } });
+  await service.fault({ kind: "status", status: 503 }, { operationId: "getMicPublicCapabilities", times: 2 });
+  const statuses = [];
+  for (let turn = 0; turn < 3; turn += 1) statuses.push((await capabilities(service)).status, (await jobs()).status);
+  expect(statuses).toEqual([503, 200, 503, 200, 200, 200]);
+
+  await service.fault({ kind: "status", status: 500 }, { times: 2 });
+  expect([(await capabilities(service)).status, (await jobs()).status, (await jobs()).status]).toEqual([500, 500, 200]);
+
+  await service.fault({ kind: "status", status: 503 }, { operationId: "listMicJobs", times: 1000 });
+  expect((await jobs()).status).toBe(503);
+  await service.admin("DELETE", "faults");
+  expect((await jobs()).status).toBe(200);
+});
+
+test("faults come in the order they were asked for", async () => {
+  const service = await serviceForTest();
+  for (const status of [500, 502, 503])
+    await service.fault({ kind: "status", status }, only("getMicPublicCapabilities"));
+  const statuses = [];
+  for (let turn = 0; turn < 4; turn += 1) statuses.push((await capabilities(service)).status);
+  expect(statuses).toEqual([500, 502, 503, 200]);
+});
+
+test("a fault that makes no sense is refused", async () => {
+  const service = await serviceForTest();
+  const refused = [
+    {},
+    { fault: { kind: "nonsense" } },
+    { fault: { kind: "status" } },
+    { fault: { kind: "delay" } },
+    { fault: { kind: "delay", delayMs: -1 } },
+    { fault: { kind: "drop-before" }, times: 0 },
+    { fault: { kind: "drop-before" }, operationId: "noSuchOperation" },
+    { fault: { kind: "drop-before" }, unexpected: 1 },
+  ];
+  for (const body of refused) {
+    const answer = await service.send({
+      method: "POST",
+      path: "/__emulator/faults",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    expect([body, Math.floor(answer.status / 100)]).toEqual([body, 4]);
+  }
+  expect((await capabilities(service)).status).toBe(200);
+});
+
+test("what was requested and what took effect can be looked up", async () => {
+  const service = await serviceForTest();
+  const parts = await submission(service);
+  await service.call(operations.createMicJob, parts);
+  await service.call(operations.createMicJob, parts);
+  const requests = JSON.stringify(await service.admin("GET", "requests"));
+  expect(requests).toContain("createMicJob");
+  expect(requests).toContain(parts.key);
+  expect(requests).not.toContain(await service.token(["mic.jobs:run"]));
+  expect(await service.admin("GET", "executions")).toContainEqual({
+    operationId: "createMicJob",
+    idempotencyKey: parts.key,
+    executions: 1,
+  });
+});

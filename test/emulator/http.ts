@@ -1,0 +1,95 @@
+// Raw HTTP: what was sent is sent as it stands (paths are not normalised), what came back is kept byte for byte.
+import { connect } from "node:net";
+import { parse } from "lossless-json";
+import { Agent } from "undici";
+import { expect } from "vitest";
+import { PlaygroundError } from "../../src/contract/playground.ts";
+import { Problem } from "../../src/contract/problem.ts";
+
+export type Method = "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+
+export interface RawRequest {
+  readonly method?: Method;
+  /** Path and query as they go on the wire. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly bytes: Uint8Array;
+  readonly text: string;
+}
+
+const joined = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value.join(", ") : value;
+
+export function rawClient(baseUrl: string) {
+  const agent = new Agent({ connections: 256 });
+  return async ({ method = "GET", path, headers = {}, body, signal }: RawRequest): Promise<Answer> => {
+    const response = await agent.request({
+      origin: new URL(baseUrl).origin,
+      path,
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const bytes = await response.body.bytes();
+    const flat = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, joined(value)]));
+    return { status: response.statusCode, headers: flat, bytes, text: new TextDecoder().decode(bytes) };
+  };
+}
+
+/** Writes bytes on a socket of its own and gives back all that comes until the other side closes, or `waitMs` pass in silence. */
+export function exchange(baseUrl: string, bytes: string | Uint8Array, waitMs = 250): Promise<string> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    const chunks: Buffer[] = [];
+    const done = () => {
+      socket.destroy();
+      resolve(Buffer.concat(chunks).toString("latin1"));
+    };
+    socket.setTimeout(waitMs, done);
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+    socket.on("end", done);
+    socket.on("error", (error) => (chunks.length > 0 ? done() : reject(error)));
+  });
+}
+
+const exactNumber = (digits: string): number | bigint =>
+  /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)) ? BigInt(digits) : Number(digits);
+
+export const parseJson = (text: string): unknown => parse(text, undefined, exactNumber);
+
+/** Steps into parsed JSON; undefined where there is no such place. */
+export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (here, step) =>
+      typeof here === "object" && here !== null ? Object.getOwnPropertyDescriptor(here, step)?.value : undefined,
+    value,
+  );
+}
+
+/** A refusal of the job-processing API: the status is one of those told, the body a bare Problem that says the same status. */
+export function expectProblem(answer: Answer, ...statuses: readonly number[]): Problem {
+  expect(statuses, `answered ${answer.status} ${answer.text.slice(0, 500)}`).toContain(answer.status);
+  expect(answer.headers["content-type"]).toMatch(/^application\/problem\+json(;|$)/);
+  const problem = Problem.parse(parseJson(answer.text));
+  expect(problem.status).toBe(answer.status);
+  for (const { pointer } of problem.fieldErrors) expect(pointer).toMatch(/^(\/([^~/]|~[01])*)*$/);
+  return problem;
+}
+
+/** A refusal of the playground: JSON with exactly one field, `status`. */
+export function expectPlaygroundError(answer: Answer, httpStatus: number | readonly number[], status: string): void {
+  expect([httpStatus].flat(), `answered ${answer.status} ${answer.text.slice(0, 500)}`).toContain(answer.status);
+  expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
+  const body = parseJson(answer.text);
+  expect(body).toEqual({ status });
+  expect(PlaygroundError.safeParse(body).success).toBe(true);
+}

@@ -1,0 +1,196 @@
+// One key, one command, one effect: service.md section 4.2; codes and the replay header as the IETF draft has them.
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { example, worldFor } from "./example.ts";
+import { type Answer, at, expectProblem, parseJson } from "./http.ts";
+import { jobOperations, operations } from "./operations.ts";
+import { nextKey, type Parts, serviceForFile, serviceForTest } from "./service.ts";
+import { FILE, fileId, jobBodyFor } from "./work.ts";
+
+const service = serviceForFile();
+const world = worldFor(service);
+const posts = jobOperations.filter(({ method }) => method === "POST");
+const dataOf = (answer: Answer) => at(parseJson(answer.text), "data");
+
+const idsInList = async (of = service()) => {
+  const { data } = await of.ok(operations.listMicJobs, { query: { workspaceId: of.emulator.workspaceId, limit: 100 } });
+  return data.map(({ id }) => id);
+};
+
+proves("4.2/key-names-one-command", "the same key and bytes give the stored answer, and run once", async () => {
+  for (const operation of posts) {
+    const parts = { ...(await example(service(), await world(), operation.id)), key: nextKey() };
+    const first = await service().call(operation, parts);
+    expect([operation.id, first.status]).toEqual([operation.id, operation.success]);
+    expect(first.headers["idempotent-replayed"]).toBeUndefined();
+    for (let again = 0; again < 3; again += 1) {
+      const replay = await service().call(operation, parts);
+      expect([replay.status, replay.headers["idempotent-replayed"], replay.text]).toEqual([
+        first.status,
+        "true",
+        first.text,
+      ]);
+    }
+    expect(await service().executions(parts.key)).toBe(1);
+  }
+});
+
+proves("4.2/key-names-one-command", "the same key with other bytes is refused and changes nothing", async () => {
+  for (const operation of posts) {
+    const parts = { ...(await example(service(), await world(), operation.id)), key: nextKey() };
+    const first = await service().call(operation, parts);
+    expect(first.status).toBe(operation.success);
+    const text = JSON.stringify(parts.body);
+    const other: Record<string, unknown> = {
+      createMicPublicInput: { ...Object(parts.body), alias: "another" },
+      createMicJob: { ...Object(parts.body), clientReference: "another" },
+      cancelMicJob: { reason: "Another reason" },
+      retryMicJob: { retryMode: "RESTART", reason: "Another reason" },
+      requestMicSharedFileProcessing: { ...Object(parts.body), purpose: "Another purpose" },
+    };
+    for (const body of [other[operation.id], ` ${text}`]) {
+      const problem = expectProblem(await service().call(operation, { ...parts, body }), 422);
+      expect([operation.id, problem.code, problem.retryable]).toEqual([operation.id, "IDEMPOTENCY_KEY_REUSED", false]);
+    }
+    expect(await service().executions(parts.key)).toBe(1);
+    expect((await service().call(operation, parts)).text).toBe(first.text);
+  }
+});
+
+test("a key belongs to one resource: the same bytes for another job are another command", async () => {
+  const key = nextKey();
+  const [one, other] = [
+    await example(service(), await world(), "cancelMicJob"),
+    await example(service(), await world(), "cancelMicJob"),
+  ];
+  expect((await service().call(operations.cancelMicJob, { ...one, key })).status).toBe(202);
+  const answer = await service().call(operations.cancelMicJob, { ...other, body: one.body, key });
+  expect(expectProblem(answer, 422).code).toBe("IDEMPOTENCY_KEY_REUSED");
+});
+
+test("a key is scoped by its operation", async () => {
+  const key = nextKey();
+  for (const operation of posts) {
+    const answer = await service().call(operation, {
+      ...(await example(service(), await world(), operation.id)),
+      key,
+    });
+    expect([operation.id, answer.status]).toEqual([operation.id, operation.success]);
+    expect(answer.headers["idempotent-replayed"]).toBeUndefined();
+  }
+  expect(await service().executions(key)).toBe(posts.length);
+});
+
+test("keys are told apart by every character", async () => {
+  const { body } = await example(service(), await world(), "createMicPublicInput");
+  const ids = [];
+  for (const key of ["case-key-1", "CASE-KEY-1", "case-key-1.", "case-key-1/"]) {
+    const answer = await service().call(operations.createMicPublicInput, { body: body ?? null, key });
+    expect(answer.status).toBe(201);
+    ids.push(at(dataOf(answer), "id"));
+  }
+  expect(new Set(ids).size).toBe(4);
+});
+
+proves("4.2/key-names-one-command", "twenty at once under one key run once", async () => {
+  const parts = { body: await jobBodyFor(service(), FILE.succeeds), key: nextKey() };
+  const before = await idsInList();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => service().call(operations.createMicJob, parts)));
+  const made = answers.filter(({ status }) => status === 202);
+  expect(made.length).toBeGreaterThan(0);
+  expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+  for (const answer of answers.filter(({ status }) => status !== 202))
+    expect(expectProblem(answer, 409)).toMatchObject({ code: "IDEMPOTENCY_IN_PROGRESS", retryable: true });
+  expect(await service().executions(parts.key)).toBe(1);
+  expect((await idsInList()).filter((id) => !before.includes(id))).toHaveLength(1);
+});
+
+/** Sends and does not wait; `gone` drops the connection. */
+function inTheBackground(of: ReturnType<typeof service>, parts: Parts) {
+  const controller = new AbortController();
+  const outcome = of.call(operations.createMicJob, { ...parts, signal: controller.signal }).then(
+    ({ status }) => status,
+    () => "gone" as const,
+  );
+  return { outcome, gone: () => controller.abort() };
+}
+
+const until = async (holds: () => Promise<boolean>) => {
+  for (let turn = 0; turn < 100; turn += 1) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error("waited in vain");
+};
+
+test("while the first is still running, the second is refused as in progress", async () => {
+  const own = await serviceForTest();
+  const parts = { body: await jobBodyFor(own, FILE.succeeds), key: nextKey() };
+  await own.fault({ kind: "delay", delayMs: 300 }, { operationId: "createMicJob", times: 1 });
+  const first = inTheBackground(own, parts);
+  await until(async () => {
+    const requests = JSON.stringify(await own.admin("GET", "requests"));
+    return requests.includes(parts.key) || requests.includes("/v1/mic/jobs");
+  });
+  const second = await own.call(operations.createMicJob, parts);
+  expect(expectProblem(second, 409)).toMatchObject({ code: "IDEMPOTENCY_IN_PROGRESS", retryable: true });
+  expect(await first.outcome).toBe(202);
+  const replay = await own.call(operations.createMicJob, parts);
+  expect([replay.status, replay.headers["idempotent-replayed"]]).toEqual([202, "true"]);
+  expect(await own.executions(parts.key)).toBe(1);
+});
+
+test("a first that was lost after it took effect is replayed to the second", async () => {
+  const own = await serviceForTest();
+  const parts = { body: await jobBodyFor(own, FILE.succeeds), key: nextKey() };
+  await own.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob", times: 1 });
+  const first = inTheBackground(own, parts);
+  await until(async () => (await own.executions(parts.key)) === 1);
+  first.gone();
+  expect(await first.outcome).toBe("gone");
+  const second = await own.call(operations.createMicJob, parts);
+  expect([second.status, second.headers["idempotent-replayed"]]).toEqual([202, "true"]);
+  expect(await own.executions(parts.key)).toBe(1);
+});
+
+test("a stored answer is the first one, whatever has become of the job since", async () => {
+  const own = await serviceForTest();
+  const parts = { body: await jobBodyFor(own, FILE.succeeds), key: nextKey() };
+  const first = await own.call(operations.createMicJob, parts);
+  own.clock.advance(3_600_000);
+  const replay = await own.call(operations.createMicJob, parts);
+  expect([replay.status, replay.text]).toEqual([202, first.text]);
+});
+
+test("a key is kept for 24 hours, and then forgotten", async () => {
+  const own = await serviceForTest();
+  const parts = { body: await jobBodyFor(own, FILE.succeeds), key: nextKey() };
+  const first = await own.call(operations.createMicJob, parts);
+  own.clock.advance(24 * 3_600_000 - 1000);
+  expect((await own.call(operations.createMicJob, parts)).text).toBe(first.text);
+  own.clock.advance(2000);
+  const later = await own.call(operations.createMicJob, parts);
+  expect(later.headers["idempotent-replayed"]).toBeUndefined();
+  if (later.status === 202) expect(at(dataOf(later), "id")).not.toBe(at(dataOf(first), "id"));
+  else expect(expectProblem(later, 409, 422).code).not.toBe("IDEMPOTENCY_KEY_REUSED");
+});
+
+test("a refused command leaves its key free for the corrected one", async () => {
+  const { workspaceId } = service().emulator;
+  const key = nextKey();
+  const wrong = { workspaceId, inputKind: "M4_FILE", referenceId: "" };
+  expectProblem(await service().call(operations.createMicPublicInput, { body: wrong, key }), 400, 422);
+  const right = { ...wrong, referenceId: fileId(service(), FILE.succeeds) };
+  expect((await service().call(operations.createMicPublicInput, { body: right, key })).status).toBe(201);
+});
+
+test("a replay is checked like any call: scope, token and query", async () => {
+  const parts = { body: await jobBodyFor(service(), FILE.succeeds), key: nextKey() };
+  expect((await service().call(operations.createMicJob, parts)).status).toBe(202);
+  expectProblem(await service().call(operations.createMicJob, { ...parts, scopes: ["mic.jobs:read"] }), 403);
+  expectProblem(
+    await service().call(operations.createMicJob, { ...parts, headers: { authorization: undefined } }),
+    401,
+  );
+  expectProblem(await service().call(operations.createMicJob, { ...parts, query: "unexpected=1" }), 400, 422);
+});

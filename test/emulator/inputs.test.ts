@@ -1,0 +1,97 @@
+// Registering and reading inputs, service.md sections 2.2 and 4.2.
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { expectProblem } from "./http.ts";
+import { operations } from "./operations.ts";
+import { type Service, serviceForFile, serviceForTest } from "./service.ts";
+import { FILE, fileId, registerInput, settledJob } from "./work.ts";
+
+const service = serviceForFile();
+
+const readInput = async (of: Service, inputId: string) =>
+  (await of.ok(operations.getMicPublicInput, { path: { inputId } })).data;
+
+proves(
+  ["4.2/create-input", "4.2/get-input", "2.2/input-sha256"],
+  "an input is its file: id, sha256, scan",
+  async () => {
+    const input = await registerInput(service(), FILE.succeeds);
+    expect(input).toMatchObject({
+      workspaceId: service().emulator.workspaceId,
+      inputKind: "M4_FILE",
+      referenceId: fileId(service(), FILE.succeeds),
+      state: "READY",
+      scanState: "CLEAN",
+    });
+    const asset = await service().call(operations.getMicPublicAssetContent, { path: { assetId: input.referenceId } });
+    expect(input.sha256).toBe(createHash("sha256").update(asset.bytes).digest("hex"));
+    expect(await readInput(service(), input.id)).toEqual(input);
+  },
+);
+
+test("every file can be registered, again and again, as an input of its own", async () => {
+  const ids = [];
+  for (const index of service().emulator.fileIds.keys())
+    for (let again = 0; again < 2; again += 1) ids.push((await registerInput(service(), index)).id);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/^micinput_[0-9a-f]{32}$/);
+});
+
+test("the inputs that the emulator starts with can be read", async () => {
+  expect(service().emulator.inputIds.length).toBeGreaterThan(0);
+  for (const inputId of service().emulator.inputIds) expect((await readInput(service(), inputId)).id).toBe(inputId);
+});
+
+proves(["3/input-state", "3/input-scan-state"], "a file is scanned in five seconds and becomes READY", async () => {
+  const own = await serviceForTest();
+  const input = await registerInput(own, FILE.waitsForScan);
+  expect([input.state, input.scanState]).toEqual(["WAITING_SCAN", "PENDING"]);
+  own.clock.advance(4900);
+  expect(await readInput(own, input.id)).toEqual(input);
+  own.clock.advance(200);
+  const ready = await readInput(own, input.id);
+  expect([ready.state, ready.scanState]).toEqual(["READY", "CLEAN"]);
+  expect(BigInt(ready.resourceVersion)).toBeGreaterThan(BigInt(input.resourceVersion));
+  expect(Date.parse(ready.updatedAt)).toBeGreaterThan(Date.parse(input.updatedAt));
+  expect(ready.sha256).toBe(input.sha256);
+});
+
+proves(["3/input-state", "3/input-scan-state"], "an infected file is quarantined", async () => {
+  const input = await registerInput(service(), FILE.quarantined);
+  expect([input.state, input.scanState]).toEqual(["QUARANTINED", "INFECTED"]);
+});
+
+test("the dataset version that a job made can be an input", async () => {
+  const own = await serviceForTest();
+  const { workspaceId } = own.emulator;
+  const job = await settledJob(own, FILE.succeeds);
+  const { data } = await own.ok(operations.createMicPublicInput, {
+    body: { workspaceId, inputKind: "DATASET_VERSION", referenceId: job.outputDatasetVersionId },
+  });
+  expect(data).toMatchObject({ inputKind: "DATASET_VERSION", referenceId: job.outputDatasetVersionId, state: "READY" });
+});
+
+proves(
+  "4.2/input-kind",
+  "a kind that does not fit its reference is refused or registered, never a server error",
+  async () => {
+    const { workspaceId } = service().emulator;
+    for (const inputKind of ["ACQUISITION", "DATASET_VERSION"]) {
+      const body = { workspaceId, inputKind, referenceId: "no-such-thing" };
+      const answer = await service().call(operations.createMicPublicInput, { body });
+      if (answer.status === 201) operations.createMicPublicInput.answer.parse(JSON.parse(answer.text));
+      else expectProblem(answer, 403, 404, 409, 422);
+    }
+  },
+);
+
+test("a created input says where it is", async () => {
+  const { workspaceId } = service().emulator;
+  const answer = await service().call(operations.createMicPublicInput, {
+    body: { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service(), FILE.succeeds), alias: "Villages" },
+  });
+  expect(answer.status).toBe(201);
+  if (answer.headers["location"] !== undefined)
+    expect(answer.headers["location"]).toContain(`/v1/mic/inputs/${JSON.parse(answer.text).data.id}`);
+});

@@ -1,0 +1,249 @@
+// The life of a job on a clock that the test moves, service.md sections 1, 2.2 and 3.
+import { expect, test } from "vitest";
+import type { Job } from "../../src/contract/jobs.ts";
+import { proves } from "../proves.ts";
+import { at, expectProblem, parseJson } from "./http.ts";
+import { operations } from "./operations.ts";
+import { type Service, serviceForTest } from "./service.ts";
+import { FILE, isTerminal, last, listOffers, readJob, submitJob, watchJob } from "./work.ts";
+
+const order: readonly string[] = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"];
+const stageOf = (job: Job, name: string) => job.stages.find(({ stage }) => stage === name);
+const finished = ["SUCCEEDED", "NOT_REQUIRED"];
+
+/** What must hold between two readings of one job, the earlier first. */
+function expectStep(before: Job, after: Job): void {
+  expect(after.resourceVersion).toBeGreaterThanOrEqual(before.resourceVersion);
+  if (after.resourceVersion === before.resourceVersion) expect(after).toEqual(before);
+  else expect(Date.parse(after.updatedAt)).toBeGreaterThanOrEqual(Date.parse(before.updatedAt));
+  for (const name of ["id", "workspaceId", "environment", "createdAt", "recipeVersionId", "retryOfBatchId"] as const)
+    expect(after[name]).toBe(before[name]);
+  for (const stage of before.stages) {
+    const next = stageOf(after, stage.stage);
+    expect(next?.completedUnits).toBeGreaterThanOrEqual(stage.completedUnits);
+    expect(next?.attemptCount).toBeGreaterThanOrEqual(stage.attemptCount);
+    if (finished.includes(stage.state)) expect(next).toEqual(stage);
+  }
+}
+
+/** What must hold in every reading: stages in their order, none begun before those ahead of it are done. */
+function expectOrderly(job: Job): void {
+  expect(job.processingState).toBe(job.state);
+  expect(job.stages.map(({ stage }) => stage)).toEqual(order);
+  const open = job.stages.findIndex(({ state }) => !finished.includes(state));
+  const behind = open === -1 ? [] : job.stages.slice(open + 1);
+  for (const stage of behind) {
+    expect(["PENDING", "NOT_REQUIRED", "CANCELLED"], JSON.stringify(job.stages)).toContain(stage.state);
+    expect(stage.completedUnits).toBe(0);
+  }
+  for (const { state, completedUnits, totalUnits, attemptCount } of job.stages) {
+    if (totalUnits !== null) expect(completedUnits).toBeLessThanOrEqual(totalUnits);
+    if (state === "SUCCEEDED") expect(completedUnits).toBe(totalUnits);
+    if (["RUNNING", "SUCCEEDED", "FAILED"].includes(state)) expect(attemptCount).toBeGreaterThanOrEqual(1);
+    if (state === "PENDING") expect(attemptCount).toBe(0);
+  }
+  expect(job.failure === null).toBe(job.state !== "FAILED");
+}
+
+async function watch(service: Service, file: number, until?: (job: Job) => boolean): Promise<readonly Job[]> {
+  const { id } = await submitJob(service, file);
+  const readings = await watchJob(service, id, until, { stepMs: 50 });
+  readings.forEach(expectOrderly);
+  readings.slice(1).forEach((after, index) => {
+    const before = readings[index];
+    if (before !== undefined) expectStep(before, after);
+  });
+  return readings;
+}
+
+proves(
+  ["1/nine-stages-in-order", "6/progress-by-reading", "2.2/stage-completed-units", "7.2/failure-when-failed"],
+  "a job that succeeds passes through the nine stages in order, its units counting up",
+  async () => {
+    const service = await serviceForTest();
+    const readings = await watch(service, FILE.succeeds);
+    const done = last(readings);
+    expect(done).toMatchObject({
+      state: "SUCCEEDED",
+      failure: null,
+      retryOfBatchId: null,
+      reviewState: "NOT_REQUIRED",
+    });
+    expect(done.outputDatasetVersionId).not.toBeNull();
+    expect(["PREPARING", "QUEUED"]).toContain(readings[0]?.state);
+    expect([...new Set(readings.map(({ state }) => state))].filter((state) => state !== "PREPARING")).toEqual([
+      "QUEUED",
+      "RUNNING",
+      "SUCCEEDED",
+    ]);
+
+    const ran = [
+      ...new Set(
+        readings.flatMap(({ stages }) => stages.filter(({ state }) => state === "RUNNING")).map(({ stage }) => stage),
+      ),
+    ];
+    const needed: readonly string[] = done.stages
+      .filter(({ state }) => state === "SUCCEEDED")
+      .map(({ stage }) => stage);
+    expect(ran).toEqual(needed);
+    expect(needed).toEqual(order.filter((name) => needed.includes(name)));
+    const churning = new Set(readings.map((job) => stageOf(job, "CHURN")?.completedUnits));
+    expect(churning.size).toBeGreaterThan(2);
+    for (const job of readings.slice(0, -1)) expect(job.outputDatasetVersionId).toBeNull();
+  },
+);
+
+test("stages last as long as stageMs says", async () => {
+  const durations = await Promise.all(
+    [100, 10_000].map(async (stageMs) => {
+      const service = await serviceForTest({ stageMs });
+      const { id } = await submitJob(service, FILE.succeeds);
+      const startMs = service.clock.now();
+      await watchJob(service, id, isTerminal, { stepMs: stageMs / 4 });
+      return (service.clock.now() - startMs) / stageMs;
+    }),
+  );
+  expect(durations[0]).toBeGreaterThanOrEqual(3);
+  expect(durations[0]).toBeLessThanOrEqual(12);
+  expect(durations[1]).toBe(durations[0]);
+});
+
+test("stages behind the recipe's last one are not required", async () => {
+  const service = await serviceForTest();
+  const stopOf = new Map((await listOffers(service)).map(({ recipe }) => [recipe.versionId, recipe.stopAfterStage]));
+  const done = last(await watch(service, FILE.succeeds));
+  const stop = stopOf.get(done.recipeVersionId);
+  expect(stop).toBeDefined();
+  for (const { stage, state } of done.stages) {
+    if (order.indexOf(stage) <= order.indexOf(stop ?? "")) expect([stage, state]).toEqual([stage, "SUCCEEDED"]);
+    else expect(["NOT_REQUIRED", "SUCCEEDED"]).toContain(state);
+  }
+});
+
+test("however far the clock jumps, the end is the same", async () => {
+  const ends = await Promise.all(
+    [50, 777, 3_600_000].map(async (stepMs) => {
+      const service = await serviceForTest();
+      const { id } = await submitJob(service, FILE.succeeds);
+      const { updatedAt, resourceVersion, ...rest } = last(await watchJob(service, id, isTerminal, { stepMs }));
+      return { ...rest, settled: Date.parse(updatedAt) - Date.parse(rest.createdAt), resourceVersion };
+    }),
+  );
+  expect(ends[1]).toEqual(ends[0]);
+  expect(ends[2]).toEqual(ends[0]);
+});
+
+proves(
+  ["7.2/failure-when-failed", "2.2/problem-retryable"],
+  "a job that fails at CHURN says that it may be retried",
+  async () => {
+    const service = await serviceForTest();
+    const failed = last(await watch(service, FILE.failsRetryably));
+    expect(failed.state).toBe("FAILED");
+    expect(failed.failure?.retryable).toBe(true);
+    expect(stageOf(failed, "CHURN")?.state).toBe("FAILED");
+    expect(stageOf(failed, "BLEND")?.state).toBe("SUCCEEDED");
+    expect(failed.outputDatasetVersionId).toBeNull();
+  },
+);
+
+proves(
+  ["7.2/failure-when-failed", "2.2/problem-field-error"],
+  "a job that fails for good at SIFT says what is wrong where",
+  async () => {
+    const service = await serviceForTest();
+    const failed = last(await watch(service, FILE.failsForGood));
+    expect(failed.state).toBe("FAILED");
+    expect(failed.failure?.retryable).toBe(false);
+    expect(failed.failure?.fieldErrors.length).toBeGreaterThan(0);
+    expect(stageOf(failed, "GATHER")?.state).toBe("SUCCEEDED");
+    expect(stageOf(failed, "SIFT")?.state).toBe("FAILED");
+  },
+);
+
+proves(
+  ["3/job-review-state", "3/job-state"],
+  "a job waits for review, is approved after a minute, and goes on",
+  async () => {
+    const service = await serviceForTest();
+    const waiting = last(await watch(service, FILE.waitsForReview, ({ state }) => state === "WAITING_REVIEW"));
+    expect(waiting.reviewState).toBe("PENDING");
+    expect(waiting.stages.some(({ state }) => state === "WAITING_REVIEW")).toBe(true);
+    service.clock.advance(58_000);
+    expect((await readJob(service, waiting.id)).state).toBe("WAITING_REVIEW");
+    service.clock.advance(3_000);
+    expect((await readJob(service, waiting.id)).state).not.toBe("WAITING_REVIEW");
+    const done = last(await watchJob(service, waiting.id));
+    expect(done).toMatchObject({ state: "SUCCEEDED", reviewState: "APPROVED" });
+  },
+);
+
+proves("3/job-state", "a job pauses at BLEND and stays so", async () => {
+  const service = await serviceForTest();
+  const paused = last(await watch(service, FILE.pauses, ({ state }) => state === "PAUSED"));
+  expect(stageOf(paused, "REFINE")?.state).toBe("SUCCEEDED");
+  expect(finished).not.toContain(stageOf(paused, "BLEND")?.state);
+  expect(stageOf(paused, "CHURN")?.state).toBe("PENDING");
+  service.clock.advance(60_000);
+  expect(await readJob(service, paused.id)).toEqual(paused);
+});
+
+test("a reading changes nothing: many at one instant are the same bytes, and so is the list's", async () => {
+  const service = await serviceForTest();
+  const { id } = await submitJob(service, FILE.succeeds);
+  for (let step = 0; step < 20; step += 1) {
+    const [first, second] = await Promise.all([readJob(service, id), readJob(service, id)]);
+    expect(second).toEqual(first);
+    const { data } = await service.ok(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId } });
+    expect(data.find((job) => job.id === id)).toEqual(first);
+    service.clock.advance(333);
+  }
+});
+
+test("the newest job stands first in the list", async () => {
+  const service = await serviceForTest();
+  const { id } = await submitJob(service, FILE.succeeds);
+  const { data } = await service.ok(operations.listMicJobs, {
+    query: { workspaceId: service.emulator.workspaceId, limit: 1 },
+  });
+  expect(data.map((job) => job.id)).toEqual([id]);
+});
+
+test("the clock can be moved from outside", async () => {
+  const service = await serviceForTest();
+  const { id } = await submitJob(service, FILE.succeeds);
+  const before = await service.admin("GET", "clock");
+  await service.admin("POST", "clock", { advanceMs: 3_600_000 });
+  expect(await service.admin("GET", "clock")).not.toEqual(before);
+  expect((await readJob(service, id)).state).toBe("SUCCEEDED");
+  for (const advanceMs of [-1, 1.5, "5", null])
+    expect(
+      (
+        await service.send({
+          method: "POST",
+          path: "/__emulator/clock",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ advanceMs }),
+        })
+      ).status,
+    ).toBeGreaterThanOrEqual(400);
+});
+
+test("the ETag of a reading is the version of that reading", async () => {
+  const service = await serviceForTest();
+  const { id } = await submitJob(service, FILE.succeeds);
+  const tags = new Set<string | undefined>();
+  for (let step = 0; step < 10; step += 1) {
+    const answer = await service.call(operations.getMicJob, { path: { jobId: id } });
+    expect(answer.headers["etag"]).toBe(`"${at(parseJson(answer.text), "data", "resourceVersion")}"`);
+    tags.add(answer.headers["etag"]);
+    service.clock.advance(500);
+  }
+  expect(tags.size).toBeGreaterThan(3);
+});
+
+test("a path id that no job has is no job, whatever it looks like", async () => {
+  const service = await serviceForTest();
+  for (const jobId of ["a", "a".repeat(128), "a".repeat(129), "é", "..%2f..", "constructor", "__proto__", "toString"])
+    expectProblem(await service.call(operations.getMicJob, { path: { jobId } }), 400, 404, 422);
+});

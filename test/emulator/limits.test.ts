@@ -1,0 +1,119 @@
+// Request rates of the playground, service.md section 8.
+import { request } from "node:http";
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { expectPlaygroundError } from "./http.ts";
+import { operations } from "./operations.ts";
+import { type Service, serviceForTest } from "./service.ts";
+
+const paths = [
+  "/api/svc/core/developers/playground/v1/geo/states",
+  "/api/svc/core/developers/playground/v1/geo/districts?state=GA",
+  "/api/svc/core/developers/playground/v1/openapi.json",
+];
+const LIMITED = "PLAYGROUND_RATE_LIMITED";
+
+/** Asks all endpoints in turn, `count` times in all, and gives the statuses. */
+async function ask(service: Service, count: number, headers: Record<string, string> = {}): Promise<readonly number[]> {
+  const answers = await Promise.all(
+    Array.from({ length: count }, (_, at) => service.send({ path: paths[at % 3] ?? "", headers })),
+  );
+  return answers.map(({ status }) => status);
+}
+
+const countOf = (statuses: readonly number[], status: number) => statuses.filter((one) => one === status).length;
+const from = (address: string) => ({ "x-forwarded-for": address });
+
+proves(
+  ["8/hard-rate", "7.1/rate-limited", "7.1/retry-after", "7.1/body"],
+  "600 requests a minute over all endpoints together, then 429 until Retry-After has passed",
+  async () => {
+    const service = await serviceForTest();
+    expect(countOf(await ask(service, 600), 200)).toBe(600);
+    for (const path of paths) {
+      const refused = await service.send({ path });
+      expectPlaygroundError(refused, 429, LIMITED);
+      expect(refused.headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+    }
+    const seconds = Number((await service.send({ path: paths[0] ?? "" })).headers["retry-after"]);
+    expect(seconds).toBeLessThanOrEqual(60);
+    service.clock.advance(seconds * 1000);
+    expect((await service.send({ path: paths[0] ?? "" })).status).toBe(200);
+  },
+);
+
+test("the rate holds in every minute, not only in the first", async () => {
+  const service = await serviceForTest();
+  for (let minute = 0; minute < 3; minute += 1) {
+    const statuses = await ask(service, 610);
+    expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([600, 10]);
+    service.clock.advance(60_000);
+  }
+});
+
+proves("8/hard-rate", "the rate does not touch the job-processing API", async () => {
+  const service = await serviceForTest();
+  await ask(service, 601);
+  const { workspaceId } = service.emulator;
+  expect((await service.call(operations.getMicPublicCapabilities, { query: { workspaceId } })).status).toBe(200);
+  const many = await Promise.all(
+    Array.from({ length: 700 }, () => service.call(operations.getMicPublicCapabilities, { query: { workspaceId } })),
+  );
+  expect(
+    countOf(
+      many.map(({ status }) => status),
+      200,
+    ),
+  ).toBe(700);
+});
+
+// Only Linux lets a client choose among the loopback addresses without setting them up.
+proves.skipIf(process.platform !== "linux")("8/hard-rate", "each connected peer has its own 600", async () => {
+  const service = await serviceForTest({ host: "127.0.0.1" });
+  await ask(service, 601);
+  const { port } = new URL(service.emulator.baseUrl);
+  const status = await new Promise((resolve, reject) => {
+    request({ host: "127.0.0.1", port, path: paths[0], localAddress: "127.0.0.2", agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on("error", reject)
+      .end();
+  });
+  expect(status).toBe(200);
+});
+
+proves(
+  ["8/reported-address-rate", "8/reported-address-trusted", "7.1/retry-after"],
+  "30 a minute per reported address where the edge is trusted, each address for itself",
+  async () => {
+    const service = await serviceForTest({ trustReportedAddress: true });
+    const statuses = await ask(service, 32, from("203.0.113.5"));
+    expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([30, 2]);
+    expect(countOf(await ask(service, 30, from("203.0.113.6")), 200)).toBe(30);
+    expect(countOf(await ask(service, 30, from("2001:db8::1")), 200)).toBe(30);
+    const refused = await service.send({ path: paths[2] ?? "", headers: from("203.0.113.5") });
+    expectPlaygroundError(refused, 429, LIMITED);
+    const seconds = Number(refused.headers["retry-after"]);
+    expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60).toBe(true);
+    service.clock.advance(seconds * 1000);
+    expect(countOf(await ask(service, 1, from("203.0.113.5")), 200)).toBe(1);
+  },
+);
+
+proves("8/reported-address-trusted", "a reported address counts for nothing unless the edge is trusted", async () => {
+  const service = await serviceForTest();
+  expect(countOf(await ask(service, 60, from("203.0.113.5")), 200)).toBe(60);
+});
+
+proves("8/reported-address-trusted", "where the edge reports no address, only the hard rate holds", async () => {
+  const service = await serviceForTest({ trustReportedAddress: true });
+  expect(countOf(await ask(service, 60), 200)).toBe(60);
+});
+
+test("refused requests count against nobody's catalogue: the hard rate holds for malformed ones too", async () => {
+  const service = await serviceForTest();
+  const answers = await Promise.all(Array.from({ length: 601 }, () => service.send({ path: `${paths[0]}?unknown=1` })));
+  const statuses = answers.map(({ status }) => status);
+  expect([countOf(statuses, 400), countOf(statuses, 429)]).toEqual([600, 1]);
+});

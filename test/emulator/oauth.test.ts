@@ -1,0 +1,198 @@
+// The token endpoint, service.md section 5 with RFC 6749 where it is silent.
+import * as oauth from "oauth4webapi";
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { type Answer, at, expectProblem, parseJson } from "./http.ts";
+import { allScopes, operations } from "./operations.ts";
+import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
+
+const service = serviceForFile();
+const form = (scope: string) => new URLSearchParams({ grant_type: "client_credentials", scope }).toString();
+const usageQuery = (of: Service) => ({ query: { workspaceId: of.emulator.workspaceId, window: "DAY" } });
+
+/** RFC 6749, section 5.2: JSON with `error`, never cached. */
+function expectOAuthError(answer: Answer, statuses: number | readonly number[], ...errors: readonly string[]): void {
+  expect([statuses].flat(), `answered ${answer.status} ${answer.text}`).toContain(answer.status);
+  expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
+  expect(errors).toContain(at(parseJson(answer.text), "error"));
+  expect(at(parseJson(answer.text), "access_token")).toBeUndefined();
+}
+
+proves(
+  ["5/token-endpoint", "5/token-basic", "5/token-form", "5/token-response", "5/bearer"],
+  "Basic credentials and a form give a token that opens the operation",
+  async () => {
+    const answer = await service().requestToken("grant_type=client_credentials&scope=mic.usage%3Aread");
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
+    expect(answer.headers["cache-control"]).toContain("no-store");
+    const body = parseJson(answer.text);
+    expect(at(body, "token_type")).toMatch(/^bearer$/i);
+    expect(at(body, "expires_in")).toBeGreaterThan(0);
+    expect(at(body, "scope") ?? "mic.usage:read").toBe("mic.usage:read");
+    const headers = { authorization: `Bearer ${at(body, "access_token")}` };
+    expect((await service().call(operations.getMicPublicUsage, { ...usageQuery(service()), headers })).status).toBe(
+      200,
+    );
+  },
+);
+
+proves("5/token-form", "several scopes are parted by spaces, in any order", async () => {
+  for (const scope of [allScopes.join(" "), [...allScopes].reverse().join(" ")]) {
+    const answer = await service().requestToken(form(scope));
+    expect(answer.status).toBe(200);
+    expect(
+      String(at(parseJson(answer.text), "scope") ?? scope)
+        .split(" ")
+        .sort(),
+    ).toEqual(allScopes);
+  }
+});
+
+test("every request gives a token of its own", async () => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => service().requestToken(form("mic.usage:read"))));
+  expect(new Set(answers.map(({ text }) => at(parseJson(text), "access_token"))).size).toBe(20);
+});
+
+proves("5/token-basic", "wrong, missing and malformed client credentials are refused as invalid_client", async () => {
+  const { clientId, clientSecret } = service().emulator;
+  const wrong = [
+    basic(clientId, "wrong"),
+    basic(clientId, ""),
+    basic("nobody", clientSecret),
+    basic(clientId, `${clientSecret}x`),
+    basic(clientId, clientSecret.slice(0, -1)),
+    `Basic ${Buffer.from(clientId).toString("base64")}`,
+    "Basic",
+    "Basic !!!!",
+    `Bearer ${Buffer.from(`${clientId}:x`).toString("base64")}`,
+  ];
+  for (const authorization of wrong) {
+    const answer = await service().requestToken(form("mic.usage:read"), { authorization });
+    expectOAuthError(answer, 401, "invalid_client");
+    expect(answer.headers["www-authenticate"]).toMatch(/^Basic\b/);
+  }
+  const none = await service().requestToken(form("mic.usage:read"), { authorization: undefined });
+  expectOAuthError(none, 401, "invalid_client");
+  const inBody = `${form("mic.usage:read")}&client_id=${clientId}&client_secret=${encodeURIComponent(clientSecret)}`;
+  expectOAuthError(
+    await service().requestToken(inBody, { authorization: undefined }),
+    [400, 401],
+    "invalid_client",
+    "invalid_request",
+  );
+});
+
+proves("5/token-form", "a wrong grant, scope or form is refused as RFC 6749 says", async () => {
+  const rows = [
+    ["grant_type=password&scope=mic.usage%3Aread", "unsupported_grant_type"],
+    ["grant_type=authorization_code&scope=mic.usage%3Aread&code=1", "unsupported_grant_type"],
+    ["scope=mic.usage%3Aread", "invalid_request"],
+    ["grant_type=&scope=mic.usage%3Aread", "invalid_request unsupported_grant_type"],
+    ["", "invalid_request"],
+    ["grant_type=client_credentials&scope=mic.everything", "invalid_scope"],
+    ["grant_type=client_credentials&scope=mic.usage%3Aread+mic.everything", "invalid_scope"],
+    ["grant_type=client_credentials&scope=%22", "invalid_scope invalid_request"],
+    ["grant_type=client_credentials&scope=", "invalid_scope invalid_request"],
+    ["grant_type=client_credentials", "invalid_scope invalid_request"],
+    ["grant_type=client_credentials&grant_type=client_credentials&scope=mic.usage%3Aread", "invalid_request"],
+    ["grant_type=client_credentials&scope=mic.usage%3Aread&scope=mic.jobs%3Aread", "invalid_request"],
+  ] as const;
+  for (const [body, errors] of rows) expectOAuthError(await service().requestToken(body), 400, ...errors.split(" "));
+});
+
+proves("5/token-form", "another content type is refused", async () => {
+  const json = JSON.stringify({ grant_type: "client_credentials", scope: "mic.usage:read" });
+  for (const [body, type] of [
+    [json, "application/json"],
+    [form("mic.usage:read"), "text/plain"],
+    [form("mic.usage:read"), undefined],
+  ] as const)
+    expectOAuthError(await service().requestToken(body, { "content-type": type }), [400, 415], "invalid_request");
+  const withCharset = { "content-type": "application/x-www-form-urlencoded; charset=UTF-8" };
+  expect((await service().requestToken(form("mic.usage:read"), withCharset)).status).toBe(200);
+});
+
+proves("5/token-endpoint", "only POST asks for a token", async () => {
+  for (const method of ["GET", "PUT", "DELETE"] as const) {
+    const answer = await service().send({ method, path: "/sandbox/oauth/token" });
+    expect(answer.status).toBe(405);
+    expect(answer.headers["allow"]).toContain("POST");
+  }
+  expect((await service().send({ method: "POST", path: "/oauth/token" })).status).toBe(404);
+});
+
+proves("5/token-renewed", "a token works until it expires; then a new one is to be had", async () => {
+  const own = await serviceForTest();
+  const request = async () => {
+    const body = parseJson((await own.requestToken(form("mic.usage:read"))).text);
+    return { token: String(at(body, "access_token")), lifeMs: Number(at(body, "expires_in")) * 1000 };
+  };
+  const use = (token: string) =>
+    own.call(operations.getMicPublicUsage, { ...usageQuery(own), headers: { authorization: `Bearer ${token}` } });
+  const first = await request();
+  own.clock.advance(first.lifeMs - 1000);
+  expect((await use(first.token)).status).toBe(200);
+  own.clock.advance(1001);
+  const expired = await use(first.token);
+  expectProblem(expired, 401);
+  expect(expired.headers["www-authenticate"]).toMatch(/^Bearer\b.*error="invalid_token"/);
+  expect((await use((await request()).token)).status).toBe(200);
+});
+
+proves("5/secret-stays-in-server", "the secret is no token, and no answer repeats it", async () => {
+  const { clientId, clientSecret } = service().emulator;
+  for (const authorization of [`Bearer ${clientSecret}`, basic(clientId, clientSecret)]) {
+    const answer = await service().call(operations.getMicPublicUsage, {
+      ...usageQuery(service()),
+      headers: { authorization },
+    });
+    expectProblem(answer, 401);
+    expect(answer.text + JSON.stringify(answer.headers)).not.toContain(clientSecret);
+  }
+  const wrongGrant = await service().requestToken(`grant_type=${encodeURIComponent(clientSecret)}`);
+  expect(wrongGrant.status).toBe(400);
+});
+
+test("an independent OAuth client gets a token and uses it", async () => {
+  const { baseUrl, clientId, clientSecret, workspaceId } = service().emulator;
+  const server = { issuer: baseUrl, token_endpoint: `${baseUrl}/sandbox/oauth/token` };
+  const client = { client_id: clientId };
+  const response = await oauth.clientCredentialsGrantRequest(
+    server,
+    client,
+    oauth.ClientSecretBasic(clientSecret),
+    new URLSearchParams({ scope: "mic.capabilities:read" }),
+    { [oauth.allowInsecureRequests]: true },
+  );
+  const { access_token: token } = await oauth.processClientCredentialsResponse(server, client, response);
+  const answer = await oauth.protectedResourceRequest(
+    token,
+    "GET",
+    new URL(`${baseUrl}/sandbox/v1/mic/capabilities?workspaceId=${workspaceId}`),
+    undefined,
+    null,
+    { [oauth.allowInsecureRequests]: true },
+  );
+  expect(answer.status).toBe(200);
+  const refused = await oauth.clientCredentialsGrantRequest(
+    server,
+    client,
+    oauth.ClientSecretBasic("wrong"),
+    new URLSearchParams({ scope: "mic.capabilities:read" }),
+    { [oauth.allowInsecureRequests]: true },
+  );
+  await expect(oauth.processClientCredentialsResponse(server, client, refused)).rejects.toThrow();
+});
+
+proves("5/token-basic", "credentials of odd characters work as they stand and form-encoded", async () => {
+  const secrets = { clientId: "client-id_1.2~x", clientSecret: "s3:cr/et+=~! %41-_" };
+  const own = await serviceForTest({ secrets });
+  expect([own.emulator.clientId, own.emulator.clientSecret]).toEqual([secrets.clientId, secrets.clientSecret]);
+  const encode = (text: string) => new URLSearchParams([["", text]]).toString().slice(1);
+  for (const authorization of [
+    basic(secrets.clientId, secrets.clientSecret),
+    basic(encode(secrets.clientId), encode(secrets.clientSecret)),
+  ])
+    expect((await own.requestToken(form("mic.usage:read"), { authorization })).status).toBe(200);
+});

@@ -1,0 +1,104 @@
+// The playground's own OpenAPI document, service.md sections 4.1 and 9.
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, onTestFinished, test } from "vitest";
+import { proves } from "../proves.ts";
+import { at, parseJson } from "./http.ts";
+import { operations, playgroundOperations } from "./operations.ts";
+import { serviceForFile } from "./service.ts";
+
+const service = serviceForFile();
+const document = () => service().ok(operations.getPlaygroundOpenApi);
+const keysOf = (value: unknown): readonly string[] => Object.keys(Object(value)).sort();
+
+/** Follows `$ref` within the document, as far as it goes. */
+function resolve(root: unknown, value: unknown): unknown {
+  const ref = at(value, "$ref");
+  return typeof ref === "string" ? resolve(root, at(root, ...ref.replace(/^#\//, "").split("/"))) : value;
+}
+
+proves(["4.1/openapi", "9/playground-document-version"], "OpenAPI 3.1.1, document version 1.0.0", async () => {
+  const root = await document();
+  expect(root.openapi).toBe("3.1.1");
+  expect(root.info["version"]).toBe("1.0.0");
+  expect(keysOf(root.paths)).toEqual([...playgroundOperations.map(({ path }) => path)].sort());
+});
+
+proves(["4.1/operation-ids", "5/playground-anonymous"], "operation ids, and empty security", async () => {
+  const root = await document();
+  for (const { id, path } of playgroundOperations) {
+    const operation = at(root, "paths", path, "get");
+    expect(at(operation, "operationId")).toBe(id);
+    expect(at(operation, "security") ?? at(root, "security")).toEqual([]);
+    expect(keysOf(at(root, "paths", path)).filter((name) => name !== "parameters")).toEqual(["get"]);
+  }
+});
+
+proves("4.1/error-statuses", "the answers of each endpoint, and no 502 on the document itself", async () => {
+  const root = await document();
+  const answersOf = (path: string) => keysOf(at(root, "paths", path, "get", "responses"));
+  const upstream = ["200", "400", "403", "429", "502", "default"];
+  expect(answersOf(operations.listPlaygroundStates.path)).toEqual(upstream);
+  expect(answersOf(operations.listPlaygroundDistricts.path)).toEqual(upstream);
+  expect(answersOf(operations.getPlaygroundOpenApi.path)).toEqual(["200", "400", "403", "429"]);
+});
+
+proves("7.1/retry-after", "429 is described with Retry-After, an integer >= 1", async () => {
+  const root = await document();
+  for (const { path } of playgroundOperations) {
+    const tooMany = resolve(root, at(root, "paths", path, "get", "responses", "429"));
+    const header = resolve(root, at(tooMany, "headers", "Retry-After"));
+    expect(at(header, "schema")).toMatchObject({ type: "integer", minimum: 1 });
+  }
+});
+
+proves(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, and required", async () => {
+  const root = await document();
+  const parametersOf = (path: string) => at(root, "paths", path, "get", "parameters") ?? [];
+  expect(parametersOf(operations.listPlaygroundStates.path)).toEqual([]);
+  expect(parametersOf(operations.getPlaygroundOpenApi.path)).toEqual([]);
+  const [state, ...others] = [parametersOf(operations.listPlaygroundDistricts.path)].flat();
+  expect(others).toEqual([]);
+  expect(resolve(root, state)).toMatchObject({ name: "state", in: "query", required: true });
+});
+
+test("what the endpoints answer fits the document's schemas", async () => {
+  const root = await document();
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: "mic:document", ...root });
+  const answers = [
+    [operations.listPlaygroundStates.path, "", "200"],
+    [operations.listPlaygroundDistricts.path, "?state=TG", "200"],
+    [operations.listPlaygroundDistricts.path, "?state=nowhere", "400"],
+    [operations.getPlaygroundOpenApi.path, "", "200"],
+  ] as const;
+  for (const [path, query, status] of answers) {
+    const answer = await service().send({ path: path + query });
+    expect(answer.status).toBe(Number(status));
+    const response = at(root, "paths", path, "get", "responses", status);
+    const schema = at(resolve(root, response), "content", "application/json", "schema");
+    const local = JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"mic:document#'));
+    const valid = ajv.compile(local);
+    expect(valid(parseJson(answer.text)), JSON.stringify(valid.errors)).toBe(true);
+    if (status === "200" && !path.endsWith("openapi.json")) expect(valid({}), `${path} describes anything`).toBe(false);
+  }
+});
+
+test("redocly finds nothing wrong with it", { timeout: 30_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "mic-openapi-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "openapi.json");
+  await writeFile(file, JSON.stringify(await document()));
+  const redocly = createRequire(import.meta.url).resolve("@redocly/cli/bin/cli.js");
+  const lint = promisify(execFile)(process.execPath, [redocly, "lint", "--extends=spec", "--format=json", file], {
+    cwd: folder,
+    env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
+  });
+  const { stdout } = await lint;
+  expect(at(JSON.parse(stdout), "problems")).toEqual([]);
+});

@@ -1,0 +1,187 @@
+// Every operation once, as the tables of section 4 write it down: method, path, status and the strict body.
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { example, worldFor } from "./example.ts";
+import { at, expectPlaygroundError, expectProblem, parseJson } from "./http.ts";
+import { jobOperations, operations, playgroundOperations } from "./operations.ts";
+import { nextKey, serviceForFile } from "./service.ts";
+
+const service = serviceForFile();
+const world = worldFor(service);
+
+test("the hand-written table has the contract's 18 operations", () => {
+  expect(playgroundOperations).toHaveLength(3);
+  expect(jobOperations).toHaveLength(15);
+});
+
+proves(["4.1/states", "5/playground-anonymous"], "listPlaygroundStates answers anonymously", async () => {
+  const answer = await service().send({ path: "/api/svc/core/developers/playground/v1/geo/states" });
+  expect(answer.status).toBe(200);
+  operations.listPlaygroundStates.answer.parse(parseJson(answer.text));
+});
+
+proves(["4.1/districts", "5/playground-anonymous"], "listPlaygroundDistricts answers anonymously", async () => {
+  const answer = await service().send({ path: "/api/svc/core/developers/playground/v1/geo/districts?state=TG" });
+  expect(answer.status).toBe(200);
+  operations.listPlaygroundDistricts.answer.parse(parseJson(answer.text));
+});
+
+proves(["4.1/openapi", "5/playground-anonymous"], "getPlaygroundOpenApi answers anonymously", async () => {
+  const answer = await service().send({ path: "/api/svc/core/developers/playground/v1/openapi.json" });
+  expect(answer.status).toBe(200);
+  expect(at(parseJson(answer.text), "openapi")).toBe("3.1.1");
+});
+
+const succeeds = (id: keyof typeof operations) => async () => {
+  const operation = operations[id];
+  const answer = await service().call(operation, await example(service(), await world(), id));
+  expect(answer.status, answer.text).toBe(operation.success);
+  if (!("answer" in operation)) return;
+  expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
+  expect(operation.answer.safeParse(parseJson(answer.text)).error?.issues).toBeUndefined();
+};
+
+proves("4.2/get-capabilities", "getMicPublicCapabilities", succeeds("getMicPublicCapabilities"));
+proves("4.2/create-input", "createMicPublicInput", succeeds("createMicPublicInput"));
+proves("4.2/get-input", "getMicPublicInput", succeeds("getMicPublicInput"));
+proves("4.2/get-asset-content", "getMicPublicAssetContent", succeeds("getMicPublicAssetContent"));
+proves("4.2/list-recipes", "listMicExecutableRecipes", succeeds("listMicExecutableRecipes"));
+proves("4.2/get-recipe", "getMicExecutableRecipe", succeeds("getMicExecutableRecipe"));
+proves("4.2/create-job", "createMicJob", succeeds("createMicJob"));
+proves("4.2/list-jobs", "listMicJobs", succeeds("listMicJobs"));
+proves("4.2/get-job", "getMicJob", succeeds("getMicJob"));
+proves("4.2/cancel-job", "cancelMicJob", succeeds("cancelMicJob"));
+proves("4.2/retry-job", "retryMicJob", succeeds("retryMicJob"));
+proves("4.2/get-operation", "getMicPublicOperation", succeeds("getMicPublicOperation"));
+proves("4.2/get-usage", "getMicPublicUsage", succeeds("getMicPublicUsage"));
+proves("4.2/create-processing-request", "requestMicSharedFileProcessing", succeeds("requestMicSharedFileProcessing"));
+proves(
+  "4.2/get-processing-request",
+  "getMicSharedFileProcessingRequest",
+  succeeds("getMicSharedFileProcessingRequest"),
+);
+
+proves("4.2/base-path", "job-processing paths lie under /sandbox and nowhere else", async () => {
+  const { path, scopes } = operations.listMicJobs;
+  const headers = { authorization: `Bearer ${await service().token(scopes)}` };
+  const query = `?workspaceId=${service().emulator.workspaceId}`;
+  expect((await service().send({ path: path + query, headers })).status).toBe(200);
+  expect((await service().send({ path: path.replace("/sandbox", "") + query, headers })).status).toBe(404);
+});
+
+test("a job, however it is answered, carries its version as a strong ETag", async () => {
+  const answers = await Promise.all(
+    (["createMicJob", "getMicJob", "retryMicJob"] as const).map(async (id) =>
+      service().call(operations[id], await example(service(), await world(), id)),
+    ),
+  );
+  for (const answer of answers)
+    expect(answer.headers["etag"]).toBe(`"${at(parseJson(answer.text), "data", "resourceVersion")}"`);
+});
+
+test("a created resource is read back as it was answered", async () => {
+  const pairs = [
+    ["createMicPublicInput", "getMicPublicInput", "inputId"],
+    ["createMicJob", "getMicJob", "jobId"],
+    ["retryMicJob", "getMicJob", "jobId"],
+    ["cancelMicJob", "getMicPublicOperation", "operationId"],
+    ["requestMicSharedFileProcessing", "getMicSharedFileProcessingRequest", "requestId"],
+  ] as const;
+  for (const [create, read, name] of pairs) {
+    const parts = await example(service(), await world(), create);
+    const made = parseJson((await service().call(operations[create], parts)).text);
+    const id = String(at(made, "data", "id"));
+    const found = parseJson((await service().call(operations[read], { path: { [name]: id } })).text);
+    expect(at(found, "data"), create).toEqual(at(made, "data"));
+  }
+});
+
+test("every other method is refused with 405 and names the ones that are allowed", async () => {
+  for (const operation of [...playgroundOperations, ...jobOperations]) {
+    const { path = {} } = await example(service(), await world(), operation.id);
+    for (const method of ["PUT", "PATCH", "DELETE"] as const) {
+      const answer = await service().send({
+        method,
+        path: operation.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? ""),
+        headers:
+          operation.scopes.length === 0 ? {} : { authorization: `Bearer ${await service().token(operation.scopes)}` },
+      });
+      if (operation.scopes.length > 0) expectProblem(answer, 405);
+      else expectPlaygroundError(answer, 405, "INVALID_PLAYGROUND_REQUEST");
+      expect(answer.headers["allow"], `${method} ${operation.path}`).toContain(operation.method);
+    }
+  }
+});
+
+test("an unknown path is a Problem with 404 in the job API and a playground error in the playground", async () => {
+  const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
+  for (const path of ["/sandbox/v1/mic/nothing", "/sandbox/v1/mic/jobs/a/b/c", "/sandbox/v2/mic/jobs", "/sandbox"])
+    expectProblem(await service().send({ path, headers }), 404);
+  for (const path of ["geo/mandals", "geo/states/TG", ""])
+    expectPlaygroundError(
+      await service().send({ path: `/api/svc/core/developers/playground/v1/${path}` }),
+      404,
+      "INVALID_PLAYGROUND_REQUEST",
+    );
+  expect((await service().send({ path: "/" })).status).toBe(404);
+});
+
+test("a resource that does not exist is a Problem with 404", async () => {
+  const hex = "0".repeat(32);
+  const missing = [
+    [operations.getMicPublicInput, { inputId: `micinput_${hex}` }],
+    [operations.getMicPublicInput, { inputId: "no-such-input" }],
+    [operations.getMicPublicAssetContent, { assetId: "devfile_nothing" }],
+    [operations.getMicExecutableRecipe, { versionId: `micrecipev_${hex}` }],
+    [operations.getMicJob, { jobId: "no-such-job" }],
+    [operations.getMicPublicOperation, { operationId: "no-such-operation" }],
+    [operations.getMicSharedFileProcessingRequest, { requestId: `micsharedrequest_${hex}` }],
+  ] as const;
+  for (const [operation, path] of missing) expectProblem(await service().call(operation, { path }), 404);
+  const retry = { path: { jobId: "no-such-job" }, body: { retryMode: "RESTART", reason: "Why not" }, key: nextKey() };
+  expectProblem(await service().call(operations.retryMicJob, retry), 404);
+  const cancel = { path: { jobId: "no-such-job" }, body: { reason: "Why not" }, ifMatch: '"1"' };
+  expectProblem(await service().call(operations.cancelMicJob, cancel), 404);
+});
+
+test("a workspace that is not the caller's is refused", async () => {
+  for (const id of [
+    "getMicPublicCapabilities",
+    "listMicExecutableRecipes",
+    "listMicJobs",
+    "getMicPublicUsage",
+    "createMicPublicInput",
+    "createMicJob",
+    "requestMicSharedFileProcessing",
+  ] as const) {
+    const parts = await example(service(), await world(), id);
+    const text = JSON.stringify(parts).replaceAll(service().emulator.workspaceId, "micws_another");
+    expectProblem(await service().call(operations[id], JSON.parse(text)), 403, 404);
+  }
+});
+
+test("HEAD answers as GET does, without a body", async () => {
+  for (const operation of [...playgroundOperations, ...jobOperations].filter(({ method }) => method === "GET")) {
+    const { path, query } = await example(service(), await world(), operation.id);
+    const parts = { ...(path && { path }), ...(query && { query }) };
+    const get = await service().call(operation, parts);
+    const head = await service().call(operation, { ...parts, method: "HEAD" });
+    expect([operation.id, head.status, head.text]).toEqual([operation.id, get.status, ""]);
+    expect(head.headers["content-type"]).toBe(get.headers["content-type"]);
+  }
+});
+
+proves("4.2/path-ids", "a versionId that is not micrecipev_ and hex32 is refused", async () => {
+  for (const versionId of ["nothing", "micrecipev_", `micrecipev_${"a".repeat(31)}`, `micrecipev_${"A".repeat(32)}`])
+    expectProblem(await service().call(operations.getMicExecutableRecipe, { path: { versionId } }), 400, 404, 422);
+});
+
+proves("4.2/path-ids", "a requestId that is not micsharedrequest_ and hex32 is refused", async () => {
+  for (const requestId of ["nothing", `micsharedrequest_${"a".repeat(33)}`, `micsharedrequest_${"G".repeat(32)}`])
+    expectProblem(
+      await service().call(operations.getMicSharedFileProcessingRequest, { path: { requestId } }),
+      400,
+      404,
+      422,
+    );
+});

@@ -1,0 +1,164 @@
+// Lists and their cursors, service.md sections 2.2 and 4.2.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { expectProblem } from "./http.ts";
+import { operations } from "./operations.ts";
+import { type Service, serviceForFile, serviceForTest } from "./service.ts";
+import { FILE, submitJob } from "./work.ts";
+
+const service = serviceForFile();
+
+interface Page {
+  readonly ids: readonly string[];
+  readonly nextCursor: string | null;
+  readonly hasMore: boolean;
+}
+type ReadPage = (query: { limit?: number; cursor?: string }) => Promise<Page>;
+
+const jobPages =
+  (of: Service): ReadPage =>
+  async (query) => {
+    const { data, page } = await of.ok(operations.listMicJobs, {
+      query: { workspaceId: of.emulator.workspaceId, ...query },
+    });
+    return { ids: data.map(({ id }) => id), ...page };
+  };
+
+const recipePages =
+  (of: Service, sort: { sort?: string } = {}): ReadPage =>
+  async (query) => {
+    const { data, page } = await of.ok(operations.listMicExecutableRecipes, {
+      query: { workspaceId: of.emulator.workspaceId, ...sort, ...query },
+    });
+    return { ids: data.map(({ recipe }) => recipe.versionId), ...page };
+  };
+
+/** Reads from the start to the end, each page with the next of the limits. */
+async function readAll(
+  read: ReadPage,
+  limits: readonly number[],
+  between?: () => Promise<unknown>,
+): Promise<readonly Page[]> {
+  const pages: Page[] = [];
+  let cursor: string | undefined;
+  for (let turn = 0; turn < 300; turn += 1) {
+    const limit = limits[turn % limits.length];
+    const page = await read({ ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) });
+    pages.push(page);
+    expect(page.hasMore).toBe(page.nextCursor !== null);
+    if (page.nextCursor === null) return pages;
+    expect(page.ids.length).toBe(limit ?? page.ids.length);
+    cursor = page.nextCursor;
+    await between?.();
+  }
+  throw new Error("the pages never end");
+}
+
+const idsOf = (pages: readonly Page[]) => pages.flatMap(({ ids }) => ids);
+
+proves(
+  ["4.2/next-cursor", "4.2/has-more", "4.2/jobs-limit-default"],
+  "130 jobs in pages of 25, each once",
+  async () => {
+    const pages = await readAll(jobPages(service()), []);
+    expect(pages.map(({ ids }) => ids.length)).toEqual([25, 25, 25, 25, 25, 5]);
+    expect(pages.map(({ hasMore }) => hasMore)).toEqual([true, true, true, true, true, false]);
+    expect(new Set(idsOf(pages)).size).toBe(130);
+  },
+);
+
+proves(["4.2/next-cursor", "4.2/has-more"], "whatever the limits, the list is the same", async () => {
+  const all = idsOf(await readAll(jobPages(service()), [100]));
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.integer({ min: 5, max: 100 }), { minLength: 1, maxLength: 6 }), async (limits) => {
+      expect(idsOf(await readAll(jobPages(service()), limits))).toEqual(all);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+proves("4.2/has-more", "a last page that is exactly full says that it is the last", async () => {
+  for (const limit of [65, 26, 10, 13]) {
+    const pages = await readAll(jobPages(service()), [limit]);
+    expect(pages).toHaveLength(130 / limit);
+    expect(pages.at(-1)).toMatchObject({ hasMore: false, nextCursor: null });
+  }
+});
+
+proves("4.2/next-cursor", "while new jobs arrive, those that were there are read exactly once", async () => {
+  const own = await serviceForTest();
+  const before = idsOf(await readAll(jobPages(own), [100]));
+  const arrived: string[] = [];
+  const read = idsOf(
+    await readAll(jobPages(own), [7, 20, 1], async () => {
+      own.clock.advance(10);
+      arrived.push((await submitJob(own, FILE.succeeds)).id);
+    }),
+  );
+  expect(arrived.length).toBeGreaterThan(5);
+  expect(new Set(read).size).toBe(read.length);
+  expect(read.filter((id) => !arrived.includes(id))).toEqual(before);
+  const after = idsOf(await readAll(jobPages(own), [100]));
+  expect([...after].sort()).toEqual([...before, ...arrived].sort());
+});
+
+test("jobs submitted in one instant are paged exactly once too", async () => {
+  const own = await serviceForTest();
+  await Promise.all(Array.from({ length: 30 }, () => submitJob(own, FILE.succeeds)));
+  const read = idsOf(await readAll(jobPages(own), [9]));
+  expect([read.length, new Set(read).size]).toEqual([160, 160]);
+});
+
+test("a cursor can be read again and gives the same page", async () => {
+  const read = jobPages(service());
+  const { nextCursor } = await read({ limit: 10 });
+  if (nextCursor === null) throw new Error("there is no second page");
+  const [first, second] = [
+    await read({ limit: 10, cursor: nextCursor }),
+    await read({ limit: 10, cursor: nextCursor }),
+  ];
+  expect(second.ids).toEqual(first.ids);
+});
+
+proves(
+  ["4.2/recipes-cursor", "4.2/next-cursor", "4.2/has-more"],
+  "recipes one by one, by cursors of 43 characters",
+  async () => {
+    for (const sort of [{}, { sort: "versionId" }]) {
+      const pages = await readAll(recipePages(service(), sort), [1]);
+      expect(idsOf(pages)).toEqual(idsOf(await readAll(recipePages(service(), sort), [100])));
+      expect([...idsOf(pages)].sort()).toEqual([...service().emulator.recipeVersionIds].sort());
+      for (const { nextCursor } of pages.slice(0, -1)) expect(nextCursor).toMatch(/^[A-Za-z0-9_-]{43}$/);
+      const withDefault = await readAll(recipePages(service(), sort), []);
+      expect(idsOf(withDefault)).toEqual(idsOf(pages));
+    }
+  },
+);
+
+test("a cursor of one list is none of the other", async () => {
+  const { nextCursor: jobs } = await jobPages(service())({ limit: 1 });
+  const { nextCursor: recipes } = await recipePages(service())({ limit: 1 });
+  const query = { workspaceId: service().emulator.workspaceId };
+  expectProblem(
+    await service().call(operations.listMicJobs, { query: { ...query, cursor: String(recipes) } }),
+    400,
+    422,
+  );
+  expectProblem(
+    await service().call(operations.listMicExecutableRecipes, { query: { ...query, cursor: String(jobs) } }),
+    400,
+    422,
+  );
+});
+
+test("a cursor that was tampered with is refused", async () => {
+  const { nextCursor } = await jobPages(service())({ limit: 1 });
+  const cursor = String(nextCursor);
+  const middle = Math.floor(cursor.length / 2);
+  const flipped = cursor.slice(0, middle) + (cursor[middle] === "A" ? "B" : "A") + cursor.slice(middle + 1);
+  for (const bad of [flipped, cursor.slice(1), `${cursor}A`, cursor.slice(0, middle)]) {
+    const query = { workspaceId: service().emulator.workspaceId, cursor: bad };
+    expectProblem(await service().call(operations.listMicJobs, { query }), 400, 422);
+  }
+});

@@ -1,0 +1,153 @@
+// The geography playground, service.md sections 2.1, 4.1, 7.1.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { expectPlaygroundError } from "./http.ts";
+import { operations, playgroundOperations } from "./operations.ts";
+import { serviceForFile, serviceForTest } from "./service.ts";
+
+// Thousands of random queries in one minute would meet the hard rate: time passes between them.
+const service = serviceForFile();
+const base = "/api/svc/core/developers/playground/v1";
+const INVALID = "INVALID_PLAYGROUND_REQUEST";
+
+const get = (path: string) => {
+  service().clock.advance(1000);
+  return service().send({ path: base + path });
+};
+const districts = (state: string) => {
+  service().clock.advance(1000);
+  return service().ok(operations.listPlaygroundDistricts, { query: { state } });
+};
+
+test("36 states with 784 districts, and each district list adds up to its state", async () => {
+  const { states } = await service().ok(operations.listPlaygroundStates);
+  expect(states).toHaveLength(36);
+  expect(states.reduce((sum, { districtCount }) => sum + districtCount, 0)).toBe(784);
+  expect(new Set(states.map(({ code }) => code)).size).toBe(36);
+  for (const state of states) {
+    const answer = await districts(state.code);
+    const mandals = answer.districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
+    expect([answer.state, answer.districts.length, mandals]).toEqual([
+      state.name,
+      state.districtCount,
+      state.mandalCount,
+    ]);
+  }
+});
+
+test("figures an analyst would ask for", async () => {
+  const { states } = await service().ok(operations.listPlaygroundStates);
+  expect(states.find(({ code }) => code === "TG")).toMatchObject({
+    name: "Telangana",
+    lgdCode: "36",
+    districtCount: 33,
+    mandalCount: 621,
+  });
+  const telangana = await districts("TG");
+  expect(telangana.districts).toContainEqual({ code: "516", name: "Nizamabad", mandalCount: 33 });
+  const goa = await districts("GA");
+  expect(goa.districts.map(({ name, mandalCount }) => `${name} ${mandalCount}`).sort()).toEqual([
+    "Kushavati 4",
+    "North Goa 5",
+    "South Goa 3",
+  ]);
+});
+
+proves("1/playground-no-side-effects", "the same question has the same answer, byte for byte", async () => {
+  for (const path of ["/geo/states", "/geo/districts?state=TG", "/openapi.json"]) {
+    const [first, second] = [await get(path), await get(path)];
+    expect(second.text).toBe(first.text);
+  }
+});
+
+proves("4.1/state-uppercased", "lowercase and mixed codes mean the same state", async () => {
+  const expected = await districts("TG");
+  for (const state of ["tg", "Tg", "tG"]) expect(await districts(state)).toEqual(expected);
+});
+
+proves(["4.1/state-required", "7.1/invalid-request", "7.1/body"], "a missing or malformed state is a 400", async () => {
+  const malformed = ["T", "TGX", "T1", "12", "", "%20TG", "TG%20", "T%20", "%C3%A9a", "T%00", "TG%0A", "%D0%A2G", "T-"];
+  for (const state of malformed) expectPlaygroundError(await get(`/geo/districts?state=${state}`), 400, INVALID);
+  for (const query of ["", "?", "?state", "?State=TG", "?states=TG", "?state[]=TG"])
+    expectPlaygroundError(await get(`/geo/districts${query}`), 400, INVALID);
+});
+
+proves("4.1/state-required", "exactly two ASCII letters are a state code, nothing else is", async () => {
+  const known = new Set((await service().ok(operations.listPlaygroundStates)).states.map(({ code }) => code));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(
+        fc.string({ maxLength: 4 }),
+        fc.string({ unit: "binary", maxLength: 3 }),
+        fc.stringMatching(/^[A-Za-z]{2}$/),
+      ),
+      async (state) => {
+        const answer = await get(`/geo/districts?state=${encodeURIComponent(state)}`);
+        if (!/^[A-Za-z]{2}$/.test(state)) return expectPlaygroundError(answer, 400, INVALID);
+        if (known.has(state.toUpperCase())) expect(answer.status).toBe(200);
+        else expect([400, 404]).toContain(answer.status);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+test("a well-formed code of no state is refused as a playground error", async () => {
+  expectPlaygroundError(await get("/geo/districts?state=ZZ"), [400, 404], INVALID);
+});
+
+proves(["4.1/closed-query", "7.1/invalid-request"], "any other query parameter is a 400", async () => {
+  const refused = [
+    "/geo/states?limit=10",
+    "/geo/states?state=TG",
+    "/geo/states?x",
+    "/geo/states?=",
+    "/geo/districts?state=TG&limit=10",
+    "/geo/districts?state=TG&state=TG",
+    "/geo/districts?state=TG&state=GA",
+    "/geo/districts?state=TG&__proto__=1",
+    "/openapi.json?format=yaml",
+  ];
+  for (const path of refused) expectPlaygroundError(await get(path), 400, INVALID);
+});
+
+proves("7.1/invalid-request", "a body is not supported", async () => {
+  for (const { path } of playgroundOperations) {
+    const query = path.endsWith("districts") ? "?state=TG" : "";
+    const body = { headers: { "content-type": "application/json" }, body: "{}" };
+    expectPlaygroundError(await service().send({ method: "GET", path: path + query, ...body }), 400, INVALID);
+  }
+});
+
+proves("5/playground-anonymous", "credentials make no difference", async () => {
+  const plain = await get("/geo/states");
+  for (const authorization of ["Bearer nonsense", "Basic !!!", ""]) {
+    const answer = await service().send({ path: `${base}/geo/states`, headers: { authorization } });
+    expect([answer.status, answer.text]).toEqual([200, plain.text]);
+  }
+});
+
+proves(
+  ["4.1/error-statuses", "7.1/denied", "7.1/upstream-unavailable", "7.1/upstream-status-preserved", "7.1/body"],
+  "each endpoint's failures have the body that section 7.1 gives them",
+  async () => {
+    const own = await serviceForTest();
+    const rows = [
+      [403, "PLAYGROUND_REQUEST_DENIED"],
+      [502, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
+      [503, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
+      [500, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
+      [404, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
+    ] as const;
+    for (const [status, value] of rows) {
+      for (const operation of [operations.listPlaygroundStates, operations.listPlaygroundDistricts]) {
+        await own.fault({ kind: "status", status }, { operationId: operation.id, times: 1 });
+        const answer = await own.call(operation, operation.id.endsWith("Districts") ? { query: { state: "TG" } } : {});
+        expectPlaygroundError(answer, status, value);
+      }
+    }
+    await own.fault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi", times: 1 });
+    expectPlaygroundError(await own.call(operations.getPlaygroundOpenApi), 403, "PLAYGROUND_REQUEST_DENIED");
+  },
+);

@@ -1,0 +1,121 @@
+// Asking for permission to process a shared file, service.md sections 1, 2.2, 3 and 4.2.
+import { expect, test } from "vitest";
+import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
+import { proves } from "../proves.ts";
+import { at, parseJson } from "./http.ts";
+import { operations } from "./operations.ts";
+import { type Service, serviceForTest } from "./service.ts";
+import { FILE, last, oneInputOffer, processingBody, registerInput } from "./work.ts";
+
+async function ask(service: Service, change: Readonly<Record<string, unknown>> = {}): Promise<ProcessingRequest> {
+  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
+  const { data } = await service.ok(operations.requestMicSharedFileProcessing, {
+    body: { ...processingBody(service, offer, input.id), ...change },
+  });
+  return data;
+}
+
+const read = async (service: Service, requestId: string) =>
+  (await service.ok(operations.getMicSharedFileProcessingRequest, { path: { requestId } })).data;
+
+const isDecided = ({ state }: ProcessingRequest) => ["APPROVED", "REJECTED", "REVOKED"].includes(state);
+
+/** Every reading until it is decided, a second apart. */
+async function watch(service: Service, requestId: string): Promise<readonly ProcessingRequest[]> {
+  const readings = [await read(service, requestId)];
+  for (let second = 0; second < 600 && !isDecided(last(readings)); second += 1) {
+    service.clock.advance(1000);
+    readings.push(await read(service, requestId));
+  }
+  return readings;
+}
+
+/** The newest jobs: one that a request had started would be among them. */
+const newestJobs = async (service: Service) => {
+  const query = { workspaceId: service.emulator.workspaceId, limit: 100 };
+  return (await service.ok(operations.listMicJobs, { query })).data.map(({ id }) => id);
+};
+
+proves("1/permission-reviewed-before-job", "a new request is not approved yet and starts no job", async () => {
+  const service = await serviceForTest();
+  const before = await newestJobs(service);
+  const request = await ask(service);
+  expect(request).toMatchObject({ state: "SUBMITTED", revision: 1, reviewHash: null, reasonCode: null });
+  await watch(service, request.id);
+  expect(await newestJobs(service)).toEqual(before);
+});
+
+proves(
+  ["3/processing-request-state", "2.2/processing-request-hashes", "2.2/processing-request-reason-code"],
+  "it is reviewed: SUBMITTED, REVIEWABLE, APPROVED, each a revision later",
+  async () => {
+    const service = await serviceForTest();
+    const request = await ask(service);
+    const readings = await watch(service, request.id);
+    const states = readings.map(({ state }) => state).filter((state, index, all) => state !== all[index - 1]);
+    expect(states).toEqual(["SUBMITTED", "REVIEWABLE", "APPROVED"]);
+    readings.slice(1).forEach((after, index) => {
+      const before = readings[index];
+      if (before === undefined || after.state === before.state) {
+        expect(after).toEqual(before);
+        return;
+      }
+      expect(after.revision).toBeGreaterThan(before.revision);
+      expect(after.requestHash).toBe(before.requestHash);
+      expect(after.expiresAt).toBe(before.expiresAt);
+    });
+    const approved = last(readings);
+    expect(approved.reviewHash).toMatch(/^[0-9a-f]{64}$/);
+    expect(approved.reasonCode).toBe("REVIEWED_PROCESSING_PURPOSE");
+  },
+);
+
+proves("2.2/processing-request-instants", "it answers what was asked for", async () => {
+  const service = await serviceForTest();
+  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
+  const expiresAt = new Date(service.clock.now() + 7_200_000).toISOString().replace("Z", "456Z");
+  const { data } = await service.ok(operations.requestMicSharedFileProcessing, {
+    body: { ...processingBody(service, offer, input.id), expiresAt },
+  });
+  expect(data).toMatchObject({
+    workspaceId: service.emulator.workspaceId,
+    inputId: input.id,
+    recipeVersionId: offer.recipe.versionId,
+    sourceOrigin: "SHARED_FILE_REQUEST",
+    expiresAt,
+  });
+  expect(Date.parse(data.createdAt)).toBe(service.clock.now());
+});
+
+test("the hash of a request is of what it asks", async () => {
+  const service = await serviceForTest();
+  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
+  const body = processingBody(service, offer, input.id);
+  const hashes = [];
+  for (const purpose of ["One purpose", "Another purpose"])
+    hashes.push(
+      (await service.ok(operations.requestMicSharedFileProcessing, { body: { ...body, purpose } })).data.requestHash,
+    );
+  expect(new Set(hashes).size).toBe(2);
+});
+
+proves(
+  ["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"],
+  "a revision up to 2^63-1 goes over the wire as an integer, digit by digit",
+  async () => {
+    const service = await serviceForTest();
+    const request = await ask(service);
+    const answer = await service.call(operations.getMicSharedFileProcessingRequest, {
+      path: { requestId: request.id },
+    });
+    expect(answer.text).toMatch(/"revision":\s*\d+[,}]/);
+    const body = answer.text.replace(/"revision":\s*\d+/, '"revision":9223372036854775807');
+    await service.fault(
+      { kind: "body", body, contentType: "application/json", status: 200 },
+      { operationId: "getMicSharedFileProcessingRequest", times: 1 },
+    );
+    const large = await service.call(operations.getMicSharedFileProcessingRequest, { path: { requestId: request.id } });
+    expect(at(parseJson(large.text), "data", "revision")).toBe(9223372036854775807n);
+    expect(operations.getMicSharedFileProcessingRequest.answer.safeParse(parseJson(large.text)).success).toBe(true);
+  },
+);

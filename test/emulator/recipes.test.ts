@@ -1,0 +1,185 @@
+// Recipe offers and the parameterValues they describe, service.md sections 2.2 and 4.2.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { MAX_OFFER_BYTES, type RecipeOffer } from "../../src/contract/recipes.ts";
+import { proves } from "../proves.ts";
+import { at, expectProblem } from "./http.ts";
+import { operations } from "./operations.ts";
+import { judge, makeValue, requiredNames } from "./parameters.ts";
+import { nextKey, serviceForFile } from "./service.ts";
+import { FILE, fileId, jobBody, listOffers, registerInput } from "./work.ts";
+
+const service = serviceForFile();
+
+async function submit(offer: RecipeOffer, parameterValues: unknown, key = nextKey()) {
+  const inputs = await Promise.all(offer.recipe.inputs.map(() => registerInput(service(), FILE.succeeds)));
+  const body = { ...jobBody(service(), offer, ...inputs.map(({ id }) => id)), parameterValues };
+  return service().call(operations.createMicJob, { body, key });
+}
+
+const entries = (value: unknown): readonly (readonly [string, unknown])[] => Object.entries(Object(value));
+
+proves(
+  ["2.2/offer-projection-size", "2.2/recipe-parameters-references"],
+  "three recipes and more, each within its size",
+  async () => {
+    const offers = await listOffers(service());
+    expect(offers.length).toBeGreaterThanOrEqual(3);
+    expect(offers.map(({ recipe }) => recipe.versionId).sort()).toEqual(
+      [...service().emulator.recipeVersionIds].sort(),
+    );
+    for (const offer of offers) expect(Buffer.byteLength(JSON.stringify(offer))).toBeLessThanOrEqual(MAX_OFFER_BYTES);
+    const nested = offers.filter(({ recipe }) => {
+      const properties = entries(at(recipe.parameters.definition, "properties"));
+      return Object.keys(recipe.parameters.references).length > 0 && JSON.stringify(properties).includes("$ref");
+    });
+    expect(nested.length).toBeGreaterThan(0);
+  },
+);
+
+test("an offer read by itself is the offer in the list", async () => {
+  for (const offer of await listOffers(service())) {
+    const read = await service().ok(operations.getMicExecutableRecipe, { path: { versionId: offer.recipe.versionId } });
+    expect(read.data).toEqual(offer);
+  }
+});
+
+test("an offer holds through the day", () => {
+  return listOffers(service()).then((offers) => {
+    for (const offer of offers) {
+      expect(Date.parse(offer.approvedAt)).toBeLessThanOrEqual(service().clock.now());
+      expect(Date.parse(offer.expiresAt)).toBeGreaterThan(service().clock.now() + 86_400_000);
+    }
+  });
+});
+
+proves("4.2/job-parameter-values", "each offer takes values that its published schema describes", async () => {
+  for (const offer of await listOffers(service())) {
+    const values = makeValue(offer.recipe.parameters);
+    const fits = judge(offer.recipe.parameters);
+    expect(fits(values), `${offer.recipe.name}: ${JSON.stringify(fits.errors)}`).toBe(true);
+    const answer = await submit(offer, values);
+    expect(answer.status, `${offer.recipe.name} ${JSON.stringify(values)}: ${answer.text}`).toBe(202);
+  }
+});
+
+/** Values with one thing wrong, as they are made of right ones at any depth. */
+function* spoiled(value: unknown): Generator<unknown> {
+  yield null;
+  yield "not what was asked for";
+  yield [];
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries())
+      for (const bad of spoiled(item)) yield value.map((one, other) => (other === index ? bad : one));
+  } else if (typeof value === "object" && value !== null) {
+    yield { ...value, unexpected: 1 };
+    for (const [name, part] of entries(value)) {
+      yield Object.fromEntries(entries(value).filter(([other]) => other !== name));
+      for (const bad of spoiled(part)) yield { ...value, [name]: bad };
+    }
+  } else if (typeof value === "number") {
+    yield* [String(value), value + 0.5, -1e9, 1e9];
+  } else if (typeof value === "boolean") yield* [String(value), Number(value)];
+}
+
+proves(
+  ["4.2/job-parameter-values", "7.2/bounds-refused"],
+  "the service and an independent judge agree on any values",
+  async () => {
+    for (const offer of await listOffers(service())) {
+      const fits = judge(offer.recipe.parameters);
+      const [first] = await Promise.all(offer.recipe.inputs.map(() => registerInput(service(), FILE.succeeds)));
+      expect(first).toBeDefined();
+      let refused = 0;
+      for (const values of spoiled(makeValue(offer.recipe.parameters))) {
+        const key = nextKey();
+        const answer = await submit(offer, values, key);
+        const told = `${offer.recipe.name} ${JSON.stringify(values)}: ${answer.text}`;
+        if (typeof values === "object" && values !== null && !Array.isArray(values) && fits(values)) {
+          expect(answer.status, told).toBe(202);
+          continue;
+        }
+        refused += 1;
+        expect([400, 422], told).toContain(answer.status);
+        const { fieldErrors } = expectProblem(answer, 400, 422);
+        expect(
+          fieldErrors.every(({ pointer }) => pointer.startsWith("/parameterValues")),
+          told,
+        ).toBe(true);
+        expect(fieldErrors.length, told).toBeGreaterThan(0);
+        expect(await service().executions(key)).toBe(0);
+      }
+      expect(refused).toBeGreaterThan(3);
+    }
+  },
+);
+
+proves("4.2/job-no-defaults-no-plan", "nothing is filled in, nothing is taken besides", async () => {
+  for (const offer of await listOffers(service())) {
+    const values = makeValue(offer.recipe.parameters);
+    for (const name of requiredNames(offer.recipe.parameters.definition)) {
+      const left = Object.fromEntries(entries(values).filter(([other]) => other !== name));
+      const { fieldErrors } = expectProblem(await submit(offer, left), 400, 422);
+      expect(JSON.stringify(fieldErrors)).toContain(name);
+    }
+    for (const extra of ["plan", "stages", "__proto__"]) {
+      const text = JSON.stringify(values).replace("{", `{"${extra}":{"a":1}${entries(values).length > 0 ? "," : ""}`);
+      expectProblem(await submit(offer, JSON.parse(text)), 400, 422);
+    }
+  }
+});
+
+proves("4.2/job-parameter-values", "random values are judged alike", async () => {
+  const [offer] = await listOffers(service());
+  if (offer === undefined) throw new Error("no offers");
+  const names = Object.keys(Object(at(offer.recipe.parameters.definition, "properties")));
+  const fits = judge(offer.recipe.parameters);
+  const inputs = await Promise.all(offer.recipe.inputs.map(() => registerInput(service(), FILE.succeeds)));
+  const values = fc.dictionary(fc.constantFrom(...names, "other"), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
+  await fc.assert(
+    fc.asyncProperty(values, async (parameterValues) => {
+      const body = { ...jobBody(service(), offer, ...inputs.map(({ id }) => id)), parameterValues };
+      const answer = await service().call(operations.createMicJob, { body });
+      expect(answer.status === 202, answer.text).toBe(fits(parameterValues));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+proves(
+  "4.2/job-input-bindings",
+  "the recipe's inputs are its ports: one missing, unknown or twice is refused",
+  async () => {
+    for (const offer of await listOffers(service())) {
+      const inputs = await Promise.all(offer.recipe.inputs.map(() => registerInput(service(), FILE.succeeds)));
+      const extra = await registerInput(service(), FILE.succeeds);
+      const body = jobBody(service(), offer, ...inputs.map(({ id }) => id));
+      const wrong = [
+        [...body.inputBindings, { port: "nowhere", inputId: extra.id }],
+        body.inputBindings.map((binding, index) => (index === 0 ? { ...binding, port: "nowhere" } : binding)),
+        ...(body.inputBindings.length > 1 ? [body.inputBindings.slice(1)] : []),
+      ];
+      for (const inputBindings of wrong) {
+        const answer = await service().call(operations.createMicJob, { body: { ...body, inputBindings } });
+        const { fieldErrors } = expectProblem(answer, 400, 422);
+        expect(fieldErrors.some(({ pointer }) => pointer.startsWith("/inputBindings"))).toBe(true);
+      }
+    }
+  },
+);
+
+test("a job cannot be made of an input that is not ready", async () => {
+  const offer = (await listOffers(service())).find(({ recipe }) => recipe.inputs.length === 1);
+  if (offer === undefined) throw new Error("no offer of one input");
+  for (const index of [FILE.waitsForScan, FILE.quarantined]) {
+    const input = await registerInput(service(), index);
+    expect(input.referenceId).toBe(fileId(service(), index));
+    const key = nextKey();
+    expectProblem(
+      await service().call(operations.createMicJob, { body: jobBody(service(), offer, input.id), key }),
+      409,
+      422,
+    );
+    expect(await service().executions(key)).toBe(0);
+  }
+});

@@ -1,0 +1,97 @@
+// Retrying a job, service.md sections 3 and 4.2.
+import { expect, test } from "vitest";
+import type { Job } from "../../src/contract/jobs.ts";
+import { proves } from "../proves.ts";
+import { expectProblem } from "./http.ts";
+import { operations } from "./operations.ts";
+import { type Service, serviceForTest } from "./service.ts";
+import { FILE, last, readJob, settledJob, submitJob, watchJob } from "./work.ts";
+
+const ahead = ["GATHER", "SIFT", "REFINE", "BLEND"];
+const statesOf = (job: Job) => Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
+
+async function retry(service: Service, jobId: string, retryMode: string) {
+  return service.call(operations.retryMicJob, { path: { jobId }, body: { retryMode, reason: "Once more" } });
+}
+
+async function retried(service: Service, jobId: string, retryMode: string): Promise<Job> {
+  const { data } = await service.ok(operations.retryMicJob, {
+    path: { jobId },
+    body: { retryMode, reason: "Once more" },
+  });
+  return data;
+}
+
+proves(
+  ["3/retry-carries-earlier-job", "4.2/retry-job"],
+  "SAFE_RESUME keeps the finished stages and succeeds",
+  async () => {
+    const service = await serviceForTest();
+    const failed = await settledJob(service, FILE.failsRetryably);
+    const job = await retried(service, failed.id, "SAFE_RESUME");
+    expect(job.id).not.toBe(failed.id);
+    expect(job).toMatchObject({ retryOfBatchId: failed.id, recipeVersionId: failed.recipeVersionId, failure: null });
+    for (const name of ahead) {
+      expect(statesOf(job)[name]).toBe("SUCCEEDED");
+      expect(job.stages.find(({ stage }) => stage === name)?.completedUnits).toBeGreaterThan(0);
+    }
+    expect(statesOf(job)["CHURN"]).not.toBe("SUCCEEDED");
+    const readings = await watchJob(service, job.id);
+    for (const reading of readings) for (const name of ahead) expect(statesOf(reading)[name]).toBe("SUCCEEDED");
+    expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
+    expect(await readJob(service, failed.id)).toEqual(failed);
+  },
+);
+
+proves("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", async () => {
+  const service = await serviceForTest();
+  const failed = await settledJob(service, FILE.failsRetryably);
+  const job = await retried(service, failed.id, "RESTART");
+  expect(job.retryOfBatchId).toBe(failed.id);
+  for (const { state, completedUnits } of job.stages) {
+    expect(["PENDING", "RUNNING", "NOT_REQUIRED"]).toContain(state);
+    expect(completedUnits).toBe(0);
+  }
+  const readings = await watchJob(service, job.id, undefined, { stepMs: 50 });
+  for (const name of ahead) expect(readings.some((reading) => statesOf(reading)[name] === "RUNNING")).toBe(true);
+  expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
+});
+
+test("SAFE_RESUME is done sooner than RESTART", async () => {
+  const service = await serviceForTest();
+  const failed = await settledJob(service, FILE.failsRetryably);
+  const lasts = async (mode: string) => {
+    const startMs = service.clock.now();
+    await watchJob(service, (await retried(service, failed.id, mode)).id);
+    return service.clock.now() - startMs;
+  };
+  expect(await lasts("SAFE_RESUME")).toBeLessThan(await lasts("RESTART"));
+});
+
+test("a job that is not over or has succeeded cannot be retried", async () => {
+  const service = await serviceForTest();
+  const running = await submitJob(service, FILE.succeeds);
+  const done = await settledJob(service, FILE.succeeds);
+  for (const mode of ["SAFE_RESUME", "RESTART"])
+    for (const { id } of [await readJob(service, done.id)]) expectProblem(await retry(service, id, mode), 409);
+  const fresh = await submitJob(service, FILE.succeeds);
+  expectProblem(await retry(service, fresh.id, "SAFE_RESUME"), 409);
+  expect((await readJob(service, running.id)).retryOfBatchId).toBeNull();
+});
+
+test("a retried job appears in the list beside the earlier one", async () => {
+  const service = await serviceForTest();
+  const failed = await settledJob(service, FILE.failsRetryably);
+  const job = await retried(service, failed.id, "SAFE_RESUME");
+  const { data } = await service.ok(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId } });
+  expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining([job.id, failed.id]));
+});
+
+test("what failed for good is refused, or fails the same way again", async () => {
+  const service = await serviceForTest();
+  const failed = await settledJob(service, FILE.failsForGood);
+  const answer = await retry(service, failed.id, "SAFE_RESUME");
+  if (answer.status !== 202) return void expectProblem(answer, 409);
+  const again = last(await watchJob(service, (await retried(service, failed.id, "RESTART")).id));
+  expect(again).toMatchObject({ state: "FAILED", failure: { retryable: false, code: failed.failure?.code } });
+});

@@ -1,0 +1,220 @@
+// What no polite client sends: malformed, deep, huge, slow and crowded requests, answered properly and without harm.
+import { connect } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { example, worldFor } from "./example.ts";
+import { at, exchange, expectPlaygroundError, expectProblem, parseJson } from "./http.ts";
+import { operations } from "./operations.ts";
+import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
+import { FILE, jobBodyFor } from "./work.ts";
+
+const service = serviceForFile();
+const world = worldFor(service);
+
+const submit = async (body: string | Uint8Array) => service().call(operations.createMicJob, { body });
+
+afterEach(async () => {
+  const query = { workspaceId: service().emulator.workspaceId };
+  const answer = await service().call(operations.getMicPublicCapabilities, { query });
+  expect(answer.status, "the emulator lives on").toBe(200);
+});
+
+proves("7.2/problem", "malformed JSON is a Problem", async () => {
+  const malformed = [
+    "",
+    " ",
+    "{",
+    "}",
+    '{"a":1,}',
+    "{'a':1}",
+    "{a:1}",
+    '{"a":01}',
+    '{"a":NaN}',
+    '{"a":1}{}',
+    "nul",
+    '{"a":"\n"}',
+    "\ufeff{}",
+    "undefined",
+  ];
+  for (const text of malformed) expectProblem(await submit(text), 400, 422);
+});
+
+proves("7.2/problem", "bytes that are no UTF-8 are a Problem", async () => {
+  for (const bytes of [
+    [0x7b, 0xff, 0x7d],
+    [0x22, 0xc3, 0x28, 0x22],
+    [0xfe, 0xff, 0x00, 0x7b],
+    [0x22, 0xed, 0xa0, 0x80, 0x22],
+  ])
+    expectProblem(await submit(new Uint8Array(bytes)), 400, 422);
+  const { body } = await example(service(), await world(), "createMicJob");
+  const [head = "", tail = ""] = JSON.stringify({ ...Object(body), clientReference: "MARK" }).split("MARK");
+  const spoiled = Buffer.concat([Buffer.from(head), Buffer.from([0xc3, 0x28]), Buffer.from(tail)]);
+  expectProblem(await submit(spoiled), 400, 422);
+});
+
+test("a name that stands twice in an object is refused: which of the two was meant is not known", async () => {
+  const { body } = await example(service(), await world(), "createMicJob");
+  const text = JSON.stringify(body);
+  const { workspaceId } = service().emulator;
+  for (const extra of ['"workspaceId":"another",', '"workspaceId":5,']) {
+    expectProblem(await submit(text.replace("{", `{${extra}`)), 400, 422);
+  }
+  expect(text).toContain(workspaceId);
+});
+
+test("depth does no harm", async () => {
+  for (const depth of [200, 20_000, 200_000]) {
+    expectProblem(await submit("[".repeat(depth)), 400, 413, 422);
+    expectProblem(await submit("[".repeat(depth) + "]".repeat(depth)), 400, 413, 422);
+    expectProblem(await submit(`${'{"parameterValues":'.repeat(depth / 20)}1${"}".repeat(depth / 20)}`), 400, 413, 422);
+  }
+  const { body } = await example(service(), await world(), "createMicJob");
+  const deep = JSON.stringify({ ...Object(body), parameterValues: "DEEP" }).replace(
+    '"DEEP"',
+    `${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`,
+  );
+  expectProblem(await submit(deep), 400, 413, 422);
+});
+
+test("size does no harm", async () => {
+  const { body } = await example(service(), await world(), "createMicJob");
+  const huge = JSON.stringify({ ...Object(body), clientReference: "a".repeat(2 * 1024 * 1024) });
+  expectProblem(await submit(huge), 400, 413, 422);
+  const wide = JSON.stringify({
+    ...Object(body),
+    parameterValues: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at])),
+  });
+  const problem = expectProblem(await submit(wide), 400, 413, 422);
+  expect(problem.fieldErrors.length).toBeLessThanOrEqual(100);
+  const longName = JSON.stringify({ ...Object(body), ["k".repeat(5000)]: 1 });
+  for (const { pointer } of expectProblem(await submit(longName), 400, 413, 422).fieldErrors)
+    expect(pointer.length).toBeLessThanOrEqual(512);
+});
+
+test("numbers beyond all bounds are numbers or refused, never another value", async () => {
+  const { body } = await example(service(), await world(), "createMicJob");
+  for (const digits of ["1e400", "-0", "9".repeat(400), "1e-400", "123456789012345678901234567890"]) {
+    const text = JSON.stringify({ ...Object(body), clientReference: "MARK" }).replace('"MARK"', digits);
+    expectProblem(await submit(text), 400, 422);
+  }
+});
+
+test("paths that climb, hide or break are no paths", async () => {
+  const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
+  const paths = [
+    "..",
+    ".",
+    "%2e%2e",
+    "%2E",
+    "%00",
+    "a%00b",
+    "%2f",
+    "..%2f..%2fusage",
+    "%",
+    "%f",
+    "%zz",
+    "%ff",
+    "%c3%28",
+    "a%0d%0aX-Injected:%201",
+    "%F0%9F%98%80",
+    "a;b",
+    "~",
+  ];
+  for (const path of paths)
+    expectProblem(await service().send({ path: `/sandbox/v1/mic/jobs/${path}`, headers }), 400, 404, 422);
+  for (const path of [
+    "/sandbox//v1/mic/jobs",
+    "/sandbox/v1/mic/jobs/",
+    "/SANDBOX/v1/mic/jobs",
+    "/sandbox/v1/mic/jobs/../usage",
+    "/sandbox/v1/mic/inputs/../jobs?workspaceId=a",
+    "/sandbox/v1/mic/jobs//cancellations",
+  ])
+    expectProblem(await service().send({ path, headers }), 400, 404, 405, 422);
+  for (const path of ["geo/../geo/states", "geo//states", "%67eo/states%00", "geo/states/", "GEO/states"]) {
+    const answer = await service().send({ path: `/api/svc/core/developers/playground/v1/${path}` });
+    expectPlaygroundError(answer, [400, 404], "INVALID_PLAYGROUND_REQUEST");
+  }
+});
+
+test("garbage on the socket is answered with 400, or the door is shut", async () => {
+  const { baseUrl } = service().emulator;
+  const garbage = [
+    "\r\n\r\n",
+    "hello\r\n\r\n",
+    "GET / HTTP/9.9\r\n\r\n",
+    "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET / HTTP/1.1\r\nno colon here\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: abc\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    `GET /${"a".repeat(40_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: a\r\nX: ${"b".repeat(40_000)}\r\n\r\n`,
+    "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003",
+  ];
+  for (const bytes of garbage) {
+    const answer = await exchange(baseUrl, Buffer.from(bytes, "latin1"), 150);
+    expect(
+      answer === "" || /^HTTP\/1\.1 4\d\d /.test(answer),
+      `${JSON.stringify(bytes.slice(0, 60))}: ${answer.slice(0, 80)}`,
+    ).toBe(true);
+  }
+});
+
+test("a client that stops in the middle of its body leaves nothing behind", async () => {
+  const { path, scopes } = operations.createMicJob;
+  const key = nextKey();
+  const body = JSON.stringify(await jobBodyFor(service(), FILE.succeeds));
+  const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await service().token(scopes)}\r\nContent-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n`;
+  expect(await exchange(service().emulator.baseUrl, head + body.slice(0, 20), 100)).toBe("");
+  expect(await service().executions(key)).toBe(0);
+  const answer = await service().call(operations.createMicJob, { body, key });
+  expect(answer.status, answer.text).toBe(202);
+});
+
+test("a slow client is served, and holds up nobody", async () => {
+  const { path, scopes } = operations.createMicJob;
+  const { hostname, port } = new URL(service().emulator.baseUrl);
+  const body = JSON.stringify(await jobBodyFor(service(), FILE.succeeds));
+  const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await service().token(scopes)}\r\nContent-Type: application/json\r\nIdempotency-Key: ${nextKey()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+  const request = head + body;
+  const socket = connect(Number(port), hostname);
+  const answer = new Promise<string>((resolve, reject) => {
+    let text = "";
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    socket.on("end", () => resolve(text));
+    socket.on("error", reject);
+  });
+  const pieces = 10;
+  for (let piece = 0; piece < pieces; piece += 1) {
+    const size = Math.ceil(request.length / pieces);
+    socket.write(request.slice(piece * size, (piece + 1) * size));
+    const query = { workspaceId: service().emulator.workspaceId };
+    expect((await service().call(operations.getMicPublicCapabilities, { query })).status).toBe(200);
+  }
+  expect(await answer).toMatch(/^HTTP\/1\.1 202 /);
+});
+
+test("two hundred at once are all answered, each with its own", async () => {
+  const body = await jobBodyFor(service(), FILE.succeeds);
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => service().call(operations.createMicJob, { body })),
+  );
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(200);
+  expect(new Set(answers.map(({ text }) => at(parseJson(text), "data", "id"))).size).toBe(200);
+});
+
+test("closing does not wait for connections that stay open", async () => {
+  const own = await serviceForTest();
+  const { hostname, port } = new URL(own.emulator.baseUrl);
+  const idle = connect(Number(port), hostname);
+  await new Promise((resolve) => idle.once("connect", resolve));
+  await own.call(operations.getMicPublicCapabilities, { query: { workspaceId: own.emulator.workspaceId } });
+  const shut = new Promise((resolve) => idle.once("close", resolve));
+  idle.on("error", () => {});
+  await own.emulator.close();
+  await shut;
+  await expect(own.send({ path: "/" })).rejects.toThrow();
+});

@@ -1,0 +1,171 @@
+// The service as an authenticated caller sees it: one well-formed call by default, any part of which a test can spoil.
+import { expect } from "vitest";
+import * as z from "zod/v4";
+import type { Emulator, EmulatorOptions } from "../../src/emulator/index.ts";
+import { emulatorForFile, emulatorForTest, type ManualClock, manualClock } from "../support/emulator.ts";
+import { type Answer, type Method, parseJson, type RawRequest, rawClient } from "./http.ts";
+import type { OperationRow } from "./operations.ts";
+
+export interface Parts {
+  /** Instead of the operation's own. */
+  readonly method?: Method;
+  /** Path parameters, percent-encoded here. */
+  readonly path?: Readonly<Record<string, string>>;
+  /** Pairs, encoded here; or the raw query string. */
+  readonly query?: Readonly<Record<string, string | number>> | string;
+  /** Sent as JSON; a string or bytes go as they stand. */
+  readonly body?: unknown;
+  readonly key?: string;
+  readonly ifMatch?: string;
+  /** Added to the usual headers; undefined takes a usual one away. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** Scopes to request instead of the operation's own. */
+  readonly scopes?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+const TokenAnswer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
+const Executions = z.array(
+  z.object({ operationId: z.string(), idempotencyKey: z.string().nullable().optional(), executions: z.number() }),
+);
+
+let keys = 0;
+/** Fresh, and within all three key grammars of section 4.2. */
+export const nextKey = (): string => `key-${String(++keys).padStart(8, "0")}`;
+
+export const basic = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`;
+
+export function fillPath(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`the test gives no ${name} for ${template}`);
+    return encodeURIComponent(value);
+  });
+}
+
+const withoutUndefined = (headers: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
+const bodyBytes = (body: unknown): string | Uint8Array =>
+  typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+
+export class Service {
+  readonly emulator: Emulator;
+  readonly clock: ManualClock;
+  readonly #send: (request: RawRequest) => Promise<Answer>;
+  readonly #tokens = new Map<string, { token: string; untilMs: number }>();
+
+  constructor(emulator: Emulator, clock: ManualClock) {
+    this.emulator = emulator;
+    this.clock = clock;
+    this.#send = rawClient(emulator.baseUrl);
+  }
+
+  /** No answer may hold the client secret (section 5, rule 1). */
+  async send(request: RawRequest): Promise<Answer> {
+    const answer = await this.#send(request);
+    if (answer.text.includes(this.emulator.clientSecret)) throw new Error(`${request.path} gave the secret away`);
+    return answer;
+  }
+
+  requestToken(form: string, headers: Readonly<Record<string, string | undefined>> = {}): Promise<Answer> {
+    return this.send({
+      method: "POST",
+      path: "/sandbox/oauth/token",
+      headers: withoutUndefined({
+        authorization: basic(this.emulator.clientId, this.emulator.clientSecret),
+        "content-type": "application/x-www-form-urlencoded",
+        ...headers,
+      }),
+      body: form,
+    });
+  }
+
+  /** A token for exactly these scopes, reused while it lives. */
+  async token(scopes: readonly string[]): Promise<string> {
+    const scope = scopes.join(" ");
+    const kept = this.#tokens.get(scope);
+    if (kept !== undefined && kept.untilMs > this.clock.now()) return kept.token;
+    const answer = await this.requestToken(new URLSearchParams({ grant_type: "client_credentials", scope }).toString());
+    expect(answer.status, answer.text).toBe(200);
+    const { access_token: token, expires_in: lifeSeconds = 60 } = TokenAnswer.parse(parseJson(answer.text));
+    this.#tokens.set(scope, { token, untilMs: this.clock.now() + lifeSeconds * 1000 });
+    return token;
+  }
+
+  async call(operation: OperationRow, parts: Parts = {}): Promise<Answer> {
+    const isPost = operation.method === "POST";
+    const authorization =
+      operation.scopes.length === 0 || (parts.headers !== undefined && "authorization" in parts.headers)
+        ? undefined
+        : `Bearer ${await this.token(parts.scopes ?? operation.scopes)}`;
+    const query =
+      typeof parts.query === "object"
+        ? new URLSearchParams(
+            Object.entries(parts.query).map(([name, value]): [string, string] => [name, String(value)]),
+          ).toString()
+        : parts.query;
+    return this.send({
+      method: parts.method ?? operation.method,
+      path: fillPath(operation.path, parts.path ?? {}) + (query === undefined ? "" : `?${query}`),
+      headers: withoutUndefined({
+        accept: operation.answer === undefined ? "application/octet-stream" : "application/json",
+        authorization,
+        "content-type": isPost ? "application/json" : undefined,
+        "idempotency-key": isPost ? (parts.key ?? nextKey()) : undefined,
+        "if-match": parts.ifMatch,
+        ...parts.headers,
+      }),
+      ...(parts.body === undefined ? {} : { body: bodyBytes(parts.body) }),
+      ...(parts.signal === undefined ? {} : { signal: parts.signal }),
+    });
+  }
+
+  /** A call that succeeds: the table's status, JSON, and the contract's strict schema. */
+  async ok<A extends z.ZodType>(operation: OperationRow & { answer: A }, parts: Parts = {}): Promise<z.output<A>> {
+    return expectSuccess(operation, await this.call(operation, parts));
+  }
+
+  async admin(method: "GET" | "POST" | "DELETE", path: string, body?: unknown): Promise<unknown> {
+    const answer = await this.send({
+      method,
+      path: `/__emulator/${path}`,
+      ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.text === "" ? undefined : parseJson(answer.text);
+  }
+
+  fault(fault: Readonly<Record<string, unknown>>, where: { operationId?: string; times?: number } = {}) {
+    return this.admin("POST", "faults", { ...where, fault });
+  }
+
+  /** How often a command took effect under a key. */
+  async executions(key: string): Promise<number> {
+    return Executions.parse(await this.admin("GET", "executions"))
+      .filter(({ idempotencyKey }) => idempotencyKey === key)
+      .reduce((sum, { executions }) => sum + executions, 0);
+  }
+}
+
+export function expectSuccess<A extends z.ZodType>(
+  operation: OperationRow & { answer: A },
+  answer: Answer,
+): z.output<A> {
+  expect(answer.status, `${operation.id}: ${answer.text.slice(0, 500)}`).toBe(operation.success);
+  expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
+  return operation.answer.parse(parseJson(answer.text));
+}
+
+/** A service for the running test alone. */
+export async function serviceForTest(options: EmulatorOptions = {}): Promise<Service> {
+  const clock = manualClock();
+  return new Service(await emulatorForTest({ clock, ...options }), clock);
+}
+
+/** A service for all tests of a file; call it at the top level. */
+export function serviceForFile(options: EmulatorOptions = {}): () => Service {
+  const clock = manualClock();
+  return emulatorForFile({ clock, ...options }, (emulator) => new Service(emulator, clock));
+}

@@ -1,0 +1,101 @@
+// Usage and capabilities, service.md sections 2.2 and 8.
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { operations } from "./operations.ts";
+import { type Service, serviceForTest } from "./service.ts";
+import { FILE, registerInput, settledJob, submitJob } from "./work.ts";
+
+async function usage(service: Service, window = "ENTITLEMENT") {
+  const { data } = await service.ok(operations.getMicPublicUsage, {
+    query: { workspaceId: service.emulator.workspaceId, window },
+  });
+  return data;
+}
+const capabilities = async (service: Service) =>
+  (await service.ok(operations.getMicPublicCapabilities, { query: { workspaceId: service.emulator.workspaceId } }))
+    .data;
+
+const usedBy = async (service: Service, window?: string) =>
+  new Map((await usage(service, window)).buckets.map(({ metric, used }) => [metric, BigInt(used)]));
+
+/** The metrics that grew, by how much. */
+async function growth(service: Service, work: () => Promise<unknown>, window?: string) {
+  const before = await usedBy(service, window);
+  await work();
+  return [...(await usedBy(service, window))].flatMap(([metric, used]) => {
+    const more = used - (before.get(metric) ?? 0n);
+    return more === 0n ? [] : [{ metric, more }];
+  });
+}
+
+proves("8/workspace-limits-as-data", "what is granted is used, reserved or remaining", async () => {
+  const service = await serviceForTest();
+  for (const window of ["DAY", "ENTITLEMENT"]) {
+    const { buckets, observedAt, activatedAt, expiresAt } = await usage(service, window);
+    expect(Date.parse(observedAt)).toBe(service.clock.now());
+    expect(Date.parse(activatedAt)).toBeLessThan(Date.parse(expiresAt));
+    expect(buckets.length).toBeGreaterThan(0);
+    expect(new Set(buckets.map(({ metric }) => metric)).size).toBe(buckets.length);
+    for (const { granted, used, reserved, remaining } of buckets)
+      expect(BigInt(used) + BigInt(reserved) + BigInt(remaining)).toBe(BigInt(granted));
+  }
+  for (const { granted, used, reserved, remaining } of (await capabilities(service)).limits)
+    expect(used + reserved + remaining).toBe(granted);
+});
+
+test("usage counts what was done, in both windows", async () => {
+  const service = await serviceForTest();
+  for (const window of ["DAY", "ENTITLEMENT"]) {
+    const byInput = await growth(service, () => registerInput(service, FILE.succeeds), window);
+    expect(byInput.length).toBeGreaterThan(0);
+    const byJob = await growth(service, () => settledJob(service, FILE.succeeds), window);
+    expect(byJob.length).toBeGreaterThan(byInput.length);
+    expect(byJob.every(({ more }) => more > 0n)).toBe(true);
+  }
+});
+
+test("reading counts nothing, and neither does a replay or a refusal", async () => {
+  const service = await serviceForTest();
+  const { workspaceId } = service.emulator;
+  expect(await growth(service, () => capabilities(service))).toEqual([]);
+  const body = { workspaceId, inputKind: "M4_FILE", referenceId: service.emulator.fileIds[0] };
+  const parts = { body, key: "usage-key-1" };
+  const once = await growth(service, () => service.call(operations.createMicPublicInput, parts));
+  expect(once.length).toBeGreaterThan(0);
+  expect(await growth(service, () => service.call(operations.createMicPublicInput, parts))).toEqual([]);
+  const refused = { body: { ...body, referenceId: "" } };
+  expect(await growth(service, () => service.call(operations.createMicPublicInput, refused))).toEqual([]);
+});
+
+test("a new day starts its window anew, the entitlement goes on", async () => {
+  const service = await serviceForTest();
+  await submitJob(service, FILE.succeeds);
+  const [day, entitlement] = [await usedBy(service, "DAY"), await usedBy(service, "ENTITLEMENT")];
+  expect([...day.values()].some((used) => used > 0n)).toBe(true);
+  const before = await usage(service, "DAY");
+  service.clock.advance(86_400_000);
+  const after = await usage(service, "DAY");
+  for (const [index, bucket] of after.buckets.entries()) {
+    expect(Date.parse(bucket.windowStart)).toBe(Date.parse(before.buckets[index]?.windowEnd ?? ""));
+    expect(Date.parse(bucket.windowStart)).toBeLessThanOrEqual(service.clock.now());
+    expect(Date.parse(bucket.windowEnd)).toBeGreaterThan(service.clock.now());
+  }
+  for (const [metric, used] of await usedBy(service, "ENTITLEMENT"))
+    expect(used).toBeGreaterThanOrEqual(entitlement.get(metric) ?? 0n);
+  expect([...(await usedBy(service, "DAY")).values()].some((used) => used > 0n)).toBe(false);
+});
+
+proves(
+  ["8/workspace-limits-as-data", "2.2/capability-max-bytes-and-rows"],
+  "capabilities are enabled or say what is missing",
+  async () => {
+    const service = await serviceForTest();
+    const { capabilities: list, limits, workspaceId } = await capabilities(service);
+    expect(workspaceId).toBe(service.emulator.workspaceId);
+    expect(list.some(({ enabled }) => enabled)).toBe(true);
+    for (const { enabled, prerequisite } of list) if (!enabled) expect(prerequisite).not.toBeNull();
+    expect(limits.length).toBeGreaterThan(0);
+    for (const { windowStart, windowEnd } of limits)
+      expect(Date.parse(windowStart)).toBeLessThan(Date.parse(windowEnd));
+  },
+);

@@ -1,0 +1,122 @@
+// The main job in steps, for tests that are about what comes after it: find a recipe, register, submit, let time pass.
+import { expect } from "vitest";
+import type * as z from "zod/v4";
+import type { Input } from "../../src/contract/inputs.ts";
+import type { Job } from "../../src/contract/jobs.ts";
+import type { RecipeOffer } from "../../src/contract/recipes.ts";
+import { operations } from "./operations.ts";
+import { makeValue } from "./parameters.ts";
+import type { Service } from "./service.ts";
+
+/** What becomes of a job, by the file its input is of. */
+export const FILE = {
+  succeeds: 0,
+  failsRetryably: 1,
+  failsForGood: 2,
+  waitsForReview: 3,
+  pauses: 4,
+  waitsForScan: 5,
+  quarantined: 6,
+} as const;
+
+export function fileId(service: Service, index: number): string {
+  const id = service.emulator.fileIds[index];
+  if (id === undefined) throw new Error(`the emulator has no fileIds[${index}]`);
+  return id;
+}
+
+export async function registerInput(service: Service, index: number): Promise<z.output<typeof Input>> {
+  const { data } = await service.ok(operations.createMicPublicInput, {
+    body: { workspaceId: service.emulator.workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, index) },
+  });
+  return data;
+}
+
+export async function listOffers(service: Service): Promise<readonly RecipeOffer[]> {
+  const { data } = await service.ok(operations.listMicExecutableRecipes, {
+    query: { workspaceId: service.emulator.workspaceId, limit: 100 },
+  });
+  return data;
+}
+
+/** An offer with one input, so that one file decides what becomes of its jobs; of those, the one that goes through most stages. */
+export async function oneInputOffer(service: Service): Promise<RecipeOffer> {
+  const stops = ["FREEZE", "TASTE", "CHURN", "BLEND", "REFINE", "SIFT"];
+  const [best] = (await listOffers(service))
+    .filter(({ recipe }) => recipe.inputs.length === 1)
+    .sort((a, b) => stops.indexOf(a.recipe.stopAfterStage) - stops.indexOf(b.recipe.stopAfterStage));
+  if (best === undefined) throw new Error("no offer has exactly one input");
+  return best;
+}
+
+export interface JobBody {
+  readonly workspaceId: string;
+  readonly recipeVersionId: string;
+  readonly inputBindings: readonly { readonly port: string; readonly inputId: string }[];
+  readonly parameterValues: unknown;
+}
+
+/** A valid body: the offer's ports bound to the inputs in their order. */
+export const jobBody = (service: Service, { recipe }: RecipeOffer, ...inputIds: readonly string[]): JobBody => ({
+  workspaceId: service.emulator.workspaceId,
+  recipeVersionId: recipe.versionId,
+  inputBindings: recipe.inputs
+    .slice(0, inputIds.length)
+    .map(({ name }, at) => ({ port: name, inputId: inputIds[at] ?? "" })),
+  parameterValues: makeValue(recipe.parameters),
+});
+
+export async function jobBodyFor(service: Service, index: number): Promise<JobBody> {
+  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, index)]);
+  return jobBody(service, offer, input.id);
+}
+
+export async function submitJob(service: Service, index: number): Promise<Job> {
+  const { data } = await service.ok(operations.createMicJob, { body: await jobBodyFor(service, index) });
+  return data;
+}
+
+export async function readJob(service: Service, jobId: string): Promise<Job> {
+  const { data } = await service.ok(operations.getMicJob, { path: { jobId } });
+  return data;
+}
+
+export const isTerminal = ({ state }: Job): boolean => ["SUCCEEDED", "FAILED", "CANCELLED"].includes(state);
+
+/** Lets time pass in small steps and gives every reading on the way, the first before any step; fails if `until` never holds. */
+export async function watchJob(
+  service: Service,
+  jobId: string,
+  until: (job: Job) => boolean = isTerminal,
+  { stepMs = 125, maxSteps = 400 } = {},
+): Promise<readonly Job[]> {
+  const readings = [await readJob(service, jobId)];
+  for (let step = 0; step < maxSteps && !until(last(readings)); step += 1) {
+    service.clock.advance(stepMs);
+    readings.push(await readJob(service, jobId));
+  }
+  expect(until(last(readings)), `job stands at ${JSON.stringify(last(readings))}`).toBe(true);
+  return readings;
+}
+
+export async function settledJob(service: Service, index: number): Promise<Job> {
+  const { id } = await submitJob(service, index);
+  return last(await watchJob(service, id, isTerminal, { stepMs: 1000 }));
+}
+
+export function last<T>(items: readonly T[]): T {
+  const item = items.at(-1);
+  if (item === undefined) throw new Error("there is no last of none");
+  return item;
+}
+
+export function processingBody(service: Service, { recipe }: RecipeOffer, inputId: string) {
+  return {
+    workspaceId: service.emulator.workspaceId,
+    inputId,
+    recipeVersionId: recipe.versionId,
+    recipeVersionHash: recipe.versionHash,
+    purpose: "Count the mandals of each district",
+    expiresAt: new Date(service.clock.now() + 3_600_000).toISOString(),
+  };
+}

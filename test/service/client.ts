@@ -1,0 +1,70 @@
+// The client's inside without MCP around it, on the real transport: for properties that need many runs or an own clock.
+import { expect, onTestFinished } from "vitest";
+import { createRedactor } from "../../src/auth/redaction.ts";
+import { createTokens } from "../../src/auth/tokens.ts";
+import {
+  createMicJob,
+  getMicJob,
+  listMicJobs,
+  requestMicSharedFileProcessing,
+} from "../../src/contract/endpoints/job-processing.ts";
+import { Failure, type FailureFacts } from "../../src/failure.ts";
+import type { CallContext, Timing } from "../../src/service/attempts.ts";
+import { createService, type Service } from "../../src/service/call.ts";
+import { createDownloads } from "../../src/service/downloads.ts";
+import { createTransport, type Transport } from "../../src/service/transport.ts";
+import { createJob, createProcessingRequest } from "../contract/samples.ts";
+
+/** The system's clock, and a backoff that waits no time. */
+export const eagerTiming: Timing = { now: () => Date.now(), random: () => 0 };
+
+export const credentials = { clientId: "stub-client", clientSecret: "stub-secret-0123456789" } as const;
+
+export interface ClientOptions {
+  readonly timing?: Timing;
+  readonly wrap?: (transport: Transport) => Transport;
+}
+
+/** For the running test alone. */
+export function clientForTest(baseUrl: string, { timing = eagerTiming, wrap = (real) => real }: ClientOptions = {}) {
+  const real = createTransport();
+  onTestFinished(() => real.close());
+  const transport = wrap(real);
+  const redactor = createRedactor();
+  const tokens = createTokens({ baseUrl, credentials, transport, timing, redactor });
+  const service = createService({ baseUrl: () => baseUrl, tokens, transport, timing });
+  const downloads = createDownloads(service);
+  onTestFinished(() => downloads.close());
+  return { service, tokens, downloads, redactor };
+}
+
+/** A call that may last `ms` from now on. */
+export const within = (ms: number, signal: AbortSignal = new AbortController().signal): CallContext => ({
+  signal,
+  deadlineAt: Date.now() + ms,
+});
+
+export const KEY = "test-key-0001";
+
+export const readJob = (service: Service, context = within(10_000), jobId = "job-1") =>
+  service.call(getMicJob, { path: { jobId } }, context);
+
+export const readJobs = (service: Service, context = within(10_000)) =>
+  service.call(listMicJobs, { query: { workspaceId: "micws_1" } }, context);
+
+export const submitJob = (service: Service, context = within(10_000)) =>
+  service.call(createMicJob, { body: createJob, idempotencyKey: KEY }, context);
+
+export const requestProcessing = (service: Service, context = within(10_000)) =>
+  service.call(requestMicSharedFileProcessing, { body: createProcessingRequest, idempotencyKey: KEY }, context);
+
+/** The facts of the Failure that a call ends with; any other end fails the test. */
+export async function failureOf(call: Promise<unknown>): Promise<FailureFacts> {
+  const ended = await call.then(
+    (value) => ({ value }),
+    (error: unknown) => error,
+  );
+  expect(ended).toBeInstanceOf(Failure);
+  if (!(ended instanceof Failure)) throw new Error("unreachable");
+  return ended.facts;
+}

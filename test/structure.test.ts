@@ -1,0 +1,86 @@
+// The house's rules (CONTRIBUTING.md, "Rooms"): who may import whom, which package belongs to which room, who writes to stdout.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+
+interface Room {
+  /** Other rooms it may import from. */
+  readonly rooms: readonly string[];
+  /** Packages it may import; node's own modules are open to all but the contract. */
+  readonly packages: readonly string[];
+}
+
+const ROOMS: Readonly<Record<string, Room>> = {
+  contract: { rooms: [], packages: ["zod"] },
+  failure: { rooms: ["contract"], packages: [] },
+  config: { rooms: ["contract"], packages: ["zod"] },
+  service: { rooms: ["contract", "failure"], packages: ["zod", "undici", "lossless-json", "ajv"] },
+  auth: { rooms: ["contract", "failure", "service"], packages: ["zod"] },
+  actions: { rooms: ["contract", "failure", "service"], packages: ["zod"] },
+  catalogue: { rooms: ["contract", "failure", "config", "service", "auth", "actions"], packages: ["zod"] },
+  tools: { rooms: ["contract", "failure", "service", "catalogue"], packages: ["zod"] },
+  mcp: {
+    rooms: ["contract", "failure", "config", "service", "auth", "actions", "catalogue"],
+    packages: ["zod", "@modelcontextprotocol/server"],
+  },
+  emulator: { rooms: ["contract"], packages: ["zod", "hono", "@hono/node-server", "ajv", "lossless-json"] },
+  // The demo is a client: the independent, older one.
+  demo: { rooms: ["contract"], packages: ["zod", "@modelcontextprotocol/sdk"] },
+  cli: {
+    rooms: ["failure", "config", "service", "auth", "actions", "catalogue", "tools", "mcp", "emulator", "demo"],
+    packages: ["pino"],
+  },
+};
+
+// Commands speak to a person on stdout; everything a server loads must not.
+const MAY_WRITE_STDOUT: ReadonlySet<string> = new Set(["cli", "demo"]);
+
+const roomOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?? "";
+const packageOf = (specifier: string): string => /^(@[^/]+\/[^/]+|[^/]+)/.exec(specifier)?.[1] ?? "";
+
+const specifiersIn = (code: string): string[] =>
+  [...code.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
+
+function violations(path: string, code: string): string[] {
+  const name = roomOf(path);
+  const room = ROOMS[name];
+  if (!room) return [`${path} is in no room`];
+  return specifiersIn(code).flatMap((specifier) => {
+    if (specifier.startsWith("node:")) return name === "contract" ? [`${path} imports ${specifier}`] : [];
+    if (!specifier.startsWith("."))
+      return room.packages.includes(packageOf(specifier)) ? [] : [`${path} imports ${specifier}`];
+    const target = roomOf(normalize(join(dirname(path), specifier)));
+    const allowed = target === name || target === "package" || room.rooms.includes(target);
+    return allowed ? [] : [`${path} imports ${specifier}`];
+  });
+}
+
+const files = ["src", "tools"]
+  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => ({ path, code: readFileSync(path, "utf8") }));
+
+describe("rooms", () => {
+  test("imports run one way, and packages stay in their rooms", () => {
+    expect(files.length).toBeGreaterThan(50);
+    expect(files.flatMap(({ path, code }) => violations(path, code))).toEqual([]);
+  });
+
+  test("the rule itself sees what it forbids", () => {
+    expect(violations("src/contract/a.ts", 'import x from "../service/call.ts";')).toHaveLength(1);
+    expect(violations("src/service/a.ts", 'const x = await import("hono");')).toHaveLength(1);
+    expect(violations("src/emulator/world/a.ts", 'import "../../service/call.ts";')).toHaveLength(1);
+    expect(violations("tools/a.ts", 'import type { T } from "@modelcontextprotocol/server";')).toHaveLength(1);
+    expect(violations("src/contract/a.ts", 'import { x } from "./ids.ts";')).toEqual([]);
+  });
+
+  test("only commands write to stdout", () => {
+    const writers = files.filter(({ code }) => /process\s*\.\s*stdout|console\s*\.\s*(log|info|debug)\(/.test(code));
+    expect(writers.map(({ path }) => roomOf(path)).filter((room) => !MAY_WRITE_STDOUT.has(room))).toEqual([]);
+  });
+
+  test("only the emulator reads the geography table", () => {
+    const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => roomOf(path));
+    expect(new Set(readers)).toEqual(new Set(["emulator"]));
+  });
+});

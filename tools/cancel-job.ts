@@ -1,0 +1,27 @@
+import * as z from "zod/v4";
+import { cancelAtVersion } from "../src/catalogue/cancellation.ts";
+import { keyArgument } from "../src/catalogue/requests.ts";
+import { outputs } from "../src/catalogue/results.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
+import { resourceVersion } from "../src/contract/jobs.ts";
+
+export const cancelJob = defineTool({
+  endpoint: cancelMicJob,
+  name: "cancel_job",
+  title: "Cancel a job",
+  description:
+    "Cancels a job that has not ended; what it has done so far is given up. Answers with the cancelling operation, " +
+    "which get_operation follows.",
+  effect: "cancel",
+  input: z.strictObject({
+    ...cancelMicJob.pathParameters.shape,
+    ...cancelMicJob.body.shape,
+    resourceVersion: resourceVersion
+      .describe("Cancel only if the job is still at this version; default: whatever it is now.")
+      .optional(),
+    ...keyArgument("text"),
+  }),
+  output: outputs.action,
+  run: cancelAtVersion,
+});

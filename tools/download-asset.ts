@@ -1,0 +1,28 @@
+import * as z from "zod/v4";
+import { outputs } from "../src/catalogue/results.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
+import { fileNameSchema } from "../src/service/file-names.ts";
+
+export const downloadAsset = defineTool({
+  endpoint: getMicPublicAssetContent,
+  name: "download_asset",
+  title: "Download an original file",
+  description:
+    "Saves an asset's original bytes to a new file in the download folder and tells its path, size and sha256. " +
+    "Nothing is overwritten.",
+  effect: "save",
+  input: z.strictObject({
+    ...getMicPublicAssetContent.pathParameters.shape,
+    fileName: fileNameSchema.describe("A plain file name, never a path; default: the file's own name.").optional(),
+  }),
+  output: outputs.file,
+  async run({ assetId, fileName }, { service: _, downloads, downloadDir, context, report }) {
+    const target = { folder: downloadDir, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
+    const file = await downloads.save(getMicPublicAssetContent, { path: { assetId } }, target, context, (bytes) =>
+      report({ progress: bytes, message: `${bytes} bytes` }),
+    );
+    const text = `Saved ${file.path}: ${file.bytes} bytes, ${file.contentType}, sha256 ${file.sha256}.`;
+    return { structured: { ...file }, text, drift: [] };
+  },
+});

@@ -1,0 +1,18 @@
+import { outputs, resourceResult } from "../src/catalogue/results.ts";
+import { tellProcessingRequest } from "../src/catalogue/telling/processing-request.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
+
+export const getFileProcessingRequest = defineTool({
+  endpoint: getMicSharedFileProcessingRequest,
+  name: "get_file_processing_request",
+  title: "Get a file-processing request",
+  description: "One permission request for a shared file: whether it is approved, rejected or revoked, and why.",
+  effect: "read",
+  input: getMicSharedFileProcessingRequest.pathParameters,
+  output: outputs.toldResource,
+  async run(path, { service, context }) {
+    const answer = await service.call(getMicSharedFileProcessingRequest, { path }, context);
+    return resourceResult(answer, tellProcessingRequest(answer.value.data));
+  },
+});

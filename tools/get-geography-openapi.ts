@@ -1,0 +1,19 @@
+import * as z from "zod/v4";
+import { lean, outputs } from "../src/catalogue/results.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
+
+export const getGeographyOpenApi = defineTool({
+  endpoint: getPlaygroundOpenApi,
+  name: "get_geography_openapi",
+  title: "Get the geography API's OpenAPI document",
+  description:
+    "The OpenAPI 3.1.1 document of the geography API itself, for questions about that API. Its examples are not data.",
+  effect: "read",
+  input: z.strictObject({}),
+  output: outputs.openApi,
+  async run(_args, { service, context }) {
+    const { value, drift } = await service.call(getPlaygroundOpenApi, {}, context);
+    return { structured: value, text: lean(value), drift };
+  },
+});

@@ -1,0 +1,31 @@
+import * as z from "zod/v4";
+import { outputs, resourceResult } from "../src/catalogue/results.ts";
+import { isJobMoving, jobProgress, tellJob } from "../src/catalogue/telling/job.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
+import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
+
+export const getJob = defineTool({
+  endpoint: getMicJob,
+  name: "get_job",
+  title: "Get a job",
+  description:
+    "One job: state, its nine stages, failure and output. With waitSeconds it answers when the job ends, pauses or " +
+    "waits for review, or when the time is up.",
+  effect: "read",
+  input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds }),
+  output: outputs.toldResource,
+  async run({ jobId, waitSeconds = 0 }, call) {
+    const answer = await waitWhile(
+      {
+        read: () => call.service.call(getMicJob, { path: { jobId } }, call.context),
+        version: ({ value }) => value.data.resourceVersion,
+        isMoving: ({ value }) => isJobMoving(value.data),
+        onRead: ({ value }) => call.report(jobProgress(value.data)),
+      },
+      waitSeconds,
+      call,
+    );
+    return resourceResult(answer, tellJob(answer.value.data));
+  },
+});

@@ -1,0 +1,31 @@
+import * as z from "zod/v4";
+import { outputs, resourceResult } from "../src/catalogue/results.ts";
+import { isOperationMoving, tellOperation } from "../src/catalogue/telling/operation.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
+import { getMicPublicOperation } from "../src/contract/endpoints/job-processing.ts";
+
+export const getOperation = defineTool({
+  endpoint: getMicPublicOperation,
+  name: "get_operation",
+  title: "Get an operation",
+  description:
+    "One asynchronous operation, such as a cancellation: its state and result. waitSeconds waits for its end.",
+  effect: "read",
+  input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds }),
+  output: outputs.toldResource,
+  async run({ operationId, waitSeconds = 0 }, call) {
+    let readings = 0;
+    const answer = await waitWhile(
+      {
+        read: () => call.service.call(getMicPublicOperation, { path: { operationId } }, call.context),
+        version: ({ value }) => value.data.resourceVersion,
+        isMoving: ({ value }) => isOperationMoving(value.data),
+        onRead: ({ value }) => call.report({ progress: ++readings, message: value.data.state }),
+      },
+      waitSeconds,
+      call,
+    );
+    return resourceResult(answer, tellOperation(answer.value.data));
+  },
+});

@@ -1,0 +1,20 @@
+import { outputs, resourceResult } from "../src/catalogue/results.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
+
+export const getRecipe = defineTool({
+  endpoint: getMicExecutableRecipe,
+  name: "get_recipe",
+  title: "Get a recipe version",
+  description:
+    "One recipe offer, whole: recipe.inputs[].name are the ports to bind, recipe.parameters.definition is the JSON " +
+    "Schema that parameterValues must match exactly, recipe.versionHash is what a processing request quotes.",
+  effect: "read",
+  input: getMicExecutableRecipe.pathParameters,
+  output: outputs.resource,
+  async run(path, { service, context, offers }) {
+    const answer = await service.call(getMicExecutableRecipe, { path }, context);
+    offers.remember([answer.value.data]);
+    return resourceResult(answer);
+  },
+});

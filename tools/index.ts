@@ -1,0 +1,41 @@
+// The catalogue in the contract's order: everything that repeats it is made from this list.
+import type { Tool } from "../src/catalogue/tool.ts";
+import { cancelJob } from "./cancel-job.ts";
+import { downloadAsset } from "./download-asset.ts";
+import { getCapabilities } from "./get-capabilities.ts";
+import { getFileProcessingRequest } from "./get-file-processing-request.ts";
+import { getGeographyOpenApi } from "./get-geography-openapi.ts";
+import { getInput } from "./get-input.ts";
+import { getJob } from "./get-job.ts";
+import { getOperation } from "./get-operation.ts";
+import { getRecipe } from "./get-recipe.ts";
+import { getUsage } from "./get-usage.ts";
+import { listDistricts } from "./list-districts.ts";
+import { listJobs } from "./list-jobs.ts";
+import { listRecipes } from "./list-recipes.ts";
+import { listStates } from "./list-states.ts";
+import { registerInput } from "./register-input.ts";
+import { requestFileProcessing } from "./request-file-processing.ts";
+import { retryJob } from "./retry-job.ts";
+import { submitJob } from "./submit-job.ts";
+
+export const tools: readonly Tool[] = [
+  listStates,
+  listDistricts,
+  getGeographyOpenApi,
+  getCapabilities,
+  registerInput,
+  getInput,
+  downloadAsset,
+  listRecipes,
+  getRecipe,
+  submitJob,
+  listJobs,
+  getJob,
+  cancelJob,
+  retryJob,
+  getOperation,
+  getUsage,
+  requestFileProcessing,
+  getFileProcessingRequest,
+];

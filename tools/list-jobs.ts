@@ -1,0 +1,20 @@
+import * as z from "zod/v4";
+import { pageResult, view } from "../src/catalogue/pages.ts";
+import { outputs } from "../src/catalogue/results.ts";
+import { summarizeJob } from "../src/catalogue/telling/job.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
+
+export const listJobs = defineTool({
+  endpoint: listMicJobs,
+  name: "list_jobs",
+  title: "List jobs",
+  description: "The workspace's jobs, one page at a time: id, state, stage and failure. get_job has the details.",
+  effect: "read",
+  input: z.strictObject({ ...listMicJobs.query.shape, view }),
+  output: outputs.page,
+  async run({ view, ...query }, { service, context }) {
+    const answer = await service.call(listMicJobs, { query }, context);
+    return pageResult(answer, { tool: "list_jobs", query, view, items: "jobs", summarize: summarizeJob });
+  },
+});

@@ -1,0 +1,23 @@
+import * as z from "zod/v4";
+import { pageResult, view } from "../src/catalogue/pages.ts";
+import { outputs } from "../src/catalogue/results.ts";
+import { summarizeOffer } from "../src/catalogue/telling/recipe.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
+
+export const listRecipes = defineTool({
+  endpoint: listMicExecutableRecipes,
+  name: "list_recipes",
+  title: "List recipes",
+  description:
+    "Recipe versions offered to the workspace: what a job can run. Summaries name the ports to bind; get_recipe has " +
+    "the parameter schema.",
+  effect: "read",
+  input: z.strictObject({ ...listMicExecutableRecipes.query.shape, view }),
+  output: outputs.page,
+  async run({ view, ...query }, { service, context, offers }) {
+    const answer = await service.call(listMicExecutableRecipes, { query }, context);
+    offers.remember(answer.value.data);
+    return pageResult(answer, { tool: "list_recipes", query, view, items: "recipe offers", summarize: summarizeOffer });
+  },
+});

@@ -1,0 +1,23 @@
+import * as z from "zod/v4";
+import { outputs, table } from "../src/catalogue/results.ts";
+import { vintageText } from "../src/catalogue/telling/vintage.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
+
+export const listStates = defineTool({
+  endpoint: listPlaygroundStates,
+  name: "list_states",
+  title: "List states",
+  description:
+    "All states and union territories of India with their two-letter code, number of districts and number of mandals " +
+    "(sub-districts). One call answers any question about totals by state.",
+  effect: "read",
+  input: z.strictObject({}),
+  output: outputs.states,
+  async run(_args, { service, context }) {
+    const { value, drift } = await service.call(listPlaygroundStates, {}, context);
+    const rows = value.states.map((state) => [state.code, state.name, state.districtCount, state.mandalCount]);
+    const text = `${rows.length} states. ${vintageText(value)}\n${table(["code", "name", "districts", "mandals"], rows)}`;
+    return { structured: value, text, drift };
+  },
+});

@@ -1,0 +1,20 @@
+import * as z from "zod/v4";
+import { runAction } from "../src/catalogue/action.ts";
+import { keyArgument } from "../src/catalogue/requests.ts";
+import { outputs } from "../src/catalogue/results.ts";
+import { tellInput } from "../src/catalogue/telling/input.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+
+export const registerInput = defineTool({
+  endpoint: createMicPublicInput,
+  name: "register_input",
+  title: "Register an input",
+  description:
+    "Registers a file, acquisition or dataset version of the workspace as an input, so that a job can use it. " +
+    "A file is scanned first: the input can be bound once it is READY.",
+  effect: "create",
+  input: z.strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") }),
+  output: outputs.action,
+  run: (args, call) => runAction(createMicPublicInput, args, call, tellInput),
+});

@@ -1,0 +1,20 @@
+import * as z from "zod/v4";
+import { runAction } from "../src/catalogue/action.ts";
+import { keyArgument } from "../src/catalogue/requests.ts";
+import { outputs } from "../src/catalogue/results.ts";
+import { tellProcessingRequest } from "../src/catalogue/telling/processing-request.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { requestMicSharedFileProcessing } from "../src/contract/endpoints/job-processing.ts";
+
+export const requestFileProcessing = defineTool({
+  endpoint: requestMicSharedFileProcessing,
+  name: "request_file_processing",
+  title: "Request permission to process a shared file",
+  description:
+    "Asks for permission to process a shared file with a recipe version; a person reviews it before a job can run. " +
+    "Quote the recipe's current versionHash from get_recipe.",
+  effect: "create",
+  input: z.strictObject({ ...requestMicSharedFileProcessing.body.shape, ...keyArgument("processing") }),
+  output: outputs.action,
+  run: (args, call) => runAction(requestMicSharedFileProcessing, args, call, tellProcessingRequest),
+});

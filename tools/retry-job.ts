@@ -1,0 +1,24 @@
+import * as z from "zod/v4";
+import { runAction } from "../src/catalogue/action.ts";
+import { keyArgument } from "../src/catalogue/requests.ts";
+import { outputs } from "../src/catalogue/results.ts";
+import { tellJob } from "../src/catalogue/telling/job.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
+
+export const retryJob = defineTool({
+  endpoint: retryMicJob,
+  name: "retry_job",
+  title: "Retry a job",
+  description:
+    "Runs an ended job again as a new job that names the old one. SAFE_RESUME keeps finished stages; RESTART throws " +
+    "them away. Worth it when the failure says retryable.",
+  effect: "retry",
+  input: z.strictObject({
+    ...retryMicJob.pathParameters.shape,
+    ...retryMicJob.body.shape,
+    ...keyArgument("text"),
+  }),
+  output: outputs.action,
+  run: (args, call) => runAction(retryMicJob, args, call, tellJob),
+});

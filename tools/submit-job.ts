@@ -1,0 +1,38 @@
+import * as z from "zod/v4";
+import { runAction } from "../src/catalogue/action.ts";
+import { keyArgument } from "../src/catalogue/requests.ts";
+import { outputs } from "../src/catalogue/results.ts";
+import { tellJob } from "../src/catalogue/telling/job.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
+import { plainText } from "../src/contract/text.ts";
+import { invalidArguments } from "../src/failure.ts";
+import { offerErrors } from "../src/service/offers.ts";
+
+export const submitJob = defineTool({
+  endpoint: createMicJob,
+  name: "submit_job",
+  title: "Submit a job",
+  description:
+    "Starts a job: binds READY inputs to every port of a recipe version, with parameterValues as get_recipe's schema " +
+    "asks. The job then runs by itself; follow it with get_job.",
+  effect: "create",
+  input: z.strictObject({
+    ...createMicJob.body.shape,
+    // The contract's null means the same as leaving it out; several model APIs refuse nullable arguments.
+    clientReference: plainText(160).describe("Your own note, kept with the job.").optional(),
+    ...keyArgument("text"),
+  }),
+  output: outputs.action,
+  async run(args, call) {
+    const offer = call.offers.get(args.recipeVersionId);
+    const errors = offer ? await offerErrors(offer, args) : [];
+    if (errors.length > 0)
+      throw invalidArguments(
+        "submit_job was not sent: the job does not fit the recipe offer read before.",
+        errors,
+        "Correct the fields named above and call again; get_recipe shows the schema.",
+      );
+    return await runAction(createMicJob, args, call, tellJob);
+  },
+});

@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+// "structure" reads files only (npm run check); "behaviour" runs servers, clients and the emulator.
+export default defineConfig({
+  test: {
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    projects: [
+      { extends: true, test: { name: "structure", include: ["test/*.test.ts"] } },
+      { extends: true, test: { name: "behaviour", include: ["test/*/**/*.test.ts"] } },
+    ],
+  },
+});
