@@ -107,6 +107,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
 
   const find = (request: HttpRequest): Match => {
     const { segments } = request.target;
+    if (!request.hasHost) throw refuseField("MALFORMED_REQUEST", "/header/Host", "Send Host once.");
     if (segments === undefined)
       throw refuseField("MALFORMED_REQUEST", "/path", "Percent-encode the path as UTF-8; . and .. are no segments.");
     const routed = route(request.method, segments);

@@ -23,7 +23,11 @@ function refuseToken(message: string, parameters?: Readonly<Record<string, strin
 export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: Tokens): void {
   const [value, second] = request.header("authorization");
   if (value === undefined) throw refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
-  if (second !== undefined) throw refuseToken("Send Authorization once.", { error: "invalid_request" });
+  if (second !== undefined)
+    throw new Refusal("INVALID_REQUEST", {
+      headers: challenge({ error: "invalid_request" }),
+      fieldErrors: [{ pointer: POINTER, code: "INVALID_REQUEST", message: "Send this header once." }],
+    });
   const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(value)?.[1];
   // RFC 6750, 3.1: without Bearer credentials there is no error code to give.
   if (token === undefined)

@@ -122,7 +122,14 @@ export function makeServer({ app, admin, nextRequestId, closing }: ServerParts):
     // Only a wait that the closing emulator ends rejects, and then there is nobody to answer.
     handle(incoming, response).catch(() => incoming.socket.destroy());
   };
-  const server = createServer({ keepAliveTimeout: 30_000, headersTimeout: 30_000, requestTimeout: 60_000 }, listen);
+  // Node would answer a missing Host itself, without a body; the frame refuses it in the API's words.
+  const options = {
+    requireHostHeader: false,
+    keepAliveTimeout: 30_000,
+    headersTimeout: 30_000,
+    requestTimeout: 60_000,
+  };
+  const server = createServer(options, listen);
   // RFC 9110, 10.1.1: an expectation may be ignored, but for 100-continue the client waits.
   server.on("checkContinue", (incoming: IncomingMessage, response: ServerResponse) => {
     response.writeContinue();

@@ -88,12 +88,18 @@ export function kindOf(status: number, refusal: Refusal): FailureKind {
   return KINDS[status] ?? "rejected";
 }
 
+// The three forms of an HTTP date (RFC 9110, 5.6.7); Date.parse alone would read a date into almost anything.
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/;
+
 /** Seconds of a Retry-After header: an integer or an HTTP date. At least 1; undefined when there is none or it is nonsense. */
 export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now: number): number | undefined {
-  const text = headers["retry-after"]?.trim();
-  if (text === undefined || text === "") return undefined;
-  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - now) / 1000);
-  return Number.isNaN(seconds) ? undefined : Math.max(1, seconds);
+  const text = headers["retry-after"]?.trim() ?? "";
+  const stated = /^\d+$/.test(text)
+    ? Number(text)
+    : HTTP_DATE.test(text)
+      ? Math.ceil((Date.parse(text) - now) / 1000)
+      : Number.NaN;
+  return Number.isNaN(stated) ? undefined : Math.min(Math.max(1, stated), Number.MAX_SAFE_INTEGER);
 }
 
 const STATUS_NEXT: Partial<Record<FailureKind, string>> = {

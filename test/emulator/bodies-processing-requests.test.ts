@@ -79,7 +79,7 @@ proves(
   "4.2/processing-request-expires-within-approved",
   "expiresAt is within the expiry of file and recipe",
   async () => {
-    const { offer, inputId } = await world();
+    const { offer, sharedInputId: inputId } = await world();
     const input = await service().ok(operations.getMicPublicInput, { path: { inputId } });
     const approvedMs = [offer.expiresAt, input.data.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one));
     const untilMs = Math.min(...approvedMs);

@@ -2,22 +2,38 @@
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
 import { type OperationId, operations } from "./operations.ts";
 import type { Parts, Service } from "./service.ts";
-import { FILE, fileId, jobBody, oneInputOffer, processingBody, registerInput, settledJob, submitJob } from "./work.ts";
+import {
+  FILE,
+  fileId,
+  jobBody,
+  oneInputOffer,
+  processingBody,
+  registerInput,
+  retryableJob,
+  submitJob,
+} from "./work.ts";
 
 /** Resources of one emulator that the examples name; made once. */
 export interface World {
   readonly workspaceId: string;
   readonly offer: RecipeOffer;
   readonly inputId: string;
+  /** For requests of permission: until one is granted, the same input runs no job with the same recipe. */
+  readonly sharedInputId: string;
   readonly jobId: string;
+  /** Failed retryably; no example retries it. */
   readonly failedJobId: string;
   readonly operationId: string;
   readonly requestId: string;
 }
 
 export async function makeWorld(service: Service): Promise<World> {
-  const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
-  const failed = await settledJob(service, FILE.failsRetryably);
+  const [offer, input, sharedInput] = await Promise.all([
+    oneInputOffer(service),
+    registerInput(service, FILE.succeeds),
+    registerInput(service, FILE.succeeds),
+  ]);
+  const failed = await retryableJob(service);
   const job = await submitJob(service, FILE.succeeds);
   const cancelled = await submitJob(service, FILE.succeeds);
   const operation = await service.ok(operations.cancelMicJob, {
@@ -26,12 +42,13 @@ export async function makeWorld(service: Service): Promise<World> {
     body: { reason: "An example" },
   });
   const request = await service.ok(operations.requestMicSharedFileProcessing, {
-    body: processingBody(service, offer, input.id),
+    body: processingBody(service, offer, sharedInput.id),
   });
   return {
     workspaceId: service.emulator.workspaceId,
     offer,
     inputId: input.id,
+    sharedInputId: sharedInput.id,
     jobId: job.id,
     failedJobId: failed.id,
     operationId: operation.data.id,
@@ -41,7 +58,7 @@ export async function makeWorld(service: Service): Promise<World> {
 
 /** Parts of a request that the service accepts. Cancelling needs a job of its own each time, and retrying a failed one. */
 export async function example(service: Service, world: World, id: OperationId): Promise<Parts> {
-  const { workspaceId, offer, inputId } = world;
+  const { workspaceId, offer, inputId, sharedInputId } = world;
   switch (id) {
     case "listPlaygroundStates":
     case "getPlaygroundOpenApi":
@@ -72,13 +89,13 @@ export async function example(service: Service, world: World, id: OperationId): 
     }
     case "retryMicJob":
       return {
-        path: { jobId: world.failedJobId },
+        path: { jobId: (await retryableJob(service)).id },
         body: { retryMode: "SAFE_RESUME", reason: "The fault has been mended" },
       };
     case "getMicPublicOperation":
       return { path: { operationId: world.operationId } };
     case "requestMicSharedFileProcessing":
-      return { body: processingBody(service, offer, inputId) };
+      return { body: processingBody(service, offer, sharedInputId) };
     case "getMicSharedFileProcessingRequest":
       return { path: { requestId: world.requestId } };
   }

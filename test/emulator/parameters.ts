@@ -1,5 +1,7 @@
 // Values for an offer's parameter schema: a maker of valid ones, and ajv as the independent judge of any.
+
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import fc from "fast-check";
 import type { RecipeParameters } from "../../src/contract/recipes.ts";
 import { at } from "./http.ts";
 
@@ -28,7 +30,7 @@ export function makeValue(parameters: Pick<RecipeParameters, "definition" | "ref
       case "array":
         return Array.from({ length: Number(at(schema, "minItems") ?? 0) }, () => make(at(schema, "items")));
       case "string":
-        return "a".repeat(Number(at(schema, "minLength") ?? 1));
+        return makeText(schema);
       case "boolean":
         return true;
       case "integer":
@@ -39,6 +41,13 @@ export function makeValue(parameters: Pick<RecipeParameters, "definition" | "ref
     }
   };
   return make(parameters.definition);
+}
+
+function makeText(schema: unknown): string {
+  const pattern = at(schema, "pattern");
+  if (typeof pattern !== "string") return "a".repeat(Number(at(schema, "minLength") ?? 1));
+  const [text = ""] = fc.sample(fc.stringMatching(new RegExp(pattern)), { numRuns: 1, seed: 1 });
+  return text;
 }
 
 export function requiredNames(schema: unknown): readonly string[] {

@@ -4,7 +4,7 @@ import type { World } from "./example.ts";
 import { expectProblem } from "./http.ts";
 import { operations } from "./operations.ts";
 import { nextKey, type Service } from "./service.ts";
-import { FILE, fileId, jobBody, processingBody } from "./work.ts";
+import { FILE, fileId, jobBody, processingBody, retryableJob } from "./work.ts";
 
 export type Body = Readonly<Record<string, unknown>>;
 export type PostId = "createMicJob" | "createMicPublicInput" | "requestMicSharedFileProcessing" | "retryMicJob";
@@ -24,27 +24,28 @@ export function bodyPoster(service: () => Service, world: () => Promise<World>) 
       inputKind: "M4_FILE",
       referenceId: fileId(service(), FILE.succeeds),
     }),
-    requestMicSharedFileProcessing: ({ offer, inputId }) => processingBody(service(), offer, inputId),
+    requestMicSharedFileProcessing: ({ offer, sharedInputId }) => processingBody(service(), offer, sharedInputId),
     retryMicJob: () => ({ retryMode: "SAFE_RESUME", reason: "The fault has been mended" }),
   };
 
   const bodyOf = async (id: PostId): Promise<Body> => bodies[id](await world());
 
-  async function post(id: PostId, change: (body: Body) => unknown, key = nextKey()) {
+  async function post(id: PostId, change: (body: Body) => unknown, { key = nextKey(), jobId = "" } = {}) {
     const of = await world();
-    const path = id === "retryMicJob" ? { path: { jobId: of.failedJobId } } : {};
+    const path = id === "retryMicJob" ? { path: { jobId: jobId || of.failedJobId } } : {};
     return service().call(operations[id], { ...path, key, body: change(bodies[id](of)) });
   }
 
   async function accepts(id: PostId, change: Body): Promise<void> {
-    const answer = await post(id, (body) => ({ ...body, ...change }));
+    const jobId = id === "retryMicJob" ? (await retryableJob(service())).id : "";
+    const answer = await post(id, (body) => ({ ...body, ...change }), { jobId });
     expect(answer.status, `${JSON.stringify(change)}: ${answer.text}`).toBe(operations[id].success);
   }
 
   /** Refused as a schema violation that points at the field, and without effect. */
   async function refuses(id: PostId, pointer: string, change: Body | ((body: Body) => unknown)): Promise<void> {
     const key = nextKey();
-    const answer = await post(id, typeof change === "function" ? change : (body) => ({ ...body, ...change }), key);
+    const answer = await post(id, typeof change === "function" ? change : (body) => ({ ...body, ...change }), { key });
     const what = `${id} ${pointer} ${typeof change === "function" ? "" : JSON.stringify(change).slice(0, 200)}`;
     expect([400, 422], `${what}: ${answer.status} ${answer.text}`).toContain(answer.status);
     const pointers = expectProblem(answer, 400, 422).fieldErrors.map((one) => one.pointer);

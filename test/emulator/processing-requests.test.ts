@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { proves } from "../proves.ts";
-import { at, parseJson } from "./http.ts";
+import { at, expectProblem, parseJson } from "./http.ts";
 import { operations } from "./operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
-import { FILE, last, oneInputOffer, processingBody, registerInput } from "./work.ts";
+import { FILE, jobBody, last, oneInputOffer, processingBody, registerInput } from "./work.ts";
 
 async function ask(service: Service, change: Readonly<Record<string, unknown>> = {}): Promise<ProcessingRequest> {
   const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
@@ -67,6 +67,58 @@ proves(
     const approved = last(readings);
     expect(approved.reviewHash).toMatch(/^[0-9a-f]{64}$/);
     expect(approved.reasonCode).toBe("REVIEWED_PROCESSING_PURPOSE");
+  },
+);
+
+proves(
+  ["3/processing-request-state", "2.2/processing-request-reason-code"],
+  "what is not eligible is REJECTED, and says why",
+  async () => {
+    const service = await serviceForTest();
+    const [offer, clean, infected] = await Promise.all([
+      oneInputOffer(service),
+      registerInput(service, FILE.succeeds),
+      registerInput(service, FILE.quarantined),
+    ]);
+    const asked = [
+      [{ ...processingBody(service, offer, clean.id), purpose: "Marketing to households" }, "PURPOSE_NOT_ALLOWED"],
+      [processingBody(service, offer, infected.id), "SOURCE_NOT_ELIGIBLE"],
+    ] as const;
+    for (const [body, reasonCode] of asked) {
+      const { data } = await service.ok(operations.requestMicSharedFileProcessing, { body });
+      const decided = last(await watch(service, data.id));
+      expect(decided).toMatchObject({ state: "REJECTED", reasonCode });
+      expect(decided.reviewHash).toMatch(/^[0-9a-f]{64}$/);
+    }
+  },
+);
+
+proves("3/processing-request-state", "a permission ends with its expiry: REVOKED", async () => {
+  const service = await serviceForTest();
+  const request = await ask(service);
+  const approved = last(await watch(service, request.id));
+  expect(approved.state).toBe("APPROVED");
+  service.clock.advance(Date.parse(approved.expiresAt) - service.clock.now() - 1);
+  expect(await read(service, request.id)).toEqual(approved);
+  service.clock.advance(1001);
+  const revoked = await read(service, request.id);
+  expect(revoked).toMatchObject({ state: "REVOKED", reasonCode: "ACCESS_NO_LONGER_REQUIRED" });
+  expect(revoked.revision).toBeGreaterThan(approved.revision);
+});
+
+proves(
+  "1/permission-reviewed-before-job",
+  "a job that was asked permission for runs only when it is granted",
+  async () => {
+    const service = await serviceForTest();
+    const [offer, input] = await Promise.all([oneInputOffer(service), registerInput(service, FILE.succeeds)]);
+    const request = await service.ok(operations.requestMicSharedFileProcessing, {
+      body: processingBody(service, offer, input.id),
+    });
+    const body = jobBody(service, offer, input.id);
+    expectProblem(await service.call(operations.createMicJob, { body }), 403);
+    await watch(service, request.data.id);
+    expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
   },
 );
 

@@ -5,7 +5,7 @@ import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
 import { operations } from "./operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
-import { FILE, last, readJob, settledJob, submitJob, watchJob } from "./work.ts";
+import { FILE, last, readJob, retryableJob, settledJob, submitJob, watchJob } from "./work.ts";
 
 const ahead = ["GATHER", "SIFT", "REFINE", "BLEND"];
 const statesOf = (job: Job) => Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
@@ -27,7 +27,7 @@ proves(
   "SAFE_RESUME keeps the finished stages and succeeds",
   async () => {
     const service = await serviceForTest();
-    const failed = await settledJob(service, FILE.failsRetryably);
+    const failed = await retryableJob(service);
     const job = await retried(service, failed.id, "SAFE_RESUME");
     expect(job.id).not.toBe(failed.id);
     expect(job).toMatchObject({ retryOfBatchId: failed.id, recipeVersionId: failed.recipeVersionId, failure: null });
@@ -45,7 +45,7 @@ proves(
 
 proves("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", async () => {
   const service = await serviceForTest();
-  const failed = await settledJob(service, FILE.failsRetryably);
+  const failed = await retryableJob(service);
   const job = await retried(service, failed.id, "RESTART");
   expect(job.retryOfBatchId).toBe(failed.id);
   for (const { state, completedUnits } of job.stages) {
@@ -59,8 +59,8 @@ proves("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", asy
 
 test("SAFE_RESUME is done sooner than RESTART", async () => {
   const service = await serviceForTest();
-  const failed = await settledJob(service, FILE.failsRetryably);
   const lasts = async (mode: string) => {
+    const failed = await retryableJob(service);
     const startMs = service.clock.now();
     await watchJob(service, (await retried(service, failed.id, mode)).id);
     return service.clock.now() - startMs;
@@ -70,28 +70,46 @@ test("SAFE_RESUME is done sooner than RESTART", async () => {
 
 test("a job that is not over or has succeeded cannot be retried", async () => {
   const service = await serviceForTest();
-  const running = await submitJob(service, FILE.succeeds);
   const done = await settledJob(service, FILE.succeeds);
+  const running = await submitJob(service, FILE.succeeds);
   for (const mode of ["SAFE_RESUME", "RESTART"])
-    for (const { id } of [await readJob(service, done.id)]) expectProblem(await retry(service, id, mode), 409);
-  const fresh = await submitJob(service, FILE.succeeds);
-  expectProblem(await retry(service, fresh.id, "SAFE_RESUME"), 409);
-  expect((await readJob(service, running.id)).retryOfBatchId).toBeNull();
+    for (const { id } of [done, running]) expectProblem(await retry(service, id, mode), 409);
+  expect(await readJob(service, done.id)).toEqual(done);
 });
 
 test("a retried job appears in the list beside the earlier one", async () => {
   const service = await serviceForTest();
-  const failed = await settledJob(service, FILE.failsRetryably);
+  const failed = await retryableJob(service);
   const job = await retried(service, failed.id, "SAFE_RESUME");
   const { data } = await service.ok(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId } });
   expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining([job.id, failed.id]));
 });
 
-test("what failed for good is refused, or fails the same way again", async () => {
+test("what failed for good cannot be retried", async () => {
   const service = await serviceForTest();
   const failed = await settledJob(service, FILE.failsForGood);
-  const answer = await retry(service, failed.id, "SAFE_RESUME");
-  if (answer.status !== 202) return void expectProblem(answer, 409);
-  const again = last(await watchJob(service, (await retried(service, failed.id, "RESTART")).id));
-  expect(again).toMatchObject({ state: "FAILED", failure: { retryable: false, code: failed.failure?.code } });
+  for (const mode of ["SAFE_RESUME", "RESTART"])
+    expect(expectProblem(await retry(service, failed.id, mode), 409).retryable).toBe(false);
+});
+
+test("a job has one living retry: a second is refused while the first runs and when it has succeeded", async () => {
+  const service = await serviceForTest();
+  const failed = await retryableJob(service);
+  const job = await retried(service, failed.id, "SAFE_RESUME");
+  expectProblem(await retry(service, failed.id, "SAFE_RESUME"), 409);
+  await watchJob(service, job.id);
+  expectProblem(await retry(service, failed.id, "RESTART"), 409);
+});
+
+test("a cancelled job can be retried", async () => {
+  const service = await serviceForTest();
+  const job = await submitJob(service, FILE.succeeds);
+  await service.ok(operations.cancelMicJob, {
+    path: { jobId: job.id },
+    ifMatch: `"${job.resourceVersion}"`,
+    body: { reason: "For another try" },
+  });
+  expect(last(await watchJob(service, job.id)).state).toBe("CANCELLED");
+  const again = await retried(service, job.id, "RESTART");
+  expect(last(await watchJob(service, again.id))).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: job.id });
 });

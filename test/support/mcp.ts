@@ -61,6 +61,8 @@ export interface CallResult {
   readonly isError: boolean;
   /** All text blocks. */
   readonly text: string;
+  /** How many content blocks there are, of whatever type. */
+  readonly blocks: number;
   readonly structured: Json | undefined;
   readonly meta: Json;
   /** `_meta["mic-mcp/error"]`, held to interface.md. */
@@ -124,6 +126,7 @@ function readResult(result: unknown): CallResult {
   return {
     isError,
     text: content.map(({ text = "" }) => text).join("\n"),
+    blocks: content.length,
     structured: structuredContent,
     meta: _meta,
     error: facts === undefined ? undefined : Facts.parse(facts),

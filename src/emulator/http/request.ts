@@ -10,6 +10,8 @@ export interface HttpRequest {
   header(name: string): readonly string[];
   readonly headers: ReadonlyMap<string, readonly string[]>;
   readonly body: Uint8Array | "too large";
+  /** RFC 9112, 3.2: an HTTP/1.1 request has exactly one Host. */
+  readonly hasHost: boolean;
   /** The address of the connected peer. */
   readonly peer: string;
 }
@@ -70,6 +72,7 @@ export async function readRequest(incoming: IncomingMessage): Promise<HttpReques
     header: (name) => headers.get(name) ?? [],
     headers,
     body,
+    hasHost: incoming.httpVersion === "1.0" || headers.get("host")?.length === 1,
     peer: incoming.socket.remoteAddress ?? "",
   };
 }

@@ -107,7 +107,7 @@ export class Usage {
     };
   }
 
-  /** The day's quotas as the capabilities show them: metrics whose grant fits an integer of the contract. */
+  /** The day's quotas as the capabilities show them: of the metrics whose unit is defined. */
   quotas(now: number): readonly QuotaBucket[] {
     this.#turn(now);
     const [start, end] = this.#bounds("DAY");

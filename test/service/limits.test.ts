@@ -1,0 +1,201 @@
+// A call's own end: 45 s for all of it, 20 s for one attempt, at once when the client cancels. No test waits that long.
+import { describe, expect, test } from "vitest";
+import { CALL_LIMIT_MS } from "../../src/service/attempts.ts";
+import type { Transport } from "../../src/service/transport.ts";
+import { enveloped, job } from "../contract/samples.ts";
+import { answer, hangUp, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
+import { clientForTest, eagerTiming, failureOf, readJob, submitJob, within } from "./client.ts";
+
+const isToken = (url: URL): boolean => url.pathname.endsWith("/oauth/token");
+const whole = answer(200, enveloped(job));
+
+/** The real transport, its attempts' limits noted and cut down to a hundredth. */
+const hurried = (limitsMs: number[]) => (real: Transport) => ({
+  ...real,
+  exchange(request: Parameters<Transport["exchange"]>[0], limits: Parameters<Transport["exchange"]>[1]) {
+    if (isToken(request.url)) return real.exchange(request, limits);
+    limitsMs.push(limits.timeoutMs);
+    return real.exchange(request, { ...limits, timeoutMs: limits.timeoutMs / 100 });
+  },
+});
+
+describe("time", () => {
+  test("a whole call has 45 s", () => expect(CALL_LIMIT_MS).toBe(45_000));
+
+  test("an attempt has 20 s, or what is left of the call", async () => {
+    const stub = await stubForTest();
+    const limitsMs: number[] = [];
+    const clock = { nowMs: 0 };
+    const timing = { now: () => clock.nowMs, random: () => 0 };
+    const { service } = clientForTest(stub.baseUrl, { timing, wrap: hurried(limitsMs) });
+    stub.respond(() => {
+      clock.nowMs += 18_000;
+      return neverAnswer;
+    });
+    const context = { signal: new AbortController().signal, deadlineAt: CALL_LIMIT_MS };
+    expect(await failureOf(readJob(service, context))).toMatchObject({ kind: "timeout", retryable: true });
+    expect(limitsMs).toEqual([20_000, 20_000, 9_000]);
+  });
+
+  test("a second attempt follows one that was not answered in time", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl, { wrap: hurried([]) });
+    stub.expect(neverAnswer, whole);
+    expect(await readJob(service, within(45_000))).toMatchObject({ attempts: 2 });
+  });
+
+  test.each([
+    ["is never answered", neverAnswer],
+    ["drips in", slowly(200, enveloped(job), 100, 20)],
+  ])("a call whose answer %s ends on time", async (_, step) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => step);
+    const startedAt = Date.now();
+    expect(await failureOf(readJob(service, within(400)))).toMatchObject({ kind: "timeout", sideEffect: "none" });
+    expect(Date.now() - startedAt).toBeLessThan(1000);
+  });
+
+  test("a call whose token never comes ends on time", { timeout: 5000 }, async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respondToToken(() => neverAnswer);
+    const startedAt = Date.now();
+    const facts = await failureOf(submitJob(service, within(400)));
+    expect(facts.sideEffect).toBe("none");
+    expect(Date.now() - startedAt).toBeLessThan(1500);
+    expect(stub.requests).toHaveLength(0);
+  });
+
+  test("an action that ran out of time has an unknown outcome", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => neverAnswer);
+    expect(await failureOf(submitJob(service, within(400)))).toMatchObject({
+      kind: "outcome_unknown",
+      sideEffect: "unknown",
+      retryable: true,
+    });
+  });
+});
+
+describe("Retry-After", () => {
+  const limited = (retryAfter: string) => answer(429, undefined, { "retry-after": retryAfter });
+
+  test.each([
+    ["seconds", () => "1"],
+    ["a date", () => new Date(Math.ceil(Date.now() / 1000) * 1000 + 1000).toUTCString()],
+  ])("in %s is waited for, then the call goes on", async (_, header) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    const startedAt = Date.now();
+    const text = header();
+    const dueAt = text === "1" ? startedAt + 1000 : Date.parse(text);
+    stub.expect(limited(text), whole);
+    expect(await readJob(service)).toMatchObject({ attempts: 2 });
+    expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
+  });
+
+  test.each(["rate_limited", "upstream_unavailable"])("that does not fit is handed to the agent (%s)", async (kind) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    const status = kind === "rate_limited" ? 429 : 503;
+    stub.expect(answer(status, undefined, { "retry-after": "120" }));
+    const startedAt = Date.now();
+    expect(await failureOf(readJob(service, within(45_000)))).toMatchObject({
+      kind,
+      status,
+      retryAfterSeconds: 120,
+      retryable: true,
+    });
+    expect(Date.now() - startedAt).toBeLessThan(500);
+  });
+});
+
+describe("a call cancelled by the client", () => {
+  test.each([
+    ["no answer came yet", neverAnswer],
+    ["the answer drips in", slowly(200, enveloped(job), 100, 50)],
+  ])("breaks its request off at once when %s", async (_, step) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    const client = new AbortController();
+    let closed: Promise<boolean> = Promise.resolve(true);
+    let cancelledAt = 0;
+    stub.respond((request) => {
+      closed = request.closed;
+      setTimeout(() => {
+        cancelledAt = Date.now();
+        client.abort();
+      }, 30);
+      return step;
+    });
+    expect(await failureOf(readJob(service, within(10_000, client.signal)))).toMatchObject({
+      kind: "cancelled",
+      sideEffect: "none",
+    });
+    expect(await closed).toBe(false);
+    expect(Date.now() - cancelledAt).toBeLessThan(250);
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test("is not tried again while it waits for the next attempt", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    const client = new AbortController();
+    stub.respond(() => {
+      setTimeout(() => client.abort(), 30);
+      return answer(503, undefined, { "retry-after": "3" });
+    });
+    const startedAt = Date.now();
+    expect(await failureOf(readJob(service, within(10_000, client.signal)))).toMatchObject({ kind: "cancelled" });
+    expect(Date.now() - startedAt).toBeLessThan(1000);
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test("sends nothing when it was cancelled before", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    const facts = await failureOf(submitJob(service, within(10_000, AbortSignal.abort())));
+    expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
+    expect(stub.requests).toHaveLength(0);
+  });
+
+  test("does not know what became of an action on its way, and says with which key to ask", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    const client = new AbortController();
+    stub.respond(() => {
+      setTimeout(() => client.abort(), 30);
+      return neverAnswer;
+    });
+    expect(await failureOf(submitJob(service, within(10_000, client.signal)))).toMatchObject({
+      kind: "cancelled",
+      sideEffect: "unknown",
+      idempotencyKey: "test-key-0001",
+    });
+  });
+
+  test("while it waits for a token that others wait for too leaves them the token", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    const client = new AbortController();
+    stub.respond(() => whole);
+    stub.respondToToken(() => slowly(200, { access_token: "slow-token" }, 10, 20));
+    const leaving = failureOf(readJob(service, within(10_000, client.signal)));
+    const staying = readJob(service);
+    setTimeout(() => client.abort(), 50);
+    expect(await leaving).toMatchObject({ kind: "cancelled", sideEffect: "none" });
+    expect((await staying).attempts).toBe(1);
+    expect(stub.tokenRequests).toHaveLength(1);
+  });
+});
+
+test("a wait never goes on after the clock has run out", async () => {
+  const stub = await stubForTest();
+  const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, random: () => 0.999 } });
+  stub.respond(() => hangUp);
+  const startedAt = Date.now();
+  expect((await failureOf(readJob(service, within(1200)))).kind).toBe("upstream_unavailable");
+  expect(Date.now() - startedAt).toBeLessThan(1300);
+});

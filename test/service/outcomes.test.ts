@@ -1,0 +1,194 @@
+// What an agent is told about an action that failed: did it take effect? "none" must be certain, and so must "done".
+import { describe, expect, test } from "vitest";
+import { enveloped, job, problem } from "../contract/samples.ts";
+import {
+  answer,
+  cutShort,
+  flood,
+  neverAnswer,
+  refusingBaseUrl,
+  resetAfterReading,
+  resetUnread,
+  stubForTest,
+} from "../support/stub.ts";
+import { clientForTest, failureOf, KEY, submitJob, within } from "./client.ts";
+
+const refusal = (status: number, facts: object = {}) => answer(status, { ...problem, status, ...facts });
+
+describe("an action that never reached the service", () => {
+  test("changed nothing when connections are refused", async () => {
+    const { service } = clientForTest(await refusingBaseUrl());
+    expect(await failureOf(submitJob(service))).toMatchObject({
+      kind: "upstream_unavailable",
+      sideEffect: "none",
+      idempotencyKey: KEY,
+    });
+  });
+
+  test("changed nothing when the host has no address", async () => {
+    const { service } = clientForTest("http://service.invalid");
+    expect(await failureOf(submitJob(service, within(2000)))).toMatchObject({
+      kind: "upstream_unavailable",
+      sideEffect: "none",
+    });
+  });
+
+  test("changed nothing when connections are refused with the token at hand", async () => {
+    const stub = await stubForTest();
+    const refusing = new URL(await refusingBaseUrl());
+    const { service } = clientForTest(stub.baseUrl, {
+      wrap: (real) => ({
+        ...real,
+        exchange(request, limits) {
+          const url = new URL(request.url);
+          if (!url.pathname.endsWith("/oauth/token")) url.host = refusing.host;
+          return real.exchange({ ...request, url }, limits);
+        },
+      }),
+    });
+    const facts = await failureOf(submitJob(service));
+    expect(facts).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY });
+    expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+  test("changed nothing when there is no token", async () => {
+    const stub = await stubForTest();
+    stub.respondToToken(() => answer(503));
+    const { service } = clientForTest(stub.baseUrl);
+    expect(await failureOf(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+    expect(stub.requests).toHaveLength(0);
+  });
+});
+
+describe("an action whose answer was lost every time", () => {
+  test.each([
+    ["reset unread", resetUnread],
+    ["reset after reading", resetAfterReading],
+    ["cut short", cutShort(202, enveloped(job), 30)],
+    ["HTTP 500", answer(500)],
+    ["HTTP 503", answer(503)],
+    ["HTTP 504 with HTML", answer(504, "<html><h1>Gateway timeout</h1></html>", { "content-type": "text/html" })],
+    ["HTTP 500 of many megabytes", flood(500, Buffer.alloc(65_536, "x"), 20_000_000)],
+  ])("has an unknown outcome: %s", async (_, step) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => step);
+    const facts = await failureOf(submitJob(service));
+    expect(facts).toMatchObject({
+      kind: "outcome_unknown",
+      sideEffect: "unknown",
+      retryable: true,
+      idempotencyKey: KEY,
+    });
+    expect(facts.next).toContain(KEY);
+  });
+});
+
+describe("an action that was refused after an earlier answer was lost", () => {
+  // The service asks who is calling before it looks at the key: such a refusal says nothing about the first attempt.
+  test.each([
+    ["unauthorized", answer(401), 401],
+    ["forbidden", refusal(403), 403],
+    ["a version that has moved on", refusal(412), 412],
+    ["a conflict", refusal(409, { retryable: false }), 409],
+    ["a passing limit", answer(429, undefined, { "retry-after": "900" }), 429],
+  ])("may have taken effect: %s", async (_, step, status) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(resetAfterReading);
+    stub.respond(() => step);
+    expect(await failureOf(submitJob(service))).toMatchObject({ status, sideEffect: "unknown", idempotencyKey: KEY });
+  });
+
+  test("may have taken effect: no new token", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respondToToken(() =>
+      stub.tokenRequests.length === 1
+        ? answer(200, { access_token: "first-token" })
+        : answer(400, { error: "invalid_client" }),
+    );
+    stub.expect(resetAfterReading, answer(401));
+    expect(await failureOf(submitJob(service))).toMatchObject({ kind: "unauthorized", sideEffect: "unknown" });
+  });
+
+  test("changed nothing when its own bytes are refused: the first attempt had the same", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(resetAfterReading, refusal(422));
+    expect(await failureOf(submitJob(service))).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none" });
+  });
+});
+
+describe("an action that was refused", () => {
+  test.each([
+    [400, "rejected"],
+    [403, "forbidden"],
+    [404, "not_found"],
+    [409, "conflict"],
+    [412, "precondition_failed"],
+    [422, "rejected"],
+  ])("with HTTP %i changed nothing", async (status, kind) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(refusal(status, { retryable: false }));
+    expect(await failureOf(submitJob(service))).toMatchObject({
+      kind,
+      status,
+      sideEffect: "none",
+      idempotencyKey: KEY,
+    });
+  });
+
+  test("with a limit that does not fit the call changed nothing", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(answer(429, undefined, { "retry-after": "900" }));
+    expect(await failureOf(submitJob(service))).toMatchObject({ kind: "rate_limited", sideEffect: "none" });
+  });
+
+  test("in many megabytes was refused all the same, not accepted", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => flood(400, Buffer.alloc(65_536, "x"), 20_000_000));
+    expect((await failureOf(submitJob(service))).sideEffect).toBe("none");
+  });
+});
+
+describe("an action that was accepted with an answer that breaks the contract", () => {
+  test.each([
+    ["no JSON", answer(202, "accepted")],
+    ["nothing", answer(202)],
+    ["a job without its id", answer(202, enveloped({ ...job, id: "" }))],
+    ["another success status", answer(200, enveloped(job))],
+    ["no content", answer(204)],
+    ["too many bytes", flood(202, Buffer.alloc(65_536, " "), 20_000_000)],
+  ])("took effect: %s", async (_, step) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(step);
+    const facts = await failureOf(submitJob(service));
+    expect(facts).toMatchObject({
+      kind: "contract_violation",
+      sideEffect: "done",
+      retryable: false,
+      idempotencyKey: KEY,
+    });
+    expect(stub.requests).toHaveLength(1);
+  });
+});
+
+test("an action that is cancelled after a lost answer has an unknown outcome", async () => {
+  const stub = await stubForTest();
+  const { service } = clientForTest(stub.baseUrl);
+  const client = new AbortController();
+  stub.expect(resetAfterReading);
+  stub.respond(() => {
+    setTimeout(() => client.abort(), 20);
+    return neverAnswer;
+  });
+  expect(await failureOf(submitJob(service, within(5000, client.signal)))).toMatchObject({
+    kind: "cancelled",
+    sideEffect: "unknown",
+  });
+});

@@ -1,0 +1,229 @@
+// A tool's workbench: an emulator with its oracle, and the real server behind a real client, for all tests of a block.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import * as z from "zod/v4";
+import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
+import { example, makeWorld, type World } from "../emulator/example.ts";
+import type { OperationId } from "../emulator/operations.ts";
+import { Service } from "../emulator/service.ts";
+import { type ManualClock, manualClock } from "../support/emulator.ts";
+import {
+  type CallOptions,
+  type CallResult,
+  type Connection,
+  connect,
+  type Era,
+  emulatorEnv,
+  type Facts,
+} from "../support/mcp.ts";
+
+export type Args = Readonly<Record<string, unknown>>;
+
+/** A tool's result when all went well. */
+export interface Told {
+  readonly structured: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  readonly drift: unknown;
+}
+
+/** A tool's result when it failed. */
+export interface Failed extends Facts {
+  readonly text: string;
+}
+
+const Requests = z.array(
+  z.object({
+    operationId: z.string().nullable(),
+    method: z.string(),
+    path: z.string(),
+    headers: z.record(z.string(), z.string()),
+    bodySha256: z.string(),
+    idempotencyKey: z.string().optional(),
+    status: z.number().nullable(),
+  }),
+);
+export type SentRequest = z.infer<typeof Requests>[number];
+
+/** JSON without what a lean text leaves out. */
+const isSaid = (value: unknown): boolean => value !== null && !(Array.isArray(value) && value.length === 0);
+
+/** Every fact in a JSON value: its scalars, as JSON writes them. */
+export function factsIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return isSaid(value) ? [String(value)] : [];
+  return Object.values(value).flatMap(factsIn);
+}
+
+const unescaped = (text: string): string => text.replaceAll('\\"', '"').replaceAll("\\\\", "\\");
+
+export class Bench {
+  readonly service: Service;
+  readonly connection: Connection;
+  readonly downloadDir: string;
+  readonly #validators: ReadonlyMap<string, ValidateFunction>;
+  #world: Promise<World> | undefined;
+
+  constructor(
+    service: Service,
+    connection: Connection,
+    downloadDir: string,
+    validators: ReadonlyMap<string, ValidateFunction>,
+  ) {
+    this.service = service;
+    this.connection = connection;
+    this.downloadDir = downloadDir;
+    this.#validators = validators;
+  }
+
+  get clock(): ManualClock {
+    return this.service.clock;
+  }
+
+  get workspaceId(): string {
+    return this.service.emulator.workspaceId;
+  }
+
+  /** Resources for example arguments; made once, when first asked for. */
+  world(): Promise<World> {
+    this.#world ??= makeWorld(this.service);
+    return this.#world;
+  }
+
+  /** Arguments with which the operation's tool succeeds. */
+  async argumentsFor(id: OperationId): Promise<Args> {
+    const { path = {}, query = {}, body = {} } = await example(this.service, await this.world(), id);
+    if (typeof query === "string" || typeof body !== "object" || body === null)
+      throw new Error(`the example of ${id} has no plain query and body`);
+    return { ...path, ...query, ...body };
+  }
+
+  call(tool: string, args?: Args, options?: CallOptions): Promise<CallResult> {
+    return this.connection.callTool(tool, args, options);
+  }
+
+  /** A call that succeeds, held to all that holds for every success. */
+  async ok(tool: string, args?: Args, options?: CallOptions): Promise<Told> {
+    const result = await this.call(tool, args, options);
+    expect(result.isError, result.text).toBe(false);
+    expect(result.error).toBeUndefined();
+    expect(result.blocks).toBe(1);
+    const { structured, text } = result;
+    if (structured === undefined) throw new Error(`${tool} gave no structuredContent: ${result.raw}`);
+    const validate = this.#validators.get(tool);
+    expect(validate?.(structured), `${tool}: ${JSON.stringify(validate?.errors)}`).toBe(true);
+    this.#expectLean(tool, structured, text);
+    return { structured, text, drift: result.meta["mic-mcp/drift"] };
+  }
+
+  /** The text is complete by itself, and not twice as long as it need be. */
+  #expectLean(tool: string, structured: Readonly<Record<string, unknown>>, text: string): void {
+    const json = JSON.stringify(structured);
+    expect(text.length, `${tool}'s text beside its JSON`).toBeLessThanOrEqual(Math.ceil(1.2 * json.length));
+    // The request id is for support, the contract's constant for programs: neither is a fact of the answer.
+    const { meta: _meta, contract: _contract, ...said } = structured;
+    const plain = unescaped(text);
+    const missing = factsIn(said).filter(
+      (fact) => !plain.includes(fact) && !plain.includes(JSON.stringify(fact).slice(1, -1)),
+    );
+    expect(missing, `facts of ${tool} that its text leaves out`).toEqual([]);
+  }
+
+  /** A call that fails with this kind, held to all that holds for every failure. */
+  async fails(tool: string, args: Args, kind: Facts["kind"]): Promise<Failed> {
+    return this.expectFailure(await this.call(tool, args), kind);
+  }
+
+  expectFailure(result: CallResult, kind: Facts["kind"]): Failed {
+    expect(result.isError, result.raw).toBe(true);
+    expect(result.structured).toBeUndefined();
+    expect(result.blocks).toBe(1);
+    const { error, text } = result;
+    if (error === undefined) throw new Error(`no _meta["mic-mcp/error"]: ${result.raw}`);
+    expect(error.kind, text).toBe(kind);
+    const told = [
+      error.message,
+      error.kind,
+      error.code ?? "",
+      error.next ?? "",
+      error.idempotencyKey ?? "",
+      error.requestId ?? "",
+      String(error.retryAfterSeconds ?? ""),
+      ...(error.fieldErrors ?? []).slice(0, 20).flatMap(({ pointer, message }) => [pointer, message]),
+    ];
+    for (const fact of told) expect(text).toContain(fact);
+    return { ...error, text };
+  }
+
+  /** Refused here: every pointer is named, and nothing was sent to the service. */
+  async refuses(tool: string, args: Args, ...pointers: readonly string[]): Promise<Failed> {
+    const before = (await this.requests()).length;
+    const failed = await this.fails(tool, args, "invalid_arguments");
+    expect(await this.requests(), `${tool} ${JSON.stringify(args).slice(0, 300)}`).toHaveLength(before);
+    expect(failed.sideEffect).toBe("none");
+    expect(failed.retryable).toBe(false);
+    const named = (failed.fieldErrors ?? []).map(({ pointer }) => pointer);
+    for (const pointer of pointers) expect(named, failed.text).toContain(pointer);
+    return failed;
+  }
+
+  /** What the service received, oldest first; of one operation, or of all and the token endpoint. */
+  async requests(operationId?: string): Promise<readonly SentRequest[]> {
+    const all = Requests.parse(await this.service.admin("GET", "requests"));
+    return operationId === undefined ? all : all.filter((request) => request.operationId === operationId);
+  }
+
+  /** What `work` made the server send, token requests left out. */
+  async sentDuring(work: () => Promise<unknown>): Promise<readonly SentRequest[]> {
+    const before = (await this.requests()).length;
+    await work();
+    const all = await this.requests();
+    // The emulator keeps the last 1000.
+    expect(all.length).toBeLessThan(1000);
+    return all.slice(before).filter(({ operationId }) => operationId !== "token");
+  }
+}
+
+/** The eras that every tool is tested in; the third is held to them in test/mcp. */
+const toolEras = ["v1-client", "v2-modern"] as const satisfies readonly Era[];
+
+export interface BenchOptions {
+  readonly emulator?: EmulatorOptions;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
+  const clock = manualClock();
+  const emulator = await startEmulator({ clock, ...options.emulator });
+  const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
+  const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
+  const connection = await connect(era, { env });
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: false });
+  const validators = new Map<string, ValidateFunction>();
+  for (const { name, outputSchema } of await connection.listTools())
+    if (outputSchema) validators.set(name, ajv.compile(outputSchema));
+  return {
+    bench: new Bench(new Service(emulator, clock), connection, downloadDir, validators),
+    async tearDown() {
+      await connection.close();
+      await emulator.close();
+      await rm(downloadDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The same tests through both clients, each with an emulator and a server of its own. */
+export function forEachEra(tests: (bench: () => Bench, era: Era) => void, options: BenchOptions = {}): void {
+  describe.each(toolEras)("%s", (era) => {
+    let running: Awaited<ReturnType<typeof setUp>> | undefined;
+    beforeAll(async () => {
+      running = await setUp(era, options);
+    });
+    afterAll(() => running?.tearDown());
+    tests(() => {
+      if (running === undefined) throw new Error("the bench is there only while tests run");
+      return running.bench;
+    }, era);
+  });
+}
