@@ -42,6 +42,15 @@ function unreachable(error: TransportError): Failure {
   );
 }
 
+const tooLate = (): Failure =>
+  new Failure({
+    kind: "timeout",
+    message: "The token endpoint did not answer in time.",
+    retryable: true,
+    sideEffect: "none",
+    next: "Try again in a little while.",
+  });
+
 export function createTokens({ baseUrl, credentials, transport, timing, redactor }: TokenOptions): TokenSource {
   const held = new Map<string, Held>();
   const underway = new Map<string, Promise<string>>();
@@ -76,16 +85,20 @@ export function createTokens({ baseUrl, credentials, transport, timing, redactor
     return started;
   }
 
-  /** Waits for a token; a cancelled caller stops waiting, the request goes on for the others. */
-  async function untilAborted(token: Promise<string>, signal: AbortSignal): Promise<string> {
-    const listening = new AbortController();
-    const aborted = once(signal, "abort", { signal: listening.signal }).then(() => signal.throwIfAborted());
+  /** Waits for a token within the call's own limits; the request itself goes on for the other callers. */
+  async function within({ signal, deadlineAt }: CallContext, token: Promise<string>): Promise<string> {
+    const late = AbortSignal.timeout(Math.max(0, deadlineAt - timing.now()));
+    const stopped = new AbortController();
+    const either = AbortSignal.any([signal, late]);
+    const ended = once(either, "abort", { signal: stopped.signal }).then(() => {
+      signal.throwIfAborted();
+      throw tooLate();
+    });
     try {
-      await Promise.race([token, aborted]);
-      return await token;
+      return await Promise.race([token, ended]);
     } finally {
-      aborted.catch(() => undefined);
-      listening.abort();
+      ended.catch(() => undefined);
+      stopped.abort();
     }
   }
 
@@ -95,7 +108,7 @@ export function createTokens({ baseUrl, credentials, transport, timing, redactor
       const key = [...scopes].sort().join(" ");
       const known = held.get(key);
       if (known && timing.now() < known.renewAt) return known.value;
-      return await untilAborted(shared(scopes, key), context.signal);
+      return await within(context, shared(scopes, key));
     },
     discard(scopes: readonly string[], token: string): void {
       const key = [...scopes].sort().join(" ");

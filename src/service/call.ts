@@ -5,8 +5,8 @@ import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import { ContractViolation, checkAgainst, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, encodeRequest } from "./encode.ts";
-import { readRefusal, refusalFacts } from "./problems.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
+import { cancelled, conclude, isPassing, refusal, transportFailure, violation } from "./verdicts.ts";
 
 /** Where Bearer tokens come from; src/auth/ has one. */
 export interface TokenSource {
@@ -33,56 +33,10 @@ export interface Answer<T> extends Decoded<T> {
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
-
-// 409 with `retryable`: the same key is still being worked on (IETF Idempotency-Key draft).
-const isPassing = (endpoint: Endpoint, { facts }: Failure): boolean =>
-  facts.kind === "upstream_unavailable" ||
-  facts.kind === "rate_limited" ||
-  (isAction(endpoint) && facts.status === 409 && facts.retryable);
-
-export function transportFailure(endpoint: Endpoint, error: TransportError): Failure {
-  return new Failure(
-    {
-      kind: error.timedOut ? "timeout" : "upstream_unavailable",
-      message: `${endpoint.id}: the service could not be reached or the connection broke: ${error.message}.`,
-      retryable: true,
-      sideEffect: "none",
-      next: "Try again in a little while; check MIC_BASE_URL if it never works.",
-    },
-    { cause: error },
-  );
-}
-
-export function violation(endpoint: Endpoint, reason: string, key?: string): Failure {
-  const done = isAction(endpoint);
-  return new Failure({
-    kind: "contract_violation",
-    message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
-    retryable: false,
-    sideEffect: done ? "done" : "none",
-    ...(key !== undefined && { idempotencyKey: key }),
-    next: done
-      ? "The action was accepted: do not repeat it under a new key; read its result with the get and list tools."
-      : "This is a fault of the service: report it to its operator.",
-  });
-}
-
-/** The last word on a failed call, given whether an earlier attempt may have taken effect. */
-function conclude(endpoint: Endpoint, failure: Failure, key: string | undefined, lost: boolean): Failure {
-  const keyed = key === undefined ? failure : failure.with({ idempotencyKey: key });
-  if (!isAction(endpoint) || !lost) return keyed;
-  if (isPassing(endpoint, failure) || failure.facts.kind === "timeout")
-    return keyed.with({
-      kind: "outcome_unknown",
-      message: `${failure.message} The action may or may not have taken effect.`,
-      retryable: true,
-      sideEffect: "unknown",
-      next: `Repeat the same call with idempotencyKey ${JSON.stringify(key)}: that resumes this action and cannot make it happen twice.`,
-    });
-  // A service that kept the key would have replayed the first answer; on these two it may be the first attempt's own effect.
-  const ambiguous = failure.facts.status === 409 || failure.facts.status === 412;
-  return ambiguous ? keyed.with({ sideEffect: "unknown" }) : keyed;
+/** A refusal is judged by its status, however much it says. */
+function refusedAtLength(error: unknown): WireAnswer {
+  if (error instanceof AnswerTooLarge && error.answer.status >= 400) return { ...error.answer, body: Buffer.alloc(0) };
+  throw error;
 }
 
 export type Service = ReturnType<typeof createService>;
@@ -111,13 +65,6 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     return second;
   }
 
-  function refusal(endpoint: Endpoint, answer: WireAnswer): Failure {
-    if (answer.status >= 400)
-      return new Failure(refusalFacts(endpoint, answer, readRefusal(endpoint, answer), timing.now()));
-    const what = answer.status >= 300 ? "a redirect, which is not followed" : `not ${endpoint.success.status}`;
-    return violation(endpoint, `HTTP status ${answer.status} is ${what}`);
-  }
-
   /** One operation with a JSON answer. Throws Failure, whose `sideEffect` is true for the whole call. */
   async function call<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
@@ -134,13 +81,15 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
         const answer = await authorized(endpoint, wire, context, (authorizedWire) => {
           sent = true;
           const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing)));
-          return transport.exchange(authorizedWire, { maxBytes: MAX_ANSWER_BYTES, timeoutMs, signal: context.signal });
+          return transport
+            .exchange(authorizedWire, { maxBytes: MAX_ANSWER_BYTES, timeoutMs, signal: context.signal })
+            .catch(refusedAtLength);
         });
         lost ||= answer.status >= 500;
         return answer;
       } catch (error) {
         if (error instanceof Failure) return error;
-        if (error instanceof AnswerTooLarge) throw violation(endpoint, error.message, key);
+        if (error instanceof AnswerTooLarge) return violation(endpoint, error.message);
         if (!(error instanceof TransportError)) throw error;
         lost ||= error.sent;
         return transportFailure(endpoint, error);
@@ -154,31 +103,16 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
           const replayed = answer.headers["idempotent-replayed"] === "true";
           return { ...checkAgainst(endpoint.success.body, parseJson(answer.body)), attempts, replayed };
         }
-        const failure = answer instanceof Failure ? answer : refusal(endpoint, answer);
-        const again = isPassing(endpoint, failure) || failure.facts.kind === "timeout";
-        if (!again || !(await waitBeforeRetry(attempts, failure, context, timing)))
-          throw conclude(endpoint, failure, key, lost);
+        const failure = answer instanceof Failure ? answer : refusal(endpoint, answer, timing.now());
+        const again = isPassing(endpoint, failure) && (await waitBeforeRetry(attempts, failure, context, timing));
+        if (!again) throw conclude(endpoint, failure, key, lost);
       }
     } catch (error) {
-      if (error instanceof ContractViolation) throw violation(endpoint, error.message, key);
+      if (error instanceof ContractViolation) throw conclude(endpoint, violation(endpoint, error.message), key, lost);
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);
       throw error;
     }
   }
 
-  return { call, authorized, refusal, baseUrl, transport, timing };
-}
-
-export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boolean): Failure {
-  const unknown = isAction(endpoint) && sent;
-  return new Failure({
-    kind: "cancelled",
-    message: `The call was cancelled by the client.${unknown ? " The action may or may not have taken effect." : ""}`,
-    retryable: true,
-    sideEffect: unknown ? "unknown" : "none",
-    ...(key !== undefined && { idempotencyKey: key }),
-    ...(unknown && {
-      next: `To learn what happened, repeat the same call with idempotencyKey ${JSON.stringify(key)}.`,
-    }),
-  });
+  return { call, authorized, baseUrl, transport, timing };
 }

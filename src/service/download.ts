@@ -6,10 +6,11 @@ import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, invalidArguments, reasonOf } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
-import { cancelled, type Service, transportFailure } from "./call.ts";
+import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
+import { cancelled, isPassing, refusal, transportFailure } from "./verdicts.ts";
 
 export interface SavedFile {
   readonly path: string;
@@ -127,7 +128,11 @@ async function attempt(
     return opened;
   });
   if (answer.status !== endpoint.success.status)
-    throw service.refusal(endpoint, answer.status === 401 ? { ...answer, body: Buffer.alloc(0) } : await drain(answer));
+    throw refusal(
+      endpoint,
+      answer.status === 401 ? { ...answer, body: Buffer.alloc(0) } : await drain(answer),
+      service.timing.now(),
+    );
 
   const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
   const part = join(target.folder, `${name}.${randomBytes(4).toString("hex")}.part`);
@@ -177,8 +182,7 @@ export async function downloadFile(
       else if (error instanceof Failure) failure = error;
       else throw error;
     }
-    const { kind } = failure.facts;
-    const again = kind === "upstream_unavailable" || kind === "rate_limited" || kind === "timeout";
-    if (!again || !(await waitBeforeRetry(attempts, failure, context, service.timing))) throw failure;
+    if (!isPassing(endpoint, failure) || !(await waitBeforeRetry(attempts, failure, context, service.timing)))
+      throw failure;
   }
 }

@@ -2,9 +2,10 @@
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { type CallContext, timeLeftMs } from "./attempts.ts";
-import { cancelled, type Service } from "./call.ts";
+import type { Service } from "./call.ts";
 import { downloadFile, type SavedFile, type Target } from "./download.ts";
 import type { CallRequest } from "./encode.ts";
+import { cancelled } from "./verdicts.ts";
 
 interface Running {
   readonly done: Promise<SavedFile>;

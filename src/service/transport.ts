@@ -37,6 +37,12 @@ export class TransportError extends Error {
 
 export class AnswerTooLarge extends Error {
   override readonly name = "AnswerTooLarge";
+  readonly answer: Omit<OpenAnswer, "body">;
+
+  constructor(maxBytes: number, { status, headers }: Omit<OpenAnswer, "body">) {
+    super(`the answer is larger than ${maxBytes} bytes`);
+    this.answer = { status, headers };
+  }
 }
 
 export interface Transport {
@@ -94,14 +100,14 @@ function flatHeaders(headers: Record<string, string | string[] | undefined>): Re
   return flat;
 }
 
-async function readCapped(body: OpenAnswer["body"], maxBytes: number): Promise<Buffer> {
+async function readCapped(answer: OpenAnswer, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of body) {
+  for await (const chunk of answer.body) {
     size += chunk.length;
     if (size > maxBytes) {
-      body.destroy();
-      throw new AnswerTooLarge(`the answer is larger than ${maxBytes} bytes`);
+      answer.body.destroy();
+      throw new AnswerTooLarge(maxBytes, answer);
     }
     chunks.push(chunk);
   }
@@ -145,8 +151,8 @@ export function createTransport(): Transport {
       const timer = new AbortController();
       const alarm = setTimeout(() => timer.abort(), timeoutMs);
       try {
-        const { status, headers, body } = await send(request, AbortSignal.any([signal, timer.signal]));
-        return { status, headers, body: await readCapped(body, maxBytes) };
+        const answer = await send(request, AbortSignal.any([signal, timer.signal]));
+        return { status: answer.status, headers: answer.headers, body: await readCapped(answer, maxBytes) };
       } catch (error) {
         if (error instanceof AnswerTooLarge) throw error;
         signal.throwIfAborted();

@@ -1,6 +1,5 @@
-import { describe, expect } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as playground from "../../src/contract/playground.ts";
-import { OpenApiDocument } from "../../src/contract/playground.ts";
 import { proves } from "../proves.ts";
 import { anyText, boolean, constant, freeFormObject, integer, list, MAX_SAFE, oneOf } from "./field-rules.ts";
 import { objectUnderTest } from "./object-rules.ts";
@@ -94,7 +93,7 @@ describe("the OpenAPI document", () => {
 
   proves("4.1/openapi", "its three fields are required, others are its own affair", () => {
     const { openapi, info, paths } = samples.openApiDocument;
-    const accepts = (value: unknown) => OpenApiDocument.safeParse(value).success;
+    const accepts = (value: unknown) => playground.OpenApiDocument.safeParse(value).success;
     expect(
       [
         { info, paths },
@@ -103,7 +102,7 @@ describe("the OpenAPI document", () => {
       ].map(accepts),
     ).toEqual([false, false, false]);
     const whole = { openapi, info, paths, components: { schemas: {} }, security: [] };
-    expect(OpenApiDocument.parse(whole)).toEqual(whole);
+    expect(playground.OpenApiDocument.parse(whole)).toEqual(whole);
   });
 });
 
@@ -124,20 +123,16 @@ describe("PlaygroundError", () => {
   );
   error.everyFieldHasARule();
 
-  proves(
-    ["7.1/invalid-request", "7.1/denied", "7.1/rate-limited", "7.1/upstream-unavailable"],
-    "each HTTP status has its value",
-    () => {
-      expect(playground.PLAYGROUND_STATUS).toEqual({
-        400: "INVALID_PLAYGROUND_REQUEST",
-        403: "PLAYGROUND_REQUEST_DENIED",
-        429: "PLAYGROUND_RATE_LIMITED",
-        502: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
-      });
-    },
-  );
+  test("each HTTP status has its value", () => {
+    expect(playground.PLAYGROUND_STATUS).toEqual({
+      400: "INVALID_PLAYGROUND_REQUEST",
+      403: "PLAYGROUND_REQUEST_DENIED",
+      429: "PLAYGROUND_RATE_LIMITED",
+      502: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
+    });
+  });
 
-  proves("7.1/retry-after", "Retry-After is an integer >= 1", () => {
+  test("Retry-After is an integer >= 1", () => {
     const accepts = (value: unknown) => playground.RetryAfter.safeParse(value).success;
     expect(["1", "60", "120"].filter((value) => !accepts(value))).toEqual([]);
     expect(["", "0", "-1", "01", "1.5", " 1", "1s", "soon", 1, null].filter(accepts)).toEqual([]);

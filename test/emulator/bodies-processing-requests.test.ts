@@ -3,7 +3,8 @@ import { worldFor } from "./example.ts";
 import { expectProblem } from "./http.ts";
 import { operations } from "./operations.ts";
 import { badText, bodyPoster, emoji } from "./post-bodies.ts";
-import { serviceForFile } from "./service.ts";
+import { serviceForFile, serviceForTest } from "./service.ts";
+import { FILE, oneInputOffer, processingBody, registerInput } from "./work.ts";
 
 const service = serviceForFile();
 const world = worldFor(service);
@@ -79,13 +80,19 @@ proves(
   "4.2/processing-request-expires-within-approved",
   "expiresAt is within the expiry of file and recipe",
   async () => {
-    const { offer, sharedInputId: inputId } = await world();
-    const input = await service().ok(operations.getMicPublicInput, { path: { inputId } });
-    const approvedMs = [offer.expiresAt, input.data.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one));
-    const untilMs = Math.min(...approvedMs);
-    const at = (ms: number) => new Date(ms).toISOString();
-    await accepts("requestMicSharedFileProcessing", { expiresAt: at(untilMs - 1000) });
-    for (const expiresAt of [at(untilMs + 1000), "9999-12-31T23:59:59Z"])
-      await refuses("requestMicSharedFileProcessing", "/expiresAt", { expiresAt });
+    const own = await serviceForTest();
+    const [offer, input] = await Promise.all([oneInputOffer(own), registerInput(own, FILE.succeeds)]);
+    const approved = [offer.expiresAt, input.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one));
+    const untilMs = Math.min(...approved);
+    own.clock.advance(untilMs - own.clock.now() - 3_600_000);
+    const ask = (expiresAtMs: number) =>
+      own.call(operations.requestMicSharedFileProcessing, {
+        body: { ...processingBody(own, offer, input.id), expiresAt: new Date(expiresAtMs).toISOString() },
+      });
+    expect((await ask(untilMs - 1)).status).toBe(201);
+    for (const late of [untilMs + 1, untilMs + 1000, Date.parse("9999-12-31T23:59:59Z")])
+      expect(expectProblem(await ask(late), 409, 422).fieldErrors.map(({ pointer }) => pointer)).toEqual([
+        "/expiresAt",
+      ]);
   },
 );

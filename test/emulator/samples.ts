@@ -64,7 +64,8 @@ beforeAll(async () => {
     await take(operations.getMicSharedFileProcessingRequest, { path: { requestId } });
     service().clock.advance(15 * 60_000);
   }
-  const job = await take(operations.createMicJob, { body: jobBody(service(), offer, input.id) });
+  const another = await registerInput(service(), FILE.succeeds);
+  const job = await take(operations.createMicJob, { body: jobBody(service(), offer, another.id) });
   const jobId = String(at(job, "data", "id"));
   const operation = await take(operations.cancelMicJob, {
     path: { jobId },

@@ -47,13 +47,23 @@ const Requests = z.array(
 );
 export type SentRequest = z.infer<typeof Requests>[number];
 
-/** JSON without what a lean text leaves out. */
-const isSaid = (value: unknown): boolean => value !== null && !(Array.isArray(value) && value.length === 0);
+interface Schemas {
+  readonly input: ReadonlyMap<string, ValidateFunction>;
+  readonly output: ReadonlyMap<string, ValidateFunction>;
+}
 
-/** Every fact in a JSON value: its scalars, as JSON writes them. */
+const NextStep = z.strictObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), why: z.string() });
+
+function expectFits(validate: ValidateFunction | undefined, value: unknown, what: string): void {
+  expect(validate, what).toBeDefined();
+  expect(validate?.(value), `${what}: ${JSON.stringify(validate?.errors)} in ${JSON.stringify(value)}`).toBe(true);
+}
+
+/** Every fact in a JSON value: its numbers and its strings, as JSON writes them. */
 export function factsIn(value: unknown): readonly string[] {
-  if (typeof value !== "object" || value === null) return isSaid(value) ? [String(value)] : [];
-  return Object.values(value).flatMap(factsIn);
+  if (typeof value === "number") return [String(value)];
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(factsIn) : [];
 }
 
 const unescaped = (text: string): string => text.replaceAll('\\"', '"').replaceAll("\\\\", "\\");
@@ -62,19 +72,14 @@ export class Bench {
   readonly service: Service;
   readonly connection: Connection;
   readonly downloadDir: string;
-  readonly #validators: ReadonlyMap<string, ValidateFunction>;
+  readonly #schemas: Schemas;
   #world: Promise<World> | undefined;
 
-  constructor(
-    service: Service,
-    connection: Connection,
-    downloadDir: string,
-    validators: ReadonlyMap<string, ValidateFunction>,
-  ) {
+  constructor(service: Service, connection: Connection, downloadDir: string, schemas: Schemas) {
     this.service = service;
     this.connection = connection;
     this.downloadDir = downloadDir;
-    this.#validators = validators;
+    this.#schemas = schemas;
   }
 
   get clock(): ManualClock {
@@ -111,9 +116,10 @@ export class Bench {
     expect(result.blocks).toBe(1);
     const { structured, text } = result;
     if (structured === undefined) throw new Error(`${tool} gave no structuredContent: ${result.raw}`);
-    const validate = this.#validators.get(tool);
-    expect(validate?.(structured), `${tool}: ${JSON.stringify(validate?.errors)}`).toBe(true);
+    expectFits(this.#schemas.output.get(tool), structured, `${tool}'s structuredContent`);
     this.#expectLean(tool, structured, text);
+    const step = NextStep.optional().parse(structured["nextStep"]);
+    if (step) expectFits(this.#schemas.input.get(step.tool), step.arguments, `the next step ${step.tool}`);
     return { structured, text, drift: result.meta["mic-mcp/drift"] };
   }
 
@@ -122,7 +128,8 @@ export class Bench {
     const json = JSON.stringify(structured);
     expect(text.length, `${tool}'s text beside its JSON`).toBeLessThanOrEqual(Math.ceil(1.2 * json.length));
     // The request id is for support, the contract's constant for programs: neither is a fact of the answer.
-    const { meta: _meta, contract: _contract, ...said } = structured;
+    const { meta: _meta, contract: _contract, page, ...facts } = structured;
+    const said = { ...facts, nextCursor: z.object({ nextCursor: z.string() }).safeParse(page).data?.nextCursor };
     const plain = unescaped(text);
     const missing = factsIn(said).filter(
       (fact) => !plain.includes(fact) && !plain.includes(JSON.stringify(fact).slice(1, -1)),
@@ -199,12 +206,14 @@ async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; t
   const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
   const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
   const connection = await connect(era, { env });
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: false });
-  const validators = new Map<string, ValidateFunction>();
-  for (const { name, outputSchema } of await connection.listTools())
-    if (outputSchema) validators.set(name, ajv.compile(outputSchema));
+  const tools = await connection.listTools();
+  const compile = (schema: object = {}) => new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
+  const schemas: Schemas = {
+    input: new Map(tools.map(({ name, inputSchema }) => [name, compile(inputSchema)])),
+    output: new Map(tools.map(({ name, outputSchema }) => [name, compile(outputSchema)])),
+  };
   return {
-    bench: new Bench(new Service(emulator, clock), connection, downloadDir, validators),
+    bench: new Bench(new Service(emulator, clock), connection, downloadDir, schemas),
     async tearDown() {
       await connection.close();
       await emulator.close();

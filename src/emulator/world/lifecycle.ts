@@ -156,15 +156,13 @@ const cancelled = (job: Job, at: number): Change => ({
   ),
 });
 
-const applied = (job: Job, change: Change): Job => {
-  const stages = [...job.stages];
-  for (const [index, set] of change.stages ?? []) {
-    const stage = stages[index];
-    if (stage !== undefined) stages[index] = { ...stage, ...set };
-  }
-  const resourceVersion = job.resourceVersion + 1;
-  return { ...job, ...change.job, stages, resourceVersion, updatedAt: instant(change.at) };
-};
+/** Changes `job` itself: it is a copy of ours. */
+function apply(job: Job, change: Change): void {
+  for (const [index, set] of change.stages ?? []) Object.assign(job.stages[index] ?? {}, set);
+  Object.assign(job, change.job);
+  job.resourceVersion += 1;
+  job.updatedAt = instant(change.at);
+}
 
 export interface Glimpse {
   readonly job: Job;
@@ -176,15 +174,16 @@ export interface Glimpse {
 export function jobAt(initial: Job, plan: Plan | undefined, cancel: Cancellation | undefined, now: number): Glimpse {
   const attempts = initial.stages.map(({ attemptCount }) => attemptCount);
   const end = cancel?.requestedAt ?? Number.POSITIVE_INFINITY;
-  let job = initial;
+  const job: Job = { ...initial, stages: initial.stages.map((stage) => ({ ...stage })) };
   for (const change of plan === undefined ? [] : changesOf(plan, attempts)) {
     if (change.at > end) break;
     if (change.at > now) return { job, until: change.at };
-    job = applied(job, change);
+    apply(job, change);
   }
   if (cancel === undefined) return { job, until: Number.POSITIVE_INFINITY };
   if (cancel.doneAt > now) return { job, until: cancel.doneAt };
-  return { job: applied(job, cancelled(job, cancel.doneAt)), until: Number.POSITIVE_INFINITY };
+  apply(job, cancelled(job, cancel.doneAt));
+  return { job, until: Number.POSITIVE_INFINITY };
 }
 
 const open = (stage: StageName, attemptCount: number): Stage => ({

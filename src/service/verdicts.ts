@@ -1,0 +1,98 @@
+// What a call that did not succeed amounts to: may it be tried again, and did the service change anything?
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { Failure, type FailureKind } from "../failure.ts";
+import { readRefusal, refusalFacts } from "./problems.ts";
+import type { TransportError, WireAnswer } from "./transport.ts";
+
+export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
+
+const PASSING: ReadonlySet<FailureKind> = new Set(["upstream_unavailable", "rate_limited", "timeout"]);
+
+/** The same request may succeed a little later. */
+export const isPassing = (endpoint: Endpoint, { facts }: Failure): boolean =>
+  PASSING.has(facts.kind) ||
+  // The same key is still being worked on (IETF Idempotency-Key draft, 2.7).
+  (isAction(endpoint) && facts.status === 409 && facts.retryable);
+
+export function transportFailure(endpoint: Endpoint, error: TransportError): Failure {
+  return new Failure(
+    {
+      kind: error.timedOut ? "timeout" : "upstream_unavailable",
+      message: `${endpoint.id}: the service could not be reached or the connection broke: ${error.message}.`,
+      retryable: true,
+      sideEffect: "none",
+      next: "Try again in a little while; check MIC_BASE_URL if it never works.",
+    },
+    { cause: error },
+  );
+}
+
+/** A success whose body breaks the contract. */
+export function violation(endpoint: Endpoint, reason: string): Failure {
+  const done = isAction(endpoint);
+  return new Failure({
+    kind: "contract_violation",
+    message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
+    retryable: false,
+    sideEffect: done ? "done" : "none",
+    next: done
+      ? "The action was accepted: do not repeat it under a new key; read its result with the get and list tools."
+      : "This is a fault of the service: report it to its operator.",
+  });
+}
+
+/** An answer with another status than the contract's success. */
+export function refusal(endpoint: Endpoint, answer: WireAnswer, now: number): Failure {
+  if (answer.status >= 400) return new Failure(refusalFacts(endpoint, answer, readRefusal(endpoint, answer), now));
+  if (answer.status < 300) return violation(endpoint, `HTTP status ${answer.status} is not ${endpoint.success.status}`);
+  const redirected = violation(endpoint, `HTTP status ${answer.status} is a redirect, which is not followed`);
+  return redirected.with({
+    sideEffect: isAction(endpoint) ? "unknown" : "none",
+    next: "Check that MIC_BASE_URL points at the service itself.",
+  });
+}
+
+const resume = (key: string | undefined): string =>
+  `repeat the same call with idempotencyKey ${JSON.stringify(key)}: that resumes this action and cannot make it happen twice.`;
+
+export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boolean): Failure {
+  const unknown = isAction(endpoint) && sent;
+  return new Failure({
+    kind: "cancelled",
+    message: `The call was cancelled by the client.${unknown ? " The action may or may not have taken effect." : ""}`,
+    retryable: true,
+    sideEffect: unknown ? "unknown" : "none",
+    ...(key !== undefined && { idempotencyKey: key }),
+    ...(unknown && { next: `To learn what happened, ${resume(key)}` }),
+  });
+}
+
+// After a lost attempt these say nothing about that one: the second never came as far, or met what the first had done.
+// A contract violation without side effect is the token endpoint's.
+const SAYS_NOTHING: ReadonlySet<FailureKind> = new Set([
+  "unauthorized",
+  "forbidden",
+  "conflict",
+  "precondition_failed",
+  "contract_violation",
+]);
+
+/** The last word on a failed call. `lost`: an attempt of this call may have taken effect without its answer arriving. */
+export function conclude(endpoint: Endpoint, failure: Failure, key: string | undefined, lost: boolean): Failure {
+  const keyed = key === undefined ? failure : failure.with({ idempotencyKey: key });
+  if (!isAction(endpoint) || !lost || failure.facts.sideEffect !== "none") return keyed;
+  if (isPassing(endpoint, failure))
+    return keyed.with({
+      kind: "outcome_unknown",
+      message: `${failure.message} The action may or may not have taken effect.`,
+      retryable: true,
+      sideEffect: "unknown",
+      next: `To learn what happened, ${resume(key)}`,
+    });
+  if (!SAYS_NOTHING.has(failure.facts.kind)) return keyed;
+  return keyed.with({
+    message: `${failure.message} An earlier attempt may have taken effect.`,
+    sideEffect: "unknown",
+    next: `${failure.facts.next ?? ""} Then, to learn what happened, ${resume(key)}`.trim(),
+  });
+}

@@ -1,0 +1,197 @@
+// Every kind of error answer a service may give, and what the agent is told (service.md, section 7; doubt 2).
+import { describe, expect, test } from "vitest";
+import {
+  createMicJob,
+  getMicJob,
+  getMicSharedFileProcessingRequest,
+} from "../../src/contract/endpoints/job-processing.ts";
+import {
+  getPlaygroundOpenApi,
+  listPlaygroundDistricts,
+  listPlaygroundStates,
+} from "../../src/contract/endpoints/playground.ts";
+import { createJob, problem, processingRequest, statesResponse } from "../contract/samples.ts";
+import { proves } from "../proves.ts";
+import { answer, stubForTest } from "../support/stub.ts";
+import { clientForTest, failureOf, KEY, readJob, within } from "./client.ts";
+
+const told = { code: "stage_failed", requestId: "req-2", retryable: true, fieldErrors: problem.fieldErrors };
+
+describe("a Problem", () => {
+  for (const [place, body] of [
+    ["bare", problem],
+    ["in error", { error: problem }],
+    ["in problem", { problem }],
+    ["in failure", { failure: problem, meta: { requestId: "req-9" } }],
+    ["in data", { data: problem, meta: { requestId: "req-9" } }],
+  ] as const)
+    proves("7.2/problem", `is understood ${place}`, async () => {
+      const stub = await stubForTest();
+      const { service } = clientForTest(stub.baseUrl);
+      stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
+      const facts = await failureOf(readJob(service));
+      expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...told });
+      expect(facts.message).toContain(JSON.stringify(problem.title));
+    });
+
+  proves("2.2/problem-field-error", "brings all its field errors, a hundred at most", async () => {
+    const fieldErrors = Array.from({ length: 100 }, (_, n) => ({
+      pointer: `/f/${n}`,
+      code: "bad",
+      message: `no ${n}`,
+    }));
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(answer(422, { ...problem, fieldErrors }));
+    expect((await failureOf(readJob(service))).fieldErrors).toEqual(fieldErrors);
+  });
+
+  test("of a job that is read is data, not a failure of the call", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(answer(200, { data: { ...processingRequest }, meta: { requestId: `micreq_${"0".repeat(32)}` } }));
+    const { value } = await service.call(
+      getMicSharedFileProcessingRequest,
+      { path: { requestId: processingRequest.id } },
+      within(5000),
+    );
+    expect(value.data.state).toBe("APPROVED");
+  });
+
+  test("with a code that nobody knows, and another status inside, goes by the HTTP status", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(answer(404, { ...problem, status: 500, code: "SOMETHING_NEW" }));
+    expect(await failureOf(readJob(service))).toMatchObject({ kind: "not_found", status: 404, code: "SOMETHING_NEW" });
+  });
+
+  test.each([
+    ["a field error of the wrong shape", { ...problem, fieldErrors: [{ pointer: 1 }, problem.fieldErrors[0]] }, 1],
+    ["field errors that are no list", { ...problem, fieldErrors: "all of them" }, undefined],
+    ["a title of a megabyte", { ...problem, title: "x".repeat(1_000_000) }, 1],
+    ["a title that is no text", { ...problem, title: { a: 1 } }, 1],
+    ["retryable as text", { ...problem, retryable: "yes" }, 1],
+  ])("that is half broken is read as far as it makes sense: %s", async (_, body, fieldErrors) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(answer(422, body));
+    const facts = await failureOf(readJob(service));
+    expect(facts).toMatchObject({ kind: "rejected", status: 422, code: "stage_failed" });
+    expect(facts.fieldErrors?.length).toBe(fieldErrors);
+    expect(typeof facts.retryable).toBe("boolean");
+    expect(facts.message.length).toBeLessThan(1000);
+  });
+});
+
+describe("an error without a Problem", () => {
+  test.each([
+    ["HTML", "<!doctype html><title>502</title>", "text/html"],
+    ["nothing", "", "application/json"],
+    ["an empty object", "{}", "application/json"],
+    ["a list", "[1,2]", "application/json"],
+    ["null", "null", "application/json"],
+    ["broken JSON", '{"title":', "application/json"],
+    ["text in another encoding", Buffer.from([0xff, 0xfe, 0x41]), "text/plain"],
+    ["a gateway's words", '{"message":"no route"}', "application/json"],
+  ])("is told by its status: %s", async (_, body, type) => {
+    for (const [status, kind] of [
+      [400, "rejected"],
+      [401, "unauthorized"],
+      [403, "forbidden"],
+      [404, "not_found"],
+      [409, "conflict"],
+      [412, "precondition_failed"],
+      [418, "rejected"],
+      [429, "rate_limited"],
+      [500, "upstream_unavailable"],
+      [599, "upstream_unavailable"],
+    ] as const) {
+      const stub = await stubForTest();
+      const { service } = clientForTest(stub.baseUrl);
+      stub.respond(() => answer(status, body, { "content-type": type, "retry-after": "900" }));
+      const facts = await failureOf(readJob(service));
+      expect(facts).toMatchObject({ kind, status });
+      expect(facts.message).toContain(`HTTP ${status}`);
+      expect(facts.message).not.toContain("<");
+    }
+  });
+
+  test("keeps the request id of its header", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(answer(404, "", { "x-request-id": "edge-77" }));
+    expect((await failureOf(readJob(service))).requestId).toBe("edge-77");
+  });
+});
+
+describe("the playground", () => {
+  const read = async (status: number, body: unknown, headers: Record<string, string> = {}) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => answer(status, body, headers));
+    const facts = await failureOf(service.call(listPlaygroundDistricts, { query: { state: "TG" } }, within(5000)));
+    expect(stub.tokenRequests).toHaveLength(0);
+    return { facts, attempts: stub.requests.length };
+  };
+
+  proves(["7.1/body", "7.1/invalid-request"], "refuses an unsupported request", async () => {
+    const { facts, attempts } = await read(400, { status: "INVALID_PLAYGROUND_REQUEST" });
+    expect(facts).toMatchObject({
+      kind: "rejected",
+      status: 400,
+      code: "INVALID_PLAYGROUND_REQUEST",
+      retryable: false,
+    });
+    expect(attempts).toBe(1);
+  });
+
+  proves("7.1/denied", "denies a request by its policy", async () => {
+    const { facts, attempts } = await read(403, { status: "PLAYGROUND_REQUEST_DENIED" });
+    expect(facts).toMatchObject({ kind: "forbidden", status: 403, code: "PLAYGROUND_REQUEST_DENIED" });
+    expect(attempts).toBe(1);
+  });
+
+  proves(["7.1/rate-limited", "7.1/retry-after"], "limits the rate and says for how long", async () => {
+    const { facts, attempts } = await read(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "59" });
+    expect(facts).toMatchObject({
+      kind: "rate_limited",
+      status: 429,
+      code: "PLAYGROUND_RATE_LIMITED",
+      retryAfterSeconds: 59,
+      retryable: true,
+    });
+    expect(attempts).toBe(1);
+  });
+
+  proves("7.1/upstream-unavailable", "cannot reach its catalogue: tried again, then told", async () => {
+    const { facts, attempts } = await read(502, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
+    expect(facts).toMatchObject({ kind: "upstream_unavailable", status: 502, code: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
+    expect(attempts).toBeGreaterThan(1);
+  });
+
+  for (const status of [400, 401, 403, 404, 409, 418, 451, 500, 503])
+    proves("7.1/upstream-status-preserved", `preserves the upstream's status ${status}`, async () => {
+      const { facts } = await read(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
+      expect(facts).toMatchObject({ kind: "upstream_unavailable", status, code: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
+    });
+
+  test("is called without any credential", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(answer(200, statesResponse), answer(200, { openapi: "3.1.1", info: {}, paths: {} }));
+    await service.call(listPlaygroundStates, {}, within(5000));
+    await service.call(getPlaygroundOpenApi, {}, within(5000));
+    for (const { headers } of stub.requests) expect(headers).not.toHaveProperty("authorization");
+    expect(stub.tokenRequests).toHaveLength(0);
+  });
+});
+
+test("the failure names the operation, so that an agent knows which call of several it was", async () => {
+  const stub = await stubForTest();
+  const { service } = clientForTest(stub.baseUrl);
+  stub.respond(() => answer(404));
+  const read = await failureOf(service.call(getMicJob, { path: { jobId: "j" } }, within(5000)));
+  const write = await failureOf(service.call(createMicJob, { body: createJob, idempotencyKey: KEY }, within(5000)));
+  expect(read.message).toContain("getMicJob");
+  expect(write.message).toContain("createMicJob");
+});

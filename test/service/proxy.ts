@@ -1,0 +1,57 @@
+// A tiny HTTP proxy: tunnels by CONNECT, forwards plain http requests, and notes what went through it.
+import { createServer, request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import type { Duplex } from "node:stream";
+import { onTestFinished } from "vitest";
+
+export interface Proxy {
+  readonly url: string;
+  /** The targets, in order: `host:port` of a tunnel, the absolute URL of a forwarded request. */
+  readonly passed: readonly string[];
+}
+
+/** For the running test alone. `refuseWith`: the status that it answers instead of passing anything on. */
+export async function proxyForTest(refuseWith?: number): Promise<Proxy> {
+  const passed: string[] = [];
+  const tunnels = new Set<Duplex>();
+  const server = createServer((request, response) => {
+    passed.push(request.url ?? "");
+    if (refuseWith !== undefined) {
+      response.writeHead(refuseWith).end();
+      return;
+    }
+    const { method = "GET", headers } = request;
+    const onward = httpRequest(new URL(request.url ?? ""), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    request.pipe(onward);
+  });
+  server.on("connect", ({ url = "" }, socket) => {
+    passed.push(url);
+    tunnels.add(socket);
+    // Whoever breaks a tunnel off breaks both halves.
+    socket.on("error", () => undefined);
+    if (refuseWith !== undefined) {
+      socket.end(`HTTP/1.1 ${refuseWith} No\r\ncontent-length: 0\r\n\r\n`);
+      return;
+    }
+    const { hostname, port } = new URL(`http://${url}`);
+    const onward = connect(Number(port), hostname, () => {
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      onward.pipe(socket).pipe(onward);
+    });
+    onward.on("error", () => socket.destroy());
+    socket.on("close", () => onward.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    for (const tunnel of tunnels) tunnel.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the proxy listens on no TCP port");
+  return { url: `http://127.0.0.1:${address.port}`, passed };
+}

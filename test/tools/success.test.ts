@@ -1,0 +1,116 @@
+// Each of the 18 tools once, with success: what went over the wire, and what the agent gets.
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { type OperationId, type OperationRow, operations } from "../emulator/operations.ts";
+import { fillPath } from "../emulator/service.ts";
+import { proves } from "../proves.ts";
+import { type Bench, forEachEra, type SentRequest } from "./bench.ts";
+import { TOOL_OF } from "./catalogue.ts";
+
+const rows: readonly (OperationRow & { readonly id: OperationId })[] = Object.values(operations);
+const isList = (row: OperationRow): boolean => row.id.startsWith("list");
+const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
+
+async function callOnce(bench: Bench, row: OperationRow & { readonly id: OperationId }) {
+  const args = await bench.argumentsFor(row.id);
+  let told: Awaited<ReturnType<Bench["ok"]>> | undefined;
+  const sent = await bench.sentDuring(async () => {
+    told = await bench.ok(TOOL_OF[row.id], args);
+  });
+  if (told === undefined) throw new Error("not called");
+  return { args, told, request: onlyRequest(sent, row.id) };
+}
+
+/** One request of the operation; cancelling reads the job's version before it. */
+function onlyRequest(sent: readonly SentRequest[], id: OperationId): SentRequest {
+  const expected = id === "cancelMicJob" ? ["getMicJob", id] : [id];
+  expect(sent.map(({ operationId }) => operationId)).toEqual(expected);
+  const request = sent.at(-1);
+  if (request === undefined) throw new Error(`nothing was sent for ${id}`);
+  return request;
+}
+
+/** Path and query as the contract's table has them, with the example's values. */
+function targetOf(row: OperationRow, args: Readonly<Record<string, unknown>>): string {
+  const named = new Set([...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+  const values = Object.entries(args).map(([name, value]): [string, string] => [name, String(value)]);
+  const path = fillPath(row.path, Object.fromEntries(values));
+  const query = row.method === "GET" ? values.filter(([name]) => !named.has(name)) : [];
+  return query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`;
+}
+
+forEachEra((bench) => {
+  for (const row of rows)
+    proves(
+      [
+        "4.1/closed-query",
+        "4.2/base-path",
+        "4.2/accept",
+        "4.2/closed-query",
+        "4.2/content-type",
+        "4.2/idempotency-key-required",
+        "5/bearer",
+        "5/playground-anonymous",
+      ],
+      `${TOOL_OF[row.id]} sends exactly its row of the contract and gets ${row.success}`,
+      async () => {
+        const { args, request } = await callOnce(bench(), row);
+        expect(request).toMatchObject({ method: row.method, path: targetOf(row, args), status: row.success });
+        const { headers } = request;
+        expect(headers["accept"]).toBe(row.answer === undefined ? "application/octet-stream" : "application/json");
+        expect(headers["authorization"]).toBe(row.scopes.length === 0 ? undefined : "Bearer");
+        expect(headers["content-type"]).toBe(row.method === "POST" ? "application/json" : undefined);
+        expect(request.idempotencyKey !== undefined).toBe(row.method === "POST");
+        expect("if-match" in headers).toBe(row.id === "cancelMicJob");
+      },
+    );
+
+  for (const row of rows.filter(({ answer }) => answer !== undefined))
+    test(`${TOOL_OF[row.id]} gives the contract's fields, held to its strict schema`, async () => {
+      const { told, request } = await callOnce(bench(), row);
+      const { summary, nextStep, action, ...body } = told.structured;
+      expect(told.drift).toBeUndefined();
+      if (!isList(row)) row.answer?.parse(body);
+      else if (!row.path.startsWith("/api/")) expect(Object.keys(body).sort()).toEqual(["data", "meta", "page"]);
+      if (row.method === "POST") expect(ACTION.parse(action).idempotencyKey).toBe(request.idempotencyKey);
+      else expect(action).toBeUndefined();
+      if (summary !== undefined) expect(summary).toMatch(/^[A-Z].*\.$/);
+      expect(nextStep === undefined || summary !== undefined).toBe(true);
+    });
+
+  proves(
+    [
+      "5/token-endpoint",
+      "5/token-basic",
+      "5/token-form",
+      "5/scope-covers-operation",
+      "5/scopes-capabilities",
+      "5/scopes-register-input",
+      "5/scopes-get-input",
+      "5/scopes-download-asset",
+      "5/scopes-recipes",
+      "5/scopes-run-jobs",
+      "5/scopes-read-jobs",
+      "5/scopes-cancel-job",
+      "5/scopes-get-operation",
+      "5/scopes-usage",
+      "5/scopes-create-processing-request",
+    ],
+    "tokens are asked for with exactly each operation's scopes, once for each set",
+    async () => {
+      // The tests above made every tool ask; the emulator's log holds what the tests' own client asked for as well.
+      const asked = (await bench().requests("token")).map(({ bodySha256, headers, method, path }) => {
+        expect({ method, path }).toEqual({ method: "POST", path: "/sandbox/oauth/token" });
+        expect(headers["authorization"]).toBe("Basic");
+        expect(headers["content-type"]).toBe("application/x-www-form-urlencoded");
+        return bodySha256;
+      });
+      const form = (scopes: readonly string[]): string =>
+        new URLSearchParams({ grant_type: "client_credentials", scope: scopes.join(" ") }).toString();
+      const sets = new Set(rows.filter(({ scopes }) => scopes.length > 0).map(({ scopes }) => form(scopes)));
+      const hashes = [...sets].map((text) => createHash("sha256").update(text).digest("hex"));
+      expect([...new Set(asked)].sort()).toEqual(hashes.sort());
+    },
+  );
+});
