@@ -16,8 +16,14 @@ export const listStates = defineTool({
   output: outputs.states,
   async run(_args, { service, context }) {
     const { value, drift } = await service.call(listPlaygroundStates, {}, context);
-    const rows = value.states.map((state) => [state.code, state.name, state.districtCount, state.mandalCount]);
-    const text = `${rows.length} states. ${vintageText(value)}\n${table(["code", "name", "districts", "mandals"], rows)}`;
+    const rows = value.states.map((state) => [
+      state.code,
+      state.name,
+      state.districtCount,
+      state.mandalCount,
+      state.lgdCode ?? "",
+    ]);
+    const text = `${rows.length} states. ${vintageText(value)}\n${table(["code", "name", "districts", "mandals", "lgdCode"], rows)}`;
     return { structured: value, text, drift };
   },
 });

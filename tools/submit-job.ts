@@ -5,7 +5,6 @@ import { outputs } from "../src/catalogue/results.ts";
 import { tellJob } from "../src/catalogue/telling/job.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
-import { plainText } from "../src/contract/text.ts";
 import { invalidArguments } from "../src/failure.ts";
 import { offerErrors } from "../src/service/offers.ts";
 
@@ -19,8 +18,7 @@ export const submitJob = defineTool({
   effect: "create",
   input: z.strictObject({
     ...createMicJob.body.shape,
-    // The contract's null means the same as leaving it out; several model APIs refuse nullable arguments.
-    clientReference: plainText(160).describe("Your own note, kept with the job.").optional(),
+    clientReference: createMicJob.body.shape.clientReference.describe("Your own note, kept with the job."),
     ...keyArgument("text"),
   }),
   output: outputs.action,

@@ -1,7 +1,7 @@
 // Text from the service is data: quoted, cut, never instructions (design.md, "Telling an agent").
 import type { Problem } from "../../contract/problem.ts";
 
-const MAX_QUOTED = 160;
+const MAX_QUOTED = 300;
 
 export const quote = (text: string): string =>
   JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);

@@ -2,10 +2,16 @@
 import type { StatesResponse } from "../../contract/playground.ts";
 import { quote } from "./quote.ts";
 
-export function vintageText({ source, sourceUpdatedAt, fallbackUsed }: Omit<StatesResponse, "states">): string {
+export function vintageText({
+  source,
+  sourceRef,
+  sourceUpdatedAt,
+  fallbackUsed,
+}: Omit<StatesResponse, "states">): string {
   const when =
     sourceUpdatedAt === undefined ? "vintage not stated by the service" : `vintage ${quote(sourceUpdatedAt)}`;
   const from = source === undefined ? "" : `, source ${quote(source)}`;
+  const at = sourceRef === undefined ? "" : ` at ${quote(sourceRef)}`;
   const fallback = fallbackUsed === undefined ? "" : `, fallbackUsed ${fallbackUsed}`;
-  return `Catalogue ${when}${from}${fallback}.`;
+  return `Catalogue ${when}${from}${at}${fallback}.`;
 }

@@ -1,0 +1,78 @@
+// What holds for the arguments of every tool: unknown, missing, rounded or no object at all, they are refused here.
+import { expect, test } from "vitest";
+import { operations } from "../emulator/operations.ts";
+import { proves } from "../proves.ts";
+import { forEachEra } from "./bench.ts";
+import { EXTRA_ARGUMENTS, TOOL_OF } from "./catalogue.ts";
+
+const rows = Object.values(operations);
+
+forEachEra((bench) => {
+  for (const { id } of rows) {
+    const tool = TOOL_OF[id];
+
+    proves(
+      ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
+      `${tool} refuses an unknown argument by name and lists the valid ones`,
+      async () => {
+        const args = await bench().argumentsFor(id);
+        const schema = (await bench().connection.listTools()).find(({ name }) => name === tool)?.inputSchema;
+        const valid = Object.keys(schema?.["properties"] ?? {});
+        for (const unknown of ["bogus", "workspace_id", "Limit", "a/b~c", "__proto__", "constructor"]) {
+          const extra: unknown = JSON.parse(`{${JSON.stringify(unknown)}:1}`);
+          const pointer = `/${unknown.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+          const { text } = await bench().refuses(tool, Object.defineProperties({ ...args }, own(extra)), pointer);
+          for (const name of valid) expect(text).toContain(name);
+        }
+      },
+    );
+
+    test(`${tool} names each required argument that is missing`, async () => {
+      const args = await bench().argumentsFor(id);
+      const optional = new Set<string>([...(EXTRA_ARGUMENTS[tool] ?? []), "limit", "cursor", "sort"]);
+      const required = Object.keys(args).filter((name) => !optional.has(name));
+      if (required.length === 0) {
+        await bench().ok(tool);
+        return;
+      }
+      await bench().refuses(tool, {}, ...required.map((name) => `/${name}`));
+      for (const name of required) {
+        const { [name]: _, ...rest } = args;
+        const { fieldErrors } = await bench().refuses(tool, rest, `/${name}`);
+        expect(fieldErrors).toHaveLength(1);
+      }
+    });
+  }
+
+  test("every wrong argument is named at once", async () => {
+    const args = await bench().argumentsFor("retryMicJob");
+    const wrong = { ...args, retryMode: "AGAIN", reason: "", bogus: 1, idempotencyKey: "short" };
+    const { fieldErrors } = await bench().refuses(
+      "retry_job",
+      wrong,
+      "/retryMode",
+      "/reason",
+      "/bogus",
+      "/idempotencyKey",
+    );
+    expect(fieldErrors).toHaveLength(4);
+  });
+
+  test("an integer that JSON has rounded on its way here is not sent on", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    const parameterValues = { deep: [{ size: 2 ** 53 }] };
+    await bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/deep/0/size");
+  });
+
+  test("parameterValues as deep as a message can be harm nothing", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    let parameterValues: unknown = {};
+    for (let depth = 0; depth < 2000; depth += 1) parameterValues = { a: parameterValues };
+    const result = await bench().call("submit_job", { ...args, parameterValues });
+    expect(["invalid_arguments", "rejected"]).toContain(result.error?.kind);
+    await bench().ok("list_states");
+  });
+});
+
+const own = (value: unknown): PropertyDescriptorMap =>
+  typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptors(value) : {};
