@@ -19,11 +19,18 @@ export interface Composed {
   close(): Promise<void>;
 }
 
-export function compose(config: Config, notes: readonly string[] = []): Composed {
+export interface ComposeOptions {
+  /** Sentences for the server instructions. */
+  readonly notes: readonly string[];
+  /** The service is in this process: proxies are not for it. */
+  readonly inProcess: boolean;
+}
+
+export function compose(config: Config, { notes, inProcess }: ComposeOptions): Composed {
   const redactor = createRedactor();
   if (config.credentials) redactor.add(config.credentials.clientSecret);
   const log = createLog(config.logLevel, redactor);
-  const transport = createTransport();
+  const transport = createTransport({ proxies: !inProcess });
   const timing = systemTiming;
   const { baseUrl, credentials } = config;
   const tokens = createTokens({ baseUrl: baseUrl ?? "", credentials, transport, timing, redactor });

@@ -34,7 +34,7 @@ async function emulated(config: Config): Promise<Backend> {
 export async function serve(environment: NodeJS.ProcessEnv, options: { emulator: boolean }): Promise<number> {
   const config = readConfig(environment);
   const backend = options.emulator ? await emulated(config) : noBackend(config);
-  const { runtime, close } = compose(backend.config, backend.notes);
+  const { runtime, close } = compose(backend.config, { notes: backend.notes, inProcess: options.emulator });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
 
   const ended = new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@ import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { Idempotency, isClaim } from "./idempotency.ts";
 import { answerTokenRequest, type Credentials, oauthError } from "./oauth.ts";
-import { type Playground, playgroundError } from "./playground.ts";
+import { type Playground, playgroundRefusal } from "./playground.ts";
 import { problemOf, Refusal, refuseField } from "./problems.ts";
 import type { Records } from "./records.ts";
 import { type Area, areaOf, type Match, route } from "./router.ts";
@@ -55,7 +55,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
 
   /** The refusal in the words of its API. */
   const refused = (refusal: Refusal, area: Area, requestId: string): Answer => {
-    if (area === "playground") return playgroundError(refusal.status, refusal.headers);
+    if (area === "playground") return playgroundRefusal(refusal.status, refusal.headers);
     if (area === "token") return oauthError("invalid_request", refusal.message, refusal.status, refusal.headers);
     return jsonAnswer(refusal.status, problemOf(refusal, requestId), refusal.headers, "application/problem+json");
   };

@@ -1,8 +1,8 @@
 // What a fault makes of a request and of its answer.
-import { parse } from "lossless-json";
+import { parse, stringify } from "lossless-json";
 import { isJsonObject } from "../contract/json.ts";
 import type { Fault } from "./faults.ts";
-import { type Answer, bytesOf, jsonAnswer, toJson } from "./http/answer.ts";
+import { type Answer, bytesOf, jsonAnswer } from "./http/answer.ts";
 import { oauthError } from "./oauth.ts";
 import { playgroundError } from "./playground.ts";
 import { makeProblem } from "./problems.ts";
@@ -80,7 +80,7 @@ const EXTRA = { emulatorExtraField: "not in the contract" };
 function withExtraField(answer: Answer): Answer {
   if (!answer.headers["Content-Type"]?.startsWith("application/json")) return answer;
   const body = parse(new TextDecoder().decode(answer.body));
-  return isJsonObject(body) ? { ...answer, body: bytesOf(toJson(extended(body))) } : answer;
+  return isJsonObject(body) ? { ...answer, body: bytesOf(stringify(extended(body)) ?? "") } : answer;
 }
 
 function extended(body: Readonly<Record<string, unknown>>): object {

@@ -11,18 +11,20 @@ import { makeOpenApiDocument } from "./openapi.ts";
 import { type Limit, RateLimit } from "./rate-limit.ts";
 import { reportedAddress } from "./reported-address.ts";
 
-/** The contract's value for a status; the unknown path and the wrong method are invalid requests (choices.ts). */
-export function playgroundError(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
-  const value: PlaygroundError["status"] =
-    status === 403
-      ? PLAYGROUND_STATUS[403]
-      : status === 429
-        ? PLAYGROUND_STATUS[429]
-        : status >= 500
-          ? PLAYGROUND_STATUS[502]
-          : PLAYGROUND_STATUS[400];
-  return jsonAnswer(status, { status: value } satisfies PlaygroundError, headers);
-}
+type ErrorValue = PlaygroundError["status"];
+
+const ERROR_VALUES: Readonly<Record<number, ErrorValue>> = PLAYGROUND_STATUS;
+
+/** An error with the contract's value for its status; any other is an upstream's, preserved (7.1). */
+export const playgroundError = (
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  value: ErrorValue = ERROR_VALUES[status] ?? PLAYGROUND_STATUS[502],
+): Answer => jsonAnswer(status, { status: value } satisfies PlaygroundError, headers);
+
+/** A request that this playground itself refuses: unknown path and wrong method are invalid requests too (choices.ts). */
+export const playgroundRefusal = (status: number, headers?: Readonly<Record<string, string>>): Answer =>
+  status < 500 ? playgroundError(status, headers, PLAYGROUND_STATUS[400]) : playgroundError(502, headers);
 
 export interface Playground {
   /** A 429 when a limit is exceeded; counts the request otherwise. */

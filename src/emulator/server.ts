@@ -9,7 +9,7 @@ import { LINGER_MS, PLAYGROUND_ROOT } from "./choices.ts";
 import type { Outcome } from "./faulty.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { readRequest } from "./http/request.ts";
-import { playgroundError } from "./playground.ts";
+import { playgroundRefusal } from "./playground.ts";
 import { makeProblem } from "./problems.ts";
 
 const ADMIN_ROOT = "/__emulator";
@@ -85,7 +85,7 @@ function answerUnparsed(
   const start = Buffer.from(error.rawPacket ?? []).toString("latin1", 0, 256);
   const title = "The request is not well-formed HTTP";
   const answer = start.includes(` ${PLAYGROUND_ROOT}`)
-    ? playgroundError(status)
+    ? playgroundRefusal(status)
     : jsonAnswer(
         status,
         makeProblem({ status, title, retryable: status === 408 }, "MALFORMED_REQUEST", requestId),

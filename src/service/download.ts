@@ -81,13 +81,18 @@ async function settleName(part: string, folder: string, name: string, numbered: 
   throw taken(name);
 }
 
+/** An error answer, judged by its status however little of its body arrives. */
 async function drain(answer: OpenAnswer): Promise<WireAnswer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of answer.body) {
-    size += chunk.length;
-    if (size > MAX_ERROR_BYTES) break;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of answer.body) {
+      size += chunk.length;
+      if (size > MAX_ERROR_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    // What has arrived has to do.
   }
   return { status: answer.status, headers: answer.headers, body: Buffer.concat(chunks) };
 }

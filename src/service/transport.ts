@@ -76,7 +76,9 @@ const codeOf = (error: unknown): string =>
 function wasSent(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(wasSent);
   const code = codeOf(error);
-  return !UNSENT.has(code) && !isTlsRefusal(code);
+  // A proxy that refuses CONNECT has passed nothing on; undici gives this no code of its own.
+  const refusedByProxy = code === "UND_ERR_ABORTED" && reasonOf(error).startsWith("Proxy response");
+  return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;
 }
 
 function describe(error: unknown): string {
@@ -117,8 +119,8 @@ async function readCapped(answer: OpenAnswer, maxBytes: number): Promise<Buffer>
 /** A body that brings nothing for this long is given up. */
 const STALL_MS = 30_000;
 
-/** Connections are kept alive, 8 per origin, no pipelining; HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
-export function createTransport(): Transport {
+/** Connections are kept alive, 8 per origin, no pipelining. `proxies`: HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
+export function createTransport({ proxies } = { proxies: true }): Transport {
   let dispatcher: Dispatcher | undefined;
 
   async function send(
@@ -127,7 +129,7 @@ export function createTransport(): Transport {
     { headersTimeout, bodyTimeout } = { headersTimeout: 0, bodyTimeout: 0 },
   ): Promise<OpenAnswer> {
     const undici = await import("./undici.ts");
-    dispatcher ??= new undici.EnvHttpProxyAgent({ connections: 8, pipelining: 1 });
+    dispatcher ??= new (proxies ? undici.EnvHttpProxyAgent : undici.Agent)({ connections: 8, pipelining: 1 });
     const { statusCode, headers, body } = await undici.request(request.url, {
       dispatcher,
       method: request.method,

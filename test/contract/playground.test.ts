@@ -8,7 +8,13 @@ import * as samples from "./samples.ts";
 const metadata = ["source", "sourceRef", "sourceUpdatedAt", "fallbackUsed"];
 const contract = constant("svc.geo.admin-divisions.v1");
 const sourceRef = {
-  accepts: ["https://catalogue.example/lgd", "http://[::1]:80/a?b=c#d", "urn:lgd:districts", "mailto:lgd@example.org"],
+  accepts: [
+    "https://catalogue.example/lgd",
+    "http://[::1]:80/a?b=c#d",
+    "https://zone.example/AZaz09-._~!$&'()*+,;=:@%20?/#?",
+    "urn:lgd:districts",
+    "mailto:lgd@example.org",
+  ],
   refuses: [
     "",
     "catalogue",

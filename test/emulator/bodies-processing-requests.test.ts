@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { proves } from "../proves.ts";
 import { worldFor } from "./example.ts";
 import { expectProblem } from "./http.ts";

@@ -32,6 +32,26 @@ export async function registerInput(service: Service, index: number): Promise<z.
   return data;
 }
 
+/** Fresh inputs that fit an offer's: a small file where RAW values are wanted, a dataset that the workspace has where not. */
+export async function inputsFor(service: Service, { recipe }: RecipeOffer): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const { valueState } of recipe.inputs) {
+    if (valueState === "RAW") ids.push((await registerInput(service, FILE.failsRetryably)).id);
+    else ids.push((await registerDataset(service)).id);
+  }
+  return ids;
+}
+
+async function registerDataset(service: Service): Promise<z.output<typeof Input>> {
+  for (const inputId of service.emulator.inputIds) {
+    const { data } = await service.ok(operations.getMicPublicInput, { path: { inputId } });
+    const { workspaceId, inputKind, referenceId } = data;
+    if (inputKind !== "DATASET_VERSION") continue;
+    return (await service.ok(operations.createMicPublicInput, { body: { workspaceId, inputKind, referenceId } })).data;
+  }
+  throw new Error("none of the first inputs is a dataset version");
+}
+
 export async function listOffers(service: Service): Promise<readonly RecipeOffer[]> {
   const { data } = await service.ok(operations.listMicExecutableRecipes, {
     query: { workspaceId: service.emulator.workspaceId, limit: 100 },

@@ -18,12 +18,13 @@ forEachEra((bench) => {
         const args = await bench().argumentsFor(id);
         const schema = (await bench().connection.listTools()).find(({ name }) => name === tool)?.inputSchema;
         const valid = Object.keys(schema?.["properties"] ?? {});
-        for (const unknown of ["bogus", "workspace_id", "Limit", "a/b~c", "__proto__", "constructor"]) {
-          const extra: unknown = JSON.parse(`{${JSON.stringify(unknown)}:1}`);
-          const pointer = `/${unknown.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-          const { text } = await bench().refuses(tool, Object.defineProperties({ ...args }, own(extra)), pointer);
-          for (const name of valid) expect(text).toContain(name);
-        }
+        await bench().sendsNothing(async () => {
+          for (const unknown of ["bogus", "workspace_id", "Limit", "a/b~c", "constructor"]) {
+            const pointer = `/${unknown.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+            const { text } = await bench().refuses(tool, { ...args, [unknown]: 1 }, pointer);
+            for (const name of valid) expect(text).toContain(name);
+          }
+        });
       },
     );
 
@@ -35,33 +36,31 @@ forEachEra((bench) => {
         await bench().ok(tool);
         return;
       }
-      await bench().refuses(tool, {}, ...required.map((name) => `/${name}`));
-      for (const name of required) {
-        const { [name]: _, ...rest } = args;
-        const { fieldErrors } = await bench().refuses(tool, rest, `/${name}`);
-        expect(fieldErrors).toHaveLength(1);
-      }
+      await bench().sendsNothing(async () => {
+        await bench().refuses(tool, {}, ...required.map((name) => `/${name}`));
+        for (const name of required) {
+          const { [name]: _, ...rest } = args;
+          const { fieldErrors } = await bench().refuses(tool, rest, `/${name}`);
+          expect(fieldErrors).toHaveLength(1);
+        }
+      });
     });
   }
 
   test("every wrong argument is named at once", async () => {
     const args = await bench().argumentsFor("retryMicJob");
     const wrong = { ...args, retryMode: "AGAIN", reason: "", bogus: 1, idempotencyKey: "short" };
-    const { fieldErrors } = await bench().refuses(
-      "retry_job",
-      wrong,
-      "/retryMode",
-      "/reason",
-      "/bogus",
-      "/idempotencyKey",
+    await bench().sendsNothing(() =>
+      bench().refuses("retry_job", wrong, "/retryMode", "/reason", "/bogus", "/idempotencyKey"),
     );
-    expect(fieldErrors).toHaveLength(4);
   });
 
   test("an integer that JSON has rounded on its way here is not sent on", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const parameterValues = { deep: [{ size: 2 ** 53 }] };
-    await bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/deep/0/size");
+    await bench().sendsNothing(() =>
+      bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/deep/0/size"),
+    );
   });
 
   test("parameterValues as deep as a message can be harm nothing", async () => {
@@ -70,9 +69,6 @@ forEachEra((bench) => {
     for (let depth = 0; depth < 2000; depth += 1) parameterValues = { a: parameterValues };
     const result = await bench().call("submit_job", { ...args, parameterValues });
     expect(["invalid_arguments", "rejected"]).toContain(result.error?.kind);
-    await bench().ok("list_states");
+    await bench().ok("get_job", await bench().argumentsFor("getMicJob"));
   });
 });
-
-const own = (value: unknown): PropertyDescriptorMap =>
-  typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptors(value) : {};

@@ -1,6 +1,6 @@
 // Arguments of the tools that read: at, under and over each bound of service.md, sections 4.1 and 4.2.
 import { proves } from "../proves.ts";
-import { anyId, anyText, expectBounds, integer, oneOf, pathId, prefixed, workspaceStyleId } from "./arguments.ts";
+import { anyId, expectBounds, integer, oneOf, pathId, prefixed, workspaceStyleId } from "./arguments.ts";
 import { forEachEra } from "./bench.ts";
 
 const LETTERS_43 = "Aa0_-".repeat(9).slice(0, 43);
@@ -24,7 +24,8 @@ forEachEra((bench) => {
     expectBounds(bench(), "listMicJobs", {
       workspaceId: anyId,
       limit: integer(1, 100),
-      cursor: anyText(4096),
+      // Wide characters would fill the URL before they fill the bound.
+      cursor: { takes: ["a", "%".repeat(4096)], refuses: ["", "a".repeat(4097), 5, null, ["a"]] },
       view: oneOf("summary", "full"),
     }),
   );

@@ -163,16 +163,25 @@ export class Bench {
     return { ...error, text };
   }
 
-  /** Refused here: every pointer is named, and nothing was sent to the service. */
+  /** Refused as arguments, every pointer named. That nothing was sent is for `sendsNothing` to see. */
   async refuses(tool: string, args: Args, ...pointers: readonly string[]): Promise<Failed> {
-    const before = (await this.requests()).length;
     const failed = await this.fails(tool, args, "invalid_arguments");
-    expect(await this.requests(), `${tool} ${JSON.stringify(args).slice(0, 300)}`).toHaveLength(before);
-    expect(failed.sideEffect).toBe("none");
-    expect(failed.retryable).toBe(false);
+    expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
+    // A status would be the service's.
+    expect(failed.status, failed.text).toBeUndefined();
     const named = (failed.fieldErrors ?? []).map(({ pointer }) => pointer);
     for (const pointer of pointers) expect(named, failed.text).toContain(pointer);
     return failed;
+  }
+
+  /** Not one request reaches the service, not even for a token. */
+  async sendsNothing<T>(work: () => Promise<T>): Promise<T> {
+    const before = (await this.requests()).length;
+    const result = await work();
+    expect(await this.requests()).toHaveLength(before);
+    // The emulator keeps the last 1000: a full log would show no difference.
+    expect(before).toBeLessThan(1000);
+    return result;
   }
 
   /** What the service received, oldest first; of one operation, or of all and the token endpoint. */
