@@ -17,7 +17,6 @@ import type { Tokens } from "./tokens.ts";
 import type { World } from "./world/world.ts";
 
 export interface App {
-  /** `patience` ends a wait early: the client or the emulator went away. */
   handle(request: HttpRequest, url: string, patience: Patience): Promise<Outcome>;
 }
 
@@ -43,7 +42,6 @@ interface Passage {
   readonly area: Area;
   readonly request: HttpRequest;
   readonly requestId: string;
-  readonly fault: Fault | undefined;
   /** What a delay or a hang does before execution; false: the client has gone unanswered, do nothing. */
   pause(): Promise<boolean>;
 }
@@ -144,7 +142,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
     const fault = faults.take(found.operationId);
     if (fault?.kind === "expire-token") tokens.expireAll();
     if (strikesBefore(fault)) return beforeAnything(fault, area, requestId);
-    const passage: Passage = { area, request, requestId, fault, pause: pauseOf(fault, patience) };
+    const passage: Passage = { area, request, requestId, pause: pauseOf(fault, patience) };
     const answer = await answerOf(() => perform(found, passage), passage);
     return answer === undefined
       ? { kind: "hang" }

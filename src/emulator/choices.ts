@@ -89,12 +89,13 @@ export const problemType = (code: string): string => `urn:mic:problem:${code.toL
 
 // -- Headers ----------------------------------------------------------------------------------------------------------
 
-/** On every job-processing answer, beside X-Request-Id: answers hold one tenant's data (RFC 9111, 5.2.2.5). */
+/** Cache-Control of every answer: most hold one tenant's data, a token, or what the clock is about to change (RFC 9111, 5.2.2.5). */
 export const NO_STORE = "no-store";
 /** RFC 6750, section 3. */
 export const REALM = "mic";
 /** On a replayed answer, as Stripe does; the Idempotency-Key draft names no header. */
 export const REPLAYED_HEADER = "Idempotent-Replayed";
+// X-Request-Id is on every job-processing answer and equals `meta.requestId`; a replayed answer keeps its first one.
 // The job's ETag is on each answer whose data is one Job (doubts.md 3). 201 and 202 carry Location (RFC 9110, 10.2.2).
 // `Accept` is disregarded (RFC 9110, 12.4.1 allows it): each operation has one representation only.
 // If-None-Match and Range are disregarded: the contract has no 304 and no 206; Accept-Ranges: none says so.
@@ -185,7 +186,8 @@ export const REQUESTS_PER_REPORTED_ADDRESS = 30;
 // The reported address is the last one in X-Forwarded-For: the one the trusted edge wrote itself.
 
 // -- Memory -----------------------------------------------------------------------------------------------------------
-// An emulator that runs for weeks forgets its oldest entries beyond these numbers.
+// An emulator that runs for weeks forgets its oldest entries beyond these numbers: an Idempotency-Key before its 24 h, too,
+// when more POSTs than this came after it.
 
 export const MAX_KEPT = {
   tokens: 10_000,

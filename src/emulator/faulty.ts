@@ -14,7 +14,7 @@ export type Outcome =
   | { readonly kind: "drop" }
   | { readonly kind: "hang" };
 
-/** The status of a fault that strikes before anything is done. */
+/** Whether the fault strikes before anything is done. */
 export const strikesBefore = (fault: Fault | undefined): fault is Fault & { kind: "status" | "drop-before" } =>
   fault?.kind === "drop-before" || (fault?.kind === "status" && fault.afterCommit !== true);
 

@@ -1,7 +1,7 @@
 // A call's exact bytes, made once and reused on every attempt: method, URL, headers, body.
 import { API_PREFIX, type Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { invalidArguments } from "../failure.ts";
+import { type Failure, invalidArguments } from "../failure.ts";
 import type { WireRequest } from "./transport.ts";
 
 export interface CallRequest {
@@ -13,13 +13,16 @@ export interface CallRequest {
   readonly ifMatch?: string;
 }
 
+const wrongSegment = (name: string, code: string, message: string): Failure =>
+  invalidArguments(`${name} cannot stand in a path.`, [{ pointer: `/${name}`, code, message }]);
+
 /** One path segment. "." and ".." would reach another endpoint, percent-encoded or not, and a lone surrogate has no encoding. */
 export function encodeSegment(name: string, value: string): string {
-  if (value === "." || value === "..") throw invalidArguments(`${name} must not be "${value}".`);
+  if (value === "." || value === "..") throw wrongSegment(name, "DOT_SEGMENT", 'must not be "." or ".."');
   try {
     return encodeURIComponent(value);
   } catch {
-    throw invalidArguments(`${name} must be valid Unicode (it has a lone surrogate).`);
+    throw wrongSegment(name, "INVALID_UNICODE", "must be valid Unicode (it has a lone surrogate)");
   }
 }
 

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import * as bodies from "../../src/contract/endpoints/bodies.ts";
 import { proves } from "../proves.ts";
 import {
+  alphanumeric,
   anyText,
   freeFormObject,
   hex64,
@@ -56,7 +57,7 @@ describe("POST /v1/mic/jobs", () => {
     "inputBindings[].port",
     body.fields({
       "inputBindings.0.port": {
-        accepts: ["a", "Z", "a-b_9", "a".repeat(79), "a".repeat(80)],
+        accepts: [...alphanumeric.slice(0, 52), `${alphanumeric}_-`, "a-b_9", "a".repeat(79), "a".repeat(80)],
         refuses: ["", "1a", "_a", "-a", "a.b", "a b", "é", "aé", "a\n", "a".repeat(81), ...anyText.refuses],
       },
     }),

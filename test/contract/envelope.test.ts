@@ -3,7 +3,7 @@ import { DEFAULT_JOB_PAGE, envelope, jobPage, MAX_PAGE, micEnvelope, recipePage 
 import { Job, Stage } from "../../src/contract/jobs.ts";
 import { RecipeOffer } from "../../src/contract/recipes.ts";
 import { proves } from "../proves.ts";
-import { anyText, boolean, integer, list, nullable, object, prefixedHex32, text } from "./field-rules.ts";
+import { alphanumeric, anyText, boolean, integer, list, nullable, object, prefixedHex32, text } from "./field-rules.ts";
 import { objectUnderTest } from "./object-rules.ts";
 import * as samples from "./samples.ts";
 
@@ -45,7 +45,14 @@ describe("the job list", () => {
 describe("the recipe offer list", () => {
   const page = objectUnderTest(recipePage(RecipeOffer), samples.recipeList, { freeForm });
   const cursor = {
-    accepts: ["a".repeat(43), "_".repeat(43), "-".repeat(43), samples.recipeList.page.nextCursor],
+    accepts: [
+      alphanumeric.slice(0, 43),
+      alphanumeric.slice(-43),
+      "a".repeat(43),
+      "_".repeat(43),
+      "-".repeat(43),
+      samples.recipeList.page.nextCursor,
+    ],
     refuses: [
       ...["", "a".repeat(42), "a".repeat(44), `${"a".repeat(42)}=`, `${"a".repeat(42)}.`, `${"a".repeat(42)}é`],
       ...[`${"a".repeat(43)}\n`, ` ${"a".repeat(42)}`, ...anyText.refuses],

@@ -23,6 +23,9 @@ const valuesByType: Readonly<Record<JsonType, readonly unknown[]>> = {
 const otherTypes = (own: JsonType): readonly unknown[] =>
   Object.entries(valuesByType).flatMap(([type, values]) => (type === own ? [] : values));
 
+/** Every letter and digit, so that no end of a range goes untried. */
+export const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
 export const nullable = (rule: FieldRule): FieldRule => ({
   ...rule,
   accepts: [...rule.accepts, null],
@@ -148,7 +151,7 @@ export function prefixedHex32(prefix: string): FieldRule {
 }
 
 export const workspaceStyleId: FieldRule = {
-  accepts: ["a", "Z", "0", "micws_1", "a.b.c", "a_.:-", "9.", `x${"-".repeat(127)}`],
+  accepts: [...alphanumeric, `${alphanumeric}_.:-`, "micws_1", "a.b.c", "a_.:-", "9.", `x${"-".repeat(127)}`],
   refuses: ["", "_a", ".a", ":a", "-a", "a b", "a/b", "a\n", "é", "aé", "x".repeat(129), ...otherTypes("string")],
   refusesBeyondJsonSchema: ["a..b", "a..", "a...b", `${"x".repeat(126)}..`],
 };

@@ -44,6 +44,9 @@ function withoutBigints(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withoutBigints(part)]));
 }
 
+const holdsNull = (value: unknown): boolean =>
+  value === null || (isList(value) ? value : isObject(value) ? Object.values(value) : []).some(holdsNull);
+
 export const ajv = new Ajv2020({
   strict: true,
   formats: { "date-time": isDateTime, uri: isUri, int64: true },
@@ -51,14 +54,16 @@ export const ajv = new Ajv2020({
 
 /** Says what is wrong with a schema's verdict on a value; nothing when it is right. */
 export function judge(schema: z.ZodType) {
-  const allowedByJsonSchema = (["input", "output"] as const).map((io) => ajv.compile(toJsonSchema(schema, io)));
+  const output = ajv.compile(toJsonSchema(schema, "output"));
+  const input = ajv.compile(toJsonSchema(schema, "input"));
 
   const accepts = (value: unknown): readonly string[] => {
     const result = schema.safeParse(value);
     if (!result.success) return [`is refused: ${result.error.message}`];
     return [
       ...(isDeepStrictEqual(result.data, value) ? [] : ["is changed"]),
-      ...allowedByJsonSchema.flatMap((allows) =>
+      // A listing of arguments says no null, even where one is taken (json-schema.ts).
+      ...(holdsNull(value) ? [output] : [output, input]).flatMap((allows) =>
         allows(withoutBigints(value)) ? [] : [`is refused by JSON Schema: ${ajv.errorsText(allows.errors)}`],
       ),
     ];
@@ -73,7 +78,7 @@ export function judge(schema: z.ZodType) {
     );
     return [
       ...elsewhere.map((issue) => `is refused for another place, ${issue.path.join(".")}: ${issue.message}`),
-      ...(byJsonSchema && allowedByJsonSchema.some((allows) => allows(withoutBigints(value)))
+      ...(byJsonSchema && [output, input].some((allows) => allows(withoutBigints(value)))
         ? ["is accepted by JSON Schema"]
         : []),
     ];

@@ -2,7 +2,15 @@
 import { describe, expect, test } from "vitest";
 import { chars, inputKey, plainText, processingKey, scalarText, textKey } from "../../src/contract/text.ts";
 import { proves } from "../proves.ts";
-import { anyText, blankCharacters, controlCharacters, text, unicodeText, writtenText } from "./field-rules.ts";
+import {
+  alphanumeric,
+  anyText,
+  blankCharacters,
+  controlCharacters,
+  text,
+  unicodeText,
+  writtenText,
+} from "./field-rules.ts";
 import { holds } from "./object-rules.ts";
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
@@ -30,7 +38,22 @@ describe("the Idempotency-Key of job creation, retry and cancellation", () => {
 
 describe("the Idempotency-Key of POST /v1/mic/inputs", () => {
   const rule = {
-    accepts: ["a", "Z", "0", ".", "_", ":", "/", "-", "..", "../..", "a/b:c_d.e-f", "k".repeat(127), "k".repeat(128)],
+    accepts: [
+      `${alphanumeric}._:/-`,
+      "a",
+      "Z",
+      "0",
+      ".",
+      "_",
+      ":",
+      "/",
+      "-",
+      "..",
+      "../..",
+      "a/b:c_d.e-f",
+      "k".repeat(127),
+      "k".repeat(128),
+    ],
     refuses: ["", "k".repeat(129), "a b", "a+b", "a@b", "a\n", "\u0000", "é", "😀", "~", ...anyText.refuses],
   };
   proves("4.2/input-key", "1-128 of its characters", holds(inputKey, rule));
@@ -38,7 +61,14 @@ describe("the Idempotency-Key of POST /v1/mic/inputs", () => {
 
 describe("the Idempotency-Key of POST /v1/mic/processing-requests", () => {
   const rule = {
-    accepts: ["12345678", "a.b:c_d-", "Z-------", "k".repeat(127), "k".repeat(128)],
+    accepts: [
+      `${alphanumeric}_.:-`,
+      ...[...alphanumeric].map((head) => `${head}2345678`),
+      "a.b:c_d-",
+      "Z-------",
+      "k".repeat(127),
+      "k".repeat(128),
+    ],
     refuses: [
       ...["", "1234567", "k".repeat(129), "_2345678", ".2345678", ":2345678", "-2345678", "1234 678", "1234/678"],
       ...["12345678\n", "1234567é", ...anyText.refuses],

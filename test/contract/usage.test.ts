@@ -44,7 +44,7 @@ describe("UsageSummary", () => {
 describe("UsageBucket", () => {
   const bucket = objectUnderTest(UsageBucket, samples.usageBucket);
   const metric = {
-    accepts: ["A", "Z9_", "JOBS_RUN", `M${"_".repeat(79)}`],
+    accepts: ["A", "Z9_", "ZABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", "JOBS_RUN", `M${"_".repeat(79)}`],
     refuses: [
       "",
       "a",

@@ -64,7 +64,9 @@ export function exchange(baseUrl: string, bytes: string | Uint8Array, waitMs = 2
 const exactNumber = (digits: string): number | bigint =>
   /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)) ? BigInt(digits) : Number(digits);
 
-export const parseJson = (text: string): unknown => parse(text, undefined, exactNumber);
+/** Integers beyond 2^53-1 become bigint; the slower parser is needed only where there can be one. */
+export const parseJson = (text: string): unknown =>
+  /\d{16}/.test(text) ? parse(text, undefined, exactNumber) : JSON.parse(text);
 
 /** Steps into parsed JSON; undefined where there is no such place. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {

@@ -72,13 +72,34 @@ test("the dataset version that a job made can be an input", async () => {
   expect(data).toMatchObject({ inputKind: "DATASET_VERSION", referenceId: job.outputDatasetVersionId, state: "READY" });
 });
 
-proves("4.2/input-kind", "a reference to nothing is refused for every kind", async () => {
+proves(
+  "4.2/input-kind",
+  "acquisitions and dataset versions of the workspace are registered, each as its own kind",
+  async () => {
+    const { workspaceId, inputIds } = service().emulator;
+    const kinds = [];
+    for (const inputId of inputIds) {
+      const { inputKind, referenceId, sha256 } = await readInput(service(), inputId);
+      if (inputKind === "M4_FILE") continue;
+      kinds.push(inputKind);
+      const body = { workspaceId, inputKind, referenceId };
+      const { data } = await service().ok(operations.createMicPublicInput, { body });
+      expect(data).toMatchObject({ inputKind, referenceId, sha256, state: "READY" });
+      expect(inputIds).not.toContain(data.id);
+      for (const other of ["M4_FILE", "ACQUISITION", "DATASET_VERSION"].filter((kind) => kind !== inputKind)) {
+        const wrong = { ...body, inputKind: other };
+        expectProblem(await service().call(operations.createMicPublicInput, { body: wrong }), 400, 403, 404, 409, 422);
+      }
+    }
+    expect(kinds.sort()).toEqual(["ACQUISITION", "DATASET_VERSION"]);
+  },
+);
+
+test("a reference to nothing is refused for every kind", async () => {
   const { workspaceId } = service().emulator;
-  for (const inputKind of ["ACQUISITION", "DATASET_VERSION"]) {
+  for (const inputKind of ["M4_FILE", "ACQUISITION", "DATASET_VERSION"]) {
     const body = { workspaceId, inputKind, referenceId: "no-such-thing" };
-    const answer = await service().call(operations.createMicPublicInput, { body });
-    if (answer.status === 201) operations.createMicPublicInput.answer.parse(JSON.parse(answer.text));
-    else expectProblem(answer, 403, 404, 409, 422);
+    expectProblem(await service().call(operations.createMicPublicInput, { body }), 400, 403, 404, 409, 422);
   }
 });
 

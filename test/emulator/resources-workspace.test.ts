@@ -22,17 +22,9 @@ import {
   whole,
   workspaceStyleId,
 } from "./rules.ts";
-import {
-  allDefinitions,
-  allInputs,
-  allOffers,
-  allParameters,
-  allRequests,
-  allRequirements,
-  dataOf,
-  seen,
-  within,
-} from "./samples.ts";
+import { samplesForFile, seen, within } from "./samples.ts";
+
+const { allDefinitions, allInputs, allOffers, allParameters, allRequests, allRequirements, dataOf } = samplesForFile();
 
 const safe = 9007199254740991;
 const id = text(1, 128);

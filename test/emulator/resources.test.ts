@@ -19,20 +19,10 @@ import {
   text,
   whole,
 } from "./rules.ts";
-import {
-  allInputs,
-  allJobs,
-  allOffers,
-  allOperations,
-  allProblems,
-  allRequests,
-  bodies,
-  bodiesOf,
-  listOf,
-  seen,
-  service,
-  within,
-} from "./samples.ts";
+import { listOf, samplesForFile, seen, within } from "./samples.ts";
+
+const { allInputs, allJobs, allOffers, allOperations, allProblems, allRequests, bodies, bodiesOf, service } =
+  samplesForFile();
 
 const safe = 9007199254740991;
 const id = text(1, 128);

@@ -4,7 +4,7 @@ import {
   getMicPublicAssetContent,
   getMicPublicInput,
 } from "../../contract/endpoints/job-processing.ts";
-import { assetHeaders, ID_PREFIX, INPUT_LIFETIME_MS } from "../choices.ts";
+import { assetHeaders, ID_PREFIX, INPUT_LIFETIME_MS, NO_STORE } from "../choices.ts";
 import { sha256 } from "../ids.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import { type InputRecord, inputAt, inputOfFile } from "../world/inputs.ts";
@@ -27,7 +27,12 @@ function makeInput(
     (input) => input.inputKind === inputKind && input.referenceId === referenceId,
   );
   if (earlier !== undefined)
-    return { ...earlier, ...identity, expiresAt: earlier.expiresAt === null ? null : now + INPUT_LIFETIME_MS };
+    return {
+      ...earlier,
+      ...identity,
+      expiresAt: earlier.expiresAt === null ? null : now + INPUT_LIFETIME_MS,
+      NO_STORE,
+    };
   return inputKind === "DATASET_VERSION" ? datasetInput(identity, world, now) : undefined;
 }
 
@@ -81,5 +86,5 @@ export const assetContent = read(getMicPublicAssetContent, ({ path }, { world, i
     world.usage.count("ASSET_DOWNLOADS", world.clock.now());
     world.usage.count("ASSET_BYTES", world.clock.now(), file.bytes.length);
   }
-  return { status: 200, headers: { ...assetHeaders(file), "Cache-Control": "no-store" }, body: file.bytes };
+  return { status: 200, headers: { ...assetHeaders(file), "Cache-Control": NO_STORE }, body: file.bytes };
 });

@@ -1,5 +1,6 @@
 // What is sent back: a status, headers and bytes, made whole before the first of them leaves.
 import { stringify } from "lossless-json";
+import { NO_STORE } from "../choices.ts";
 
 export interface Answer {
   readonly status: number;
@@ -27,7 +28,7 @@ export const jsonAnswer = (
   contentType = "application/json",
 ): Answer => ({
   status,
-  headers: { "Content-Type": contentType, "Cache-Control": "no-store", ...headers },
+  headers: { "Content-Type": contentType, "Cache-Control": NO_STORE, ...headers },
   body: bytesOf(toJson(value)),
 });
 

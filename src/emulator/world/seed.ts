@@ -189,7 +189,7 @@ function seedProcessingRequests(world: World): void {
     const requestHash = sha256(`${id} ${purpose}`);
     return { id, createdAt, expiresAt, input, recipeVersionId, requestHash, purpose, ...(fixed && { fixed }) };
   };
-  const approved = of(archive, "Profile the signed archive", startedAt - 3 * DAY);
+  const approved = of(archive, "Profile the signed archive", startedAt - DAY);
   permissions.set(`${archive.id} ${profile.definition.versionId}`, approved);
   const requests = [
     approved,
