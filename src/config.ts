@@ -28,15 +28,16 @@ export interface Config {
 }
 
 const isHttpUrl = (text: string): boolean => {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password, search, hash } = new URL(text);
-  return /^https?:$/.test(protocol) && username + password + search + hash === "";
+  // What a path can be put behind: URL itself would trim, and take an empty query or fragment.
+  if (!/^https?:\/\/[\x21-\x7e]+$/i.test(text) || /[?#]/.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username + password === "";
 };
 
 const baseUrl = z
   .string()
   .refine(isHttpUrl, { error: "an http or https URL without credentials, query or fragment" })
-  .transform((url) => url.replace(/\/+$/, ""));
+  .transform((url) => new URL(url).href.replace(/\/+$/, ""));
 
 const toolsets = z
   .string()

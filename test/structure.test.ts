@@ -13,11 +13,12 @@ interface Room {
 const ROOMS: Readonly<Record<string, Room>> = {
   contract: { rooms: [], packages: ["zod"] },
   failure: { rooms: ["contract"], packages: [] },
+  excerpt: { rooms: [], packages: [] },
   config: { rooms: ["contract"], packages: ["zod"] },
-  service: { rooms: ["contract", "failure"], packages: ["zod", "undici", "lossless-json", "ajv"] },
-  auth: { rooms: ["contract", "failure", "service"], packages: ["zod"] },
-  actions: { rooms: ["contract", "failure", "service"], packages: ["zod"] },
-  catalogue: { rooms: ["contract", "failure", "config", "service", "auth", "actions"], packages: ["zod"] },
+  service: { rooms: ["contract", "failure", "excerpt"], packages: ["zod", "undici", "lossless-json", "ajv"] },
+  auth: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod"] },
+  actions: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod"] },
+  catalogue: { rooms: ["contract", "failure", "excerpt", "config", "service", "auth", "actions"], packages: ["zod"] },
   tools: { rooms: ["contract", "failure", "service", "catalogue"], packages: ["zod"] },
   mcp: {
     rooms: ["contract", "failure", "config", "service", "auth", "actions", "catalogue"],

@@ -1,6 +1,7 @@
 // The token endpoint, service.md section 5: client-credentials, HTTP Basic, a minimal answer.
 import * as z from "zod/v4";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
+import { excerpt } from "../excerpt.ts";
 import { Failure } from "../failure.ts";
 import { ContractViolation, checkAgainst, parseJson } from "../service/decode.ts";
 import { retryAfterSeconds } from "../service/problems.ts";
@@ -47,7 +48,9 @@ const TokenAnswer = z.looseObject({
   expires_in: z
     .union([z.int().positive(), z.string().regex(/^[1-9]\d{0,9}$/)])
     .transform(Number)
-    .optional(),
+    .optional()
+    // The contract promises access_token alone: a lifetime that makes no sense is none.
+    .catch(undefined),
 });
 
 const OAuthError = z.looseObject({ error: z.string().max(100), error_description: z.string().optional() });
@@ -61,7 +64,7 @@ function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
       code = parsed.data.error;
       said += `: ${code}`;
       if (parsed.data.error_description !== undefined)
-        said += ` ${JSON.stringify(parsed.data.error_description.slice(0, 200))}`;
+        said += ` ${JSON.stringify(excerpt(parsed.data.error_description, 200))}`;
     }
   } catch {
     // No JSON: the status says enough.
@@ -90,6 +93,15 @@ function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
   });
 }
 
+export const noToken = (reason: string): Failure =>
+  new Failure({
+    kind: "contract_violation",
+    message: `The token endpoint's answer breaks the contract: ${reason}.`,
+    retryable: false,
+    sideEffect: "none",
+    next: "Check that MIC_BASE_URL points at the service itself.",
+  });
+
 /** Throws Failure when the answer is no token. */
 export function readTokenAnswer(answer: WireAnswer, scopes: readonly string[]): Token {
   if (answer.status !== 200) throw refused(answer, scopes);
@@ -98,13 +110,6 @@ export function readTokenAnswer(answer: WireAnswer, scopes: readonly string[]): 
     return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
   } catch (error) {
     if (!(error instanceof ContractViolation)) throw error;
-    throw new Failure({
-      kind: "contract_violation",
-      message: `The token endpoint's answer breaks the contract: ${error.message}.`,
-      status: answer.status,
-      retryable: false,
-      sideEffect: "none",
-      next: "Check that MIC_BASE_URL points at the service itself.",
-    });
+    throw noToken(error.message);
   }
 }

@@ -6,18 +6,32 @@ export interface Redactor {
 }
 
 const MIN_LENGTH = 6;
+/** A text quoted inside a message inside a result inside a log line. */
+const MAX_QUOTINGS = 4;
+
+const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+/** The secret as it stands, as a URL or a form carries it, and each of these as JSON quotes it, over and over. */
+function formsOf(secret: string): string[] {
+  const forms = [secret, encodeURIComponent(secret), new URLSearchParams({ "": secret }).toString().slice(1)];
+  return forms.flatMap((form) => {
+    const layers = [form];
+    for (let layer = 1; layer <= MAX_QUOTINGS; layer++) layers.push(quoted(layers.at(-1) ?? form));
+    return layers;
+  });
+}
 
 export function createRedactor(): Redactor {
-  const secrets = new Set<string>();
+  let forms: readonly string[] = [];
   return {
     add(secret) {
-      if (secret.length < MIN_LENGTH) return;
-      // As it stands, and as it would stand inside JSON, a URL and a Basic header.
-      for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]) secrets.add(form);
+      if (secret.length < MIN_LENGTH || forms.includes(secret)) return;
+      // Longest first: a form that holds another one must go as a whole.
+      forms = [...new Set([...forms, ...formsOf(secret)])].sort((a, b) => b.length - a.length);
     },
     redact(text) {
       let clean = text;
-      for (const secret of secrets) clean = clean.replaceAll(secret, "[redacted]");
+      for (const form of forms) if (clean.includes(form)) clean = clean.replaceAll(form, "[redacted]");
       return clean;
     },
   };

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { Failure, notConfigured } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../service/attempts.ts";
 import type { TokenSource } from "../service/call.ts";
-import { type Transport, TransportError } from "../service/transport.ts";
-import { type ClientCredentials, readTokenAnswer, type Token, tokenRequest } from "./oauth.ts";
+import { AnswerTooLarge, type Transport, TransportError } from "../service/transport.ts";
+import { basicHeader, type ClientCredentials, noToken, readTokenAnswer, type Token, tokenRequest } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
 
 export interface TokenOptions {
@@ -53,6 +53,7 @@ const tooLate = (): Failure =>
 
 export function createTokens({ baseUrl, credentials, transport, timing, redactor }: TokenOptions): TokenSource {
   const held = new Map<string, Held>();
+  if (credentials) redactor.add(basicHeader(credentials).slice("Basic ".length));
   const underway = new Map<string, Promise<string>>();
 
   async function fetchToken(scopes: readonly string[], key: string): Promise<string> {
@@ -73,7 +74,8 @@ export function createTokens({ baseUrl, credentials, transport, timing, redactor
       held.set(key, { value: token.value, renewAt: renewAt(token, timing.now()) });
       return token.value;
     } catch (error) {
-      throw error instanceof TransportError ? unreachable(error) : error;
+      if (error instanceof TransportError) throw unreachable(error);
+      throw error instanceof AnswerTooLarge ? noToken(error.message) : error;
     }
   }
 

@@ -34,10 +34,8 @@ export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>):
   const full = options.view === "full";
   const items = full ? exact(data) : data.map(options.summarize);
   const { nextCursor } = page;
-  const next =
-    nextCursor === null
-      ? undefined
-      : callText({ tool: options.tool, arguments: { ...options.query, cursor: nextCursor }, why: "" });
+  const again = { ...options.query, ...(full && { view: "full" }), cursor: nextCursor };
+  const next = nextCursor === null ? undefined : callText({ tool: options.tool, arguments: again });
   const head = `${data.length} ${options.items}.${next === undefined ? " No more." : ` Next page: ${next}`}`;
   return {
     structured: { data: items, page, meta },

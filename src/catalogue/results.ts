@@ -40,7 +40,7 @@ export const lean = (value: unknown): string =>
     part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
   );
 
-export const callText = (step: NextStep): string => `${step.tool} ${JSON.stringify(step.arguments)}`;
+export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${JSON.stringify(step.arguments)}`;
 
 /** Rows under a header line, tab-separated: columns are said once. */
 export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>

@@ -1,6 +1,7 @@
 // An answer's bytes held against the contract: lossless JSON, strict schema, unknown extra fields dropped and named.
 import { parse as parseLossless } from "lossless-json";
 import type * as z from "zod/v4";
+import { excerpt } from "../excerpt.ts";
 
 /** The answer breaks the contract; `problems` name where and how. */
 export class ContractViolation extends Error {
@@ -32,7 +33,7 @@ export function parseJson(bytes: Buffer): unknown {
     return parseLossless(text, null, readNumber);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "nested too deep";
-    throw new ContractViolation(`the body is not valid JSON: ${reason.slice(0, 200)}`, { cause: error });
+    throw new ContractViolation(`the body is not valid JSON: ${excerpt(reason, 200)}`, { cause: error });
   }
 }
 

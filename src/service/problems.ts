@@ -3,6 +3,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError } from "../contract/problem.ts";
+import { excerpt } from "../excerpt.ts";
 import type { FailureFacts, FailureKind } from "../failure.ts";
 import { parseJson } from "./decode.ts";
 import type { WireAnswer } from "./transport.ts";
@@ -20,7 +21,7 @@ const WRAPPERS = ["error", "problem", "failure", "data"];
 const MAX_QUOTED = 300;
 
 const textOf = (value: unknown): string | undefined =>
-  typeof value === "string" && value.trim() !== "" ? value.slice(0, MAX_QUOTED) : undefined;
+  typeof value === "string" && value.trim() !== "" ? excerpt(value, MAX_QUOTED) : undefined;
 
 function fieldErrorsOf(value: unknown): readonly FieldError[] {
   if (!Array.isArray(value)) return [];
@@ -128,7 +129,7 @@ export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Re
     retryable: refusal.retryable ?? (kind === "rate_limited" || kind === "upstream_unavailable"),
     sideEffect: "none",
     ...(refusal.code !== undefined && { code: refusal.code }),
-    ...(requestId !== undefined && { requestId: requestId.slice(0, 128) }),
+    ...(requestId !== undefined && { requestId: excerpt(requestId, 128) }),
     ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
     ...(refusal.fieldErrors && { fieldErrors: refusal.fieldErrors }),
     ...(next !== undefined && { next }),

@@ -132,7 +132,7 @@ proves(
           if (grammars[id](key)) expect(answer.status, answer.text).toBe(operations[id].success);
           else expectProblem(answer, 400, 422);
         }),
-        { numRuns: 60 },
+        { numRuns: 40 },
       );
     }
   },

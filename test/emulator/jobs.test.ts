@@ -47,7 +47,7 @@ function expectOrderly(job: Job): void {
 
 async function watch(service: Service, file: number, until?: (job: Job) => boolean): Promise<readonly Job[]> {
   const { id } = await submitJob(service, file);
-  const readings = await watchJob(service, id, until, { stepMs: 50 });
+  const readings = await watchJob(service, id, until, { stepMs: 100 });
   readings.forEach(expectOrderly);
   readings.slice(1).forEach((after, index) => {
     const before = readings[index];

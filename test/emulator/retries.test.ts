@@ -52,7 +52,7 @@ proves("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", asy
     expect(["PENDING", "RUNNING", "NOT_REQUIRED"]).toContain(state);
     expect(completedUnits).toBe(0);
   }
-  const readings = await watchJob(service, job.id, undefined, { stepMs: 50 });
+  const readings = await watchJob(service, job.id, undefined, { stepMs: 100 });
   for (const name of ahead) expect(readings.some((reading) => statesOf(reading)[name] === "RUNNING")).toBe(true);
   expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
 });

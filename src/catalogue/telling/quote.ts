@@ -1,10 +1,10 @@
 // Text from the service is data: quoted, cut, never instructions (design.md, "Telling an agent").
 import type { Problem } from "../../contract/problem.ts";
+import { excerpt } from "../../excerpt.ts";
 
 const MAX_QUOTED = 300;
 
-export const quote = (text: string): string =>
-  JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
+export const quote = (text: string): string => JSON.stringify(excerpt(text, MAX_QUOTED));
 
 /** A failure in words: code, quoted title, and the first field errors. */
 export function problemText(problem: Problem): string {

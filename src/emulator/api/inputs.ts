@@ -27,12 +27,7 @@ function makeInput(
     (input) => input.inputKind === inputKind && input.referenceId === referenceId,
   );
   if (earlier !== undefined)
-    return {
-      ...earlier,
-      ...identity,
-      expiresAt: earlier.expiresAt === null ? null : now + INPUT_LIFETIME_MS,
-      NO_STORE,
-    };
+    return { ...earlier, ...identity, expiresAt: earlier.expiresAt === null ? null : now + INPUT_LIFETIME_MS };
   return inputKind === "DATASET_VERSION" ? datasetInput(identity, world, now) : undefined;
 }
 

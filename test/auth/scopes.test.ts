@@ -1,0 +1,128 @@
+// Each operation asks for exactly the scopes of service.md, section 5: the table, written out once more.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, expect, onTestFinished } from "vitest";
+import {
+  cancelJob,
+  createInput,
+  createJob,
+  createProcessingRequest,
+  processingRequest,
+  recipeOffer,
+  retryJob,
+} from "../contract/samples.ts";
+import { proves } from "../proves.ts";
+import { credentials } from "../service/client.ts";
+import { connectionForTest } from "../support/mcp.ts";
+import { answer, stubForTest } from "../support/stub.ts";
+
+let downloads = "";
+beforeAll(async () => {
+  downloads = await mkdtemp(join(tmpdir(), "mic-mcp-scopes-"));
+  return () => rm(downloads, { recursive: true, force: true });
+});
+
+const workspaceId = "micws_1";
+const jobId = "job-1";
+
+const table: readonly (readonly [tool: string, args: Readonly<Record<string, unknown>>, scopes: string])[] = [
+  ["get_capabilities", { workspaceId }, "mic.capabilities:read"],
+  ["register_input", createInput, "files:read mic.inputs:write"],
+  ["get_input", { inputId: "input-1" }, "files:read mic.inputs:read"],
+  ["download_asset", { assetId: "asset-1" }, "files:read mic.assets:read"],
+  ["list_recipes", { workspaceId }, "mic.recipes:read"],
+  ["get_recipe", { versionId: recipeOffer.recipe.versionId }, "mic.recipes:read"],
+  ["submit_job", createJob, "mic.jobs:run"],
+  ["list_jobs", { workspaceId }, "mic.jobs:read"],
+  ["get_job", { jobId }, "mic.jobs:read"],
+  ["cancel_job", { jobId, ...cancelJob, resourceVersion: 3 }, "mic.jobs:cancel"],
+  ["retry_job", { jobId, ...retryJob }, "mic.jobs:run"],
+  ["get_operation", { operationId: "operation-1" }, "mic.operations:read"],
+  ["get_usage", { workspaceId, window: "DAY" }, "mic.usage:read"],
+  ["request_file_processing", createProcessingRequest, "files:read mic.jobs:run"],
+  ["get_file_processing_request", { requestId: processingRequest.id }, "mic.jobs:read"],
+];
+
+const tokenFor = (scope: string): string => `token-${Buffer.from(scope).toString("base64url")}`;
+
+proves(
+  [
+    "5/token-endpoint",
+    "5/token-basic",
+    "5/token-form",
+    "5/bearer",
+    "5/scope-covers-operation",
+    "5/scopes-capabilities",
+    "5/scopes-register-input",
+    "5/scopes-get-input",
+    "5/scopes-download-asset",
+    "5/scopes-recipes",
+    "5/scopes-run-jobs",
+    "5/scopes-read-jobs",
+    "5/scopes-cancel-job",
+    "5/scopes-get-operation",
+    "5/scopes-usage",
+    "5/scopes-create-processing-request",
+  ],
+  "every tool is called with a token of its own operation's scopes and no others",
+  async () => {
+    const stub = await stubForTest();
+    stub.respondToToken(({ body }) =>
+      answer(200, { access_token: tokenFor(new URLSearchParams(body.toString()).get("scope") ?? "") }),
+    );
+    stub.respond(() => answer(404));
+    const connection = await connectionForTest("v2-modern", {
+      env: {
+        MIC_BASE_URL: stub.baseUrl,
+        MIC_CLIENT_ID: credentials.clientId,
+        MIC_CLIENT_SECRET: credentials.clientSecret,
+        MIC_DOWNLOAD_DIR: downloads,
+      },
+    });
+    const { tools } = { tools: await connection.listTools() };
+    expect(
+      tools
+        .map(({ name }) => name)
+        .filter((name) => !/states|districts|geography/.test(name))
+        .sort(),
+    ).toEqual(expect.arrayContaining(table.map(([tool]) => tool).sort()));
+    for (const [tool, args, scopes] of table) {
+      const before = stub.requests.length;
+      expect((await connection.callTool(tool, args)).error).toMatchObject({ kind: "not_found" });
+      expect(stub.requests.slice(before).map(({ headers }) => [tool, headers.authorization])).toEqual([
+        [tool, `Bearer ${tokenFor(scopes)}`],
+      ]);
+    }
+    // One request for each scope set, each of the form that section 5 describes.
+    const sets = [...new Set(table.map(([, , scopes]) => scopes))];
+    expect(stub.tokenRequests).toHaveLength(sets.length);
+    const basic = `Basic ${Buffer.from(`${credentials.clientId}:${credentials.clientSecret}`).toString("base64")}`;
+    for (const [n, { method, target, headers, body }] of stub.tokenRequests.entries()) {
+      expect([method, target]).toEqual(["POST", "/sandbox/oauth/token"]);
+      expect(headers).toMatchObject({ authorization: basic, "content-type": "application/x-www-form-urlencoded" });
+      expect([...new URLSearchParams(body.toString())]).toEqual([
+        ["grant_type", "client_credentials"],
+        ["scope", sets[n]],
+      ]);
+    }
+  },
+);
+
+proves("5/playground-anonymous", "the geography tools ask for no token and send none", async () => {
+  const stub = await stubForTest();
+  stub.respond(() => answer(403, { status: "PLAYGROUND_REQUEST_DENIED" }));
+  const connection = await connectionForTest("v2-modern", {
+    env: {
+      MIC_BASE_URL: stub.baseUrl,
+      MIC_CLIENT_ID: credentials.clientId,
+      MIC_CLIENT_SECRET: credentials.clientSecret,
+    },
+  });
+  onTestFinished(() => expect(stub.tokenRequests).toHaveLength(0));
+  await connection.callTool("list_states");
+  await connection.callTool("list_districts", { state: "TG" });
+  await connection.callTool("get_geography_openapi");
+  expect(stub.requests).toHaveLength(3);
+  for (const { headers } of stub.requests) expect(headers).not.toHaveProperty("authorization");
+});

@@ -1,0 +1,195 @@
+// Every variable and flag: what it takes, what it refuses, and that a refusal never shows the value.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { readConfig, UsageError } from "../../src/config.ts";
+import { run } from "../process/child.ts";
+import { connectionForTest } from "../support/mcp.ts";
+
+const HIDDEN = "hunter2";
+const wrong: readonly (readonly [name: string, values: readonly string[], takes: string])[] = [
+  [
+    "MIC_BASE_URL",
+    ["service.example", "ftp://h/", `http://u:${HIDDEN}@h/`, `http://h/?k=${HIDDEN}`, "http://h/#f", "/x", "http://"],
+    "http",
+  ],
+  ["MIC_CLIENT_ID", ["id\n", "idé"], "printable ASCII"],
+  ["MIC_CLIENT_SECRET", [`${HIDDEN}\u0007`, `${HIDDEN}é`], "printable ASCII"],
+  ["MIC_WORKSPACE_ID", ["micws..1", "-a", "a b", "x".repeat(129)], "workspace id"],
+  ["MIC_KEYCHAIN", ["yes", "AUTO"], "auto, require or off"],
+  ["MIC_GEOGRAPHY_RATE", ["0", "601", "2.5", "fast", "-1", "1000"], "1 to 600"],
+  ["MIC_CONFIRM", ["always", "no"], "auto or never"],
+  ["MIC_READ_ONLY", ["true", "yes", "2"], "1"],
+  ["MIC_TOOLSETS", ["all", "jobs,geo", ",", "jobs,"], "geography, jobs"],
+  ["MIC_LOG_LEVEL", ["loud", "WARN", "trace"], "debug, info, warn, error, silent"],
+];
+
+const pair = { MIC_CLIENT_ID: "id", MIC_CLIENT_SECRET: "a-secret" };
+
+function refusalOf(environment: Record<string, string>): string {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    return error instanceof UsageError ? error.message : "";
+  }
+  throw new Error(`${JSON.stringify(environment)} was accepted`);
+}
+
+describe.each(wrong)("%s", (name, values, takes) => {
+  test.each(values)("does not take %j", (value) => {
+    const message = refusalOf({ ...pair, [name]: value });
+    expect(message).toContain(name);
+    expect(message).toContain(takes);
+    // The short ones stand in the words that say what it takes.
+    if (value.length > 3) expect(message).not.toContain(value);
+    expect(message).not.toContain(HIDDEN);
+  });
+
+  test.concurrent("is a usage error of the program", async () => {
+    const { code, stdout, stderr } = await run(["serve"], { env: { ...pair, [name]: values[0] ?? "" } });
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(name);
+    expect(stderr).toContain(takes);
+    expect(stderr).not.toContain(HIDDEN);
+  });
+
+  test("that is empty counts as unset", () => {
+    expect(readConfig({ [name]: "" })).toEqual(readConfig({}));
+  });
+});
+
+describe("a configuration", () => {
+  test("of nothing is all defaults", () => {
+    expect(readConfig({ HOME: "/home/x", PATH: "/bin" })).toMatchObject({
+      baseUrl: undefined,
+      credentials: undefined,
+      workspaceId: undefined,
+      readOnly: false,
+      toolsets: ["geography", "jobs"],
+      logLevel: "warn",
+      warnings: [],
+    });
+  });
+
+  test("takes what every variable takes", () => {
+    const config = readConfig({
+      MIC_BASE_URL: "https://service.example/base///",
+      ...pair,
+      MIC_WORKSPACE_ID: "micws_1",
+      MIC_DOWNLOAD_DIR: "/tmp/downloads",
+      MIC_READ_ONLY: "1",
+      MIC_TOOLSETS: "jobs, geography,jobs",
+      MIC_LOG_LEVEL: "silent",
+    });
+    expect(config).toMatchObject({
+      baseUrl: "https://service.example/base",
+      credentials: { clientId: "id", clientSecret: "a-secret" },
+      workspaceId: "micws_1",
+      downloadDir: "/tmp/downloads",
+      readOnly: true,
+      toolsets: ["jobs", "geography"],
+      logLevel: "silent",
+    });
+  });
+
+  test.each(["1", "28", "99", "100", "599", "600"])("takes a rate of %s", (rate) => {
+    expect(() => readConfig({ MIC_GEOGRAPHY_RATE: rate })).not.toThrow();
+  });
+
+  test("names every wrong variable at once", () => {
+    const message = refusalOf({ MIC_LOG_LEVEL: "loud", MIC_CONFIRM: "no" });
+    expect(message).toContain("MIC_LOG_LEVEL");
+    expect(message).toContain("MIC_CONFIRM");
+  });
+
+  test.each(["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"] as const)("with %s alone is refused", (name) => {
+    const message = refusalOf({ [name]: HIDDEN });
+    expect(message).toContain("MIC_CLIENT_ID and MIC_CLIENT_SECRET");
+    expect(message).not.toContain(HIDDEN);
+  });
+
+  test("with a variable that nobody knows warns, without its value", () => {
+    const { warnings } = readConfig({ MIC_BASE_ULR: HIDDEN });
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain("MIC_BASE_ULR");
+    expect(warnings[0]).not.toContain(HIDDEN);
+  });
+
+  test("with a variable whose part is not there yet warns that it has no effect", () => {
+    for (const [name, value] of [
+      ["MIC_STATE_DIR", "/tmp"],
+      ["MIC_KEYCHAIN", "off"],
+      ["MIC_GEOGRAPHY_RATE", "28"],
+      ["MIC_CONFIRM", "never"],
+    ] as const)
+      expect(readConfig({ [name]: value }).warnings.join()).toMatch(new RegExp(`${name}.*yet.*no effect`));
+  });
+});
+
+test("a base URL that is taken is one: paths can be put behind it", () => {
+  const part = fc.constantFrom(
+    "http://",
+    "https://",
+    "h",
+    "service.example",
+    ":8080",
+    "/",
+    "a",
+    "?",
+    "#",
+    "@",
+    " ",
+    "%",
+    "[::1]",
+    "é",
+    "\t",
+    "..",
+  );
+  fc.assert(
+    fc.property(
+      fc.array(part, { maxLength: 7 }).map((parts) => parts.join("")),
+      (text) => {
+        let baseUrl: string | undefined;
+        try {
+          ({ baseUrl } = readConfig({ MIC_BASE_URL: text }));
+        } catch {
+          return;
+        }
+        if (baseUrl === undefined) return;
+        const url = new URL(`${baseUrl}/sandbox/oauth/token`);
+        expect(url.protocol).toMatch(/^https?:$/);
+        expect(url.pathname.endsWith("/sandbox/oauth/token")).toBe(true);
+        expect(url.search + url.hash + url.username).toBe("");
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});
+
+describe("flags", () => {
+  test("win over the environment", async () => {
+    const connection = await connectionForTest("v2-modern", {
+      args: ["--toolsets", "geography", "--base-url", "http://127.0.0.1:1/flag", "--log-level", "debug"],
+      env: { MIC_TOOLSETS: "jobs", MIC_BASE_URL: "not a URL", MIC_LOG_LEVEL: "silent", MIC_READ_ONLY: "0" },
+    });
+    const names = (await connection.listTools()).map(({ name }) => name);
+    expect(names).toEqual(["list_states", "list_districts", "get_geography_openapi"]);
+  });
+
+  test("--read-only and --workspace-id do what their variables do", async () => {
+    const connection = await connectionForTest("v2-modern", {
+      args: ["serve", "--read-only", "--workspace-id", "micws_flag"],
+      env: { MIC_READ_ONLY: "0", MIC_WORKSPACE_ID: "micws_env" },
+    });
+    const tools = await connection.listTools();
+    expect(tools.map(({ name }) => name)).not.toContain("submit_job");
+    expect(connection.instructions()).toContain("micws_flag");
+  });
+
+  test("that are wrong are named as their variable", async () => {
+    const { code, stderr } = await run(["serve", "--log-level", "loud"], { env: { MIC_LOG_LEVEL: "warn" } });
+    expect(code).toBe(2);
+    expect(stderr).toContain("MIC_LOG_LEVEL");
+  });
+});

@@ -1,0 +1,80 @@
+// `mic-mcp emulator` and `serve --emulator`: one JSON line, a service behind it, a clean end (interface.md, "Program").
+import { createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { run, start } from "../process/child.ts";
+import { proves } from "../proves.ts";
+import { connectionForTest } from "../support/mcp.ts";
+
+const ids = z.array(z.string().min(1)).min(1);
+/** The line as interface.md names its fields, and no other. */
+const Line = z.strictObject({
+  baseUrl: z.url(),
+  clientId: z.string().min(1),
+  clientSecret: z.string().min(1),
+  workspaceId: z.string().startsWith("micws_"),
+  fileIds: ids,
+  assetIds: ids,
+  inputIds: ids,
+  recipeVersionIds: ids,
+});
+
+describe("mic-mcp emulator", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    proves(
+      ["1/workspace-id-prefix", "4.1/states", "5/token-endpoint"],
+      `prints where it listens, serves, ends with 0 on ${signal}`,
+      async () => {
+        const program = start(["emulator", "--port", "0"]);
+        const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
+        const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
+        expect(states.status).toBe(200);
+        await states.arrayBuffer();
+        const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
+          method: "POST",
+          headers: {
+            authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
+            "content-type": "application/x-www-form-urlencoded",
+          },
+          body: "grant_type=client_credentials&scope=mic.jobs%3Aread",
+        });
+        expect(token.status).toBe(200);
+        expect(await token.json()).toHaveProperty("access_token");
+        const askedAt = Date.now();
+        program.process.kill(signal);
+        expect(await program.exit).toMatchObject({ code: 0, signal: null });
+        expect(Date.now() - askedAt).toBeLessThan(1000);
+        expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
+      },
+    );
+
+  test("listens on the port it is given; a port in use is work that failed, not wrong usage", async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const address = taken.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { code, stdout, stderr } = await run(["emulator", "--port", String(port)]);
+    await new Promise((resolve) => taken.close(resolve));
+    expect(code).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("EADDRINUSE");
+    const program = start(["emulator", "--port", String(port), "--host", "127.0.0.1"]);
+    expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
+  });
+
+  test("makes the same ids from the same seed", async () => {
+    const lines = await Promise.all(
+      ["one", "one", "two"].map(async (seed) => Line.parse(await start(["emulator", "--seed", seed]).next())),
+    );
+    const [first, second, other] = lines.map(({ baseUrl: _, ...facts }) => facts);
+    expect(second).toEqual(first);
+    expect(other?.workspaceId).not.toBe(first?.workspaceId);
+  });
+});
+
+test("mic-mcp serve --emulator needs no configuration and keeps a workspace of its own", async () => {
+  const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
+  expect(connection.instructions()).toContain("emulator");
+  expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+  expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+});

@@ -1,0 +1,63 @@
+// The command line as a person meets it: help, version, and what a wrong word costs (interface.md, "Program").
+import { describe, expect, test } from "vitest";
+import { version } from "../../src/cli/version.ts";
+import { run } from "../process/child.ts";
+
+describe("mic-mcp", () => {
+  test.concurrent.each([[["--help"]], [["-h"]], [["serve", "--help"]], [["emulator", "--help"]], [["demo", "--help"]]])(
+    "%j explains itself on stdout",
+    async (args) => {
+      const { code, stdout, stderr } = await run(args);
+      expect(code).toBe(0);
+      expect(stderr).toBe("");
+      for (const word of ["serve", "--emulator", "emulator", "demo", "MIC_BASE_URL", "MIC_CLIENT_ID", "Exit codes"])
+        expect(stdout).toContain(word);
+    },
+  );
+
+  test.concurrent.each([[["--version"]], [["serve", "--version"]], [["emulator", "--version"]]])(
+    "%j is the package's version",
+    async (args) => {
+      expect(await run(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+    },
+  );
+
+  test.concurrent.each([
+    [["frobnicate"], "frobnicate"],
+    [["serve", "extra"], "extra"],
+    [["--frobnicate"], "--frobnicate"],
+    [["serve", "--base-ur", "http://x"], "--base-ur"],
+    [["serve", "--base-url"], "--base-url"],
+    [["serve", "--read-only=yes"], "--read-only"],
+    [["emulator", "--frobnicate"], "--frobnicate"],
+    [["emulator", "--port", "65536"], "--port"],
+    [["emulator", "--port", "http"], "--port"],
+    [["emulator", "--port", "-1"], "--port"],
+    [["emulator", "--stage-ms", "1.5"], "--stage-ms"],
+  ])("%j is wrong usage", async (args, named) => {
+    const { code, stdout, stderr } = await run(args);
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(named);
+    expect(stderr).toContain("mic-mcp --help");
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test.concurrent.each([
+    [["login"], "login", {}],
+    [["logout"], "logout", {}],
+    [["status"], "status", {}],
+    [["doctor"], "doctor", {}],
+    [["serve", "--http"], "--http", {}],
+    [["serve", "--http", "--port", "0"], "--http", {}],
+    [["serve"], "MIC_JOURNAL_URL", { MIC_JOURNAL_URL: "postgres://user:pass-in-url@db/journal" }],
+    [["serve"], "MIC_KEYCHAIN", { MIC_KEYCHAIN: "require" }],
+  ])("%j is not there yet and says so (%s)", async (args, named, env) => {
+    const { code, stdout, stderr } = await run(args, { env: { ...env } });
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(named);
+    expect(stderr).toMatch(/not there yet/);
+    expect(stderr).not.toContain("pass-in-url");
+  });
+});

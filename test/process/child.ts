@@ -1,0 +1,107 @@
+// The built program as a plain child process: its bytes on stdout and stderr, its exit, its stdin in our hands.
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { onTestFinished } from "vitest";
+import { entryArguments } from "../support/mcp.ts";
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface Program {
+  readonly process: ChildProcessByStdio<Writable, Readable, Readable>;
+  stdout(): string;
+  stderr(): string;
+  readonly exit: Promise<Exit>;
+  /** Writes one JSON-RPC message as one line. */
+  send(message: unknown): void;
+  /** The next line on stdout that no one has taken yet, as JSON. */
+  next(): Promise<unknown>;
+}
+
+interface Options {
+  readonly env?: Readonly<Record<string, string>>;
+  /** node's own arguments, before the entry point. */
+  readonly node?: readonly string[];
+}
+
+/** `mic-mcp <args>` with PATH, HOME=/nonexistent and `env`, nothing else. */
+function launch(args: readonly string[], { env = {}, node = [] }: Options): Program {
+  const child = spawn(process.execPath, [...node, ...entryArguments(), ...args], {
+    env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
+  // Some tests write to a program that has gone.
+  child.stdin.on("error", () => undefined);
+  const exit = new Promise<Exit>((resolve) => {
+    child.once("close", (code, signal) => resolve({ code, signal }));
+  });
+  const stdout = () => Buffer.concat(out).toString();
+  let taken = 0;
+  async function next(): Promise<unknown> {
+    for (;;) {
+      const lines = stdout().split("\n").slice(0, -1);
+      const line = lines[taken];
+      if (line !== undefined) {
+        taken++;
+        return JSON.parse(line);
+      }
+      if (child.exitCode !== null) throw new Error(`the program has ended; on stderr: ${Buffer.concat(err)}`);
+      await new Promise((resolve) => {
+        child.stdout.once("data", resolve);
+        child.once("exit", resolve);
+      });
+    }
+  }
+  return {
+    process: child,
+    stdout,
+    stderr: () => Buffer.concat(err).toString(),
+    exit,
+    send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    next,
+  };
+}
+
+/** Starts a program that is killed when the running test is done. */
+export function start(args: readonly string[], options: Options = {}): Program {
+  const program = launch(args, options);
+  onTestFinished(async () => {
+    program.process.kill("SIGKILL");
+    await program.exit;
+  });
+  return program;
+}
+
+/** Runs a command with nothing on stdin to its end; for concurrent tests too. */
+export async function run(args: readonly string[], options: Options = {}) {
+  const program = launch(args, options);
+  program.process.stdin.end();
+  const { code } = await program.exit;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+/** The beginning of a session as clients of 2025 speak it; id 1 is taken by it. */
+export async function initialize(program: Program): Promise<unknown> {
+  program.send({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+  });
+  const answer = await program.next();
+  program.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  return answer;
+}
+
+export const callMessage = (id: number, name: string, args: object = {}) => ({
+  jsonrpc: "2.0",
+  id,
+  method: "tools/call",
+  params: { name, arguments: args },
+});

@@ -1,0 +1,69 @@
+// Nothing but the protocol reaches stdout: a whole session, every line read.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { callMessage, initialize, start } from "./child.ts";
+
+const id = z.union([z.string(), z.number()]);
+const Message = z.union([
+  z.strictObject({ jsonrpc: z.literal("2.0"), id, result: z.looseObject({}) }),
+  z.strictObject({
+    jsonrpc: z.literal("2.0"),
+    id: id.nullable().optional(),
+    error: z.strictObject({ code: z.int(), message: z.string(), data: z.unknown().optional() }),
+  }),
+  z.strictObject({
+    jsonrpc: z.literal("2.0"),
+    id: id.optional(),
+    method: z.string(),
+    params: z.looseObject({}).optional(),
+  }),
+]);
+
+test.each(["debug", "warn"])(
+  "every line of a session is one JSON-RPC 2.0 message, with the log at %s on stderr",
+  async (level) => {
+    const downloads = await mkdtemp(join(tmpdir(), "mic-mcp-stdout-"));
+    onTestFinished(() => rm(downloads, { recursive: true, force: true }));
+    const program = start(["serve", "--emulator"], {
+      // A variable that warns, and a dependency's own talk.
+      env: {
+        MIC_LOG_LEVEL: level,
+        MIC_DOWNLOAD_DIR: downloads,
+        MIC_STATE_DIR: downloads,
+        NODE_DEBUG: "http,net,undici",
+      },
+    });
+    await initialize(program);
+    const calls = [
+      { jsonrpc: "2.0", id: 2, method: "tools/list" },
+      { jsonrpc: "2.0", id: 3, method: "ping" },
+      { jsonrpc: "2.0", id: 4, method: "no/such/method" },
+      callMessage(5, "list_states"),
+      callMessage(6, "list_districts", { state: "tg" }),
+      callMessage(7, "list_jobs", { view: "full" }),
+      callMessage(8, "list_recipes"),
+      callMessage(9, "get_usage", { window: "DAY" }),
+      callMessage(10, "get_job", { jobId: "no-such-job" }),
+      callMessage(11, "get_job", { wrong: true }),
+      callMessage(12, "no_such_tool"),
+      callMessage(13, "download_asset", { assetId: "no-such-asset" }),
+      { ...callMessage(14, "list_states"), params: { name: "list_states", arguments: "none" } },
+    ];
+    for (const call of calls) program.send(call);
+    const answered = new Set<unknown>([1]);
+    while (answered.size < calls.length + 1) {
+      const message = Message.parse(await program.next());
+      if ("id" in message && !("method" in message)) answered.add(message.id);
+    }
+    program.process.stdin.end();
+    await program.exit;
+    const lines = program.stdout().split("\n");
+    expect(lines.pop()).toBe("");
+    for (const line of lines) expect(() => Message.parse(JSON.parse(line))).not.toThrow();
+    expect(lines.length).toBeGreaterThanOrEqual(calls.length + 1);
+    expect(program.stderr()).toContain("MIC_STATE_DIR");
+  },
+);

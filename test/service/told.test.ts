@@ -1,0 +1,183 @@
+// Service faults as an agent gets them, through a real client and the built server: text and facts, each complete alone.
+import { describe, expect, test } from "vitest";
+import {
+  createJob,
+  enveloped,
+  job,
+  jobList,
+  micEnveloped,
+  problem,
+  processingRequest,
+  recipeOffer,
+  recipeParameters,
+} from "../contract/samples.ts";
+import { proves } from "../proves.ts";
+import { type Connection, connectionForTest, type Era, type Facts } from "../support/mcp.ts";
+import { answer, neverAnswer, type Step, type Stub, slowly, stubForTest } from "../support/stub.ts";
+import { credentials } from "./client.ts";
+
+async function session(era: Era): Promise<{ stub: Stub; connection: Connection }> {
+  const stub = await stubForTest();
+  const connection = await connectionForTest(era, {
+    env: {
+      MIC_BASE_URL: stub.baseUrl,
+      MIC_CLIENT_ID: credentials.clientId,
+      MIC_CLIENT_SECRET: credentials.clientSecret,
+    },
+  });
+  return { stub, connection };
+}
+
+const key = "agent-key-0001";
+const submit = ["submit_job", { ...createJob, idempotencyKey: key }] as const;
+const read = ["get_job", { jobId: "job-1" }] as const;
+const busy = { "retry-after": "600" };
+
+const failures: readonly (readonly [
+  what: string,
+  call: readonly [string, Readonly<Record<string, unknown>>],
+  step: Step,
+  facts: Partial<Facts>,
+  text: readonly string[],
+])[] = [
+  [
+    "a Problem with field errors",
+    submit,
+    answer(422, problem),
+    {
+      kind: "rejected",
+      status: 422,
+      code: "stage_failed",
+      requestId: "req-2",
+      sideEffect: "none",
+      idempotencyKey: key,
+      fieldErrors: [...problem.fieldErrors],
+    },
+    ["stage_failed", "/parameterValues/year", "must be at most 2026", "Nothing was changed", "req-2", key],
+  ],
+  [
+    "a limit that does not fit",
+    read,
+    answer(429, undefined, busy),
+    { kind: "rate_limited", status: 429, retryAfterSeconds: 600, retryable: true, sideEffect: "none" },
+    ["600", "Nothing was changed"],
+  ],
+  [
+    "a read without an answer",
+    read,
+    answer(503, "<html>", busy),
+    { kind: "upstream_unavailable", status: 503, retryAfterSeconds: 600, retryable: true, sideEffect: "none" },
+    ["503", "Nothing was changed"],
+  ],
+  [
+    "an action without an answer",
+    submit,
+    answer(503, undefined, busy),
+    { kind: "outcome_unknown", sideEffect: "unknown", retryable: true, idempotencyKey: key, retryAfterSeconds: 600 },
+    ["not known", key, "Next:"],
+  ],
+  [
+    "a read that breaks the contract",
+    read,
+    answer(200, enveloped({ ...job, state: "DONE" })),
+    { kind: "contract_violation", sideEffect: "none", retryable: false },
+    ["/data/state", "Nothing was changed"],
+  ],
+  [
+    "an action that breaks the contract",
+    submit,
+    answer(202, enveloped({ ...job, state: "DONE" })),
+    { kind: "contract_violation", sideEffect: "done", retryable: false, idempotencyKey: key },
+    ["/data/state", "took effect", key],
+  ],
+  [
+    "a resource that is not there",
+    read,
+    answer(404, { ...problem, status: 404, retryable: false }),
+    { kind: "not_found", status: 404, retryable: false, sideEffect: "none" },
+    ["404"],
+  ],
+  [
+    "the playground's denial",
+    ["list_states", {}],
+    answer(403, { status: "PLAYGROUND_REQUEST_DENIED" }),
+    { kind: "forbidden", status: 403, code: "PLAYGROUND_REQUEST_DENIED", sideEffect: "none" },
+    ["PLAYGROUND_REQUEST_DENIED"],
+  ],
+];
+
+proves("7.2/problem", "a failure is one text that says it all, and the same facts for programs", async () => {
+  const { stub, connection } = await session("v1-client");
+  for (const [what, [tool, args], step, facts, words] of failures) {
+    stub.expect(step);
+    const result = await connection.callTool(tool, args);
+    expect.soft(result.isError, what).toBe(true);
+    expect.soft(result.structured, what).toBeUndefined();
+    expect.soft(result.error, what).toMatchObject(facts);
+    for (const word of [`${tool} failed (${facts.kind})`, ...words]) expect.soft(result.text, what).toContain(word);
+  }
+});
+
+test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and how an action went", async () => {
+  const { stub, connection } = await session("v1-client");
+  stub.expect(
+    answer(200, { ...jobList, data: [{ ...job, extra: 1 }], links: {} }),
+    answer(
+      200,
+      JSON.stringify(micEnveloped(processingRequest)).replace('"revision":2', '"revision":9223372036854775807'),
+    ),
+    answer(500, undefined, { "retry-after": "1" }),
+    answer(202, enveloped(job), { "idempotent-replayed": "true" }),
+  );
+  const list = await connection.callTool("list_jobs", { workspaceId: "micws_1", view: "full" });
+  expect(list.meta["mic-mcp/drift"]).toEqual(expect.arrayContaining(["/data/0/extra", "/links"]));
+  expect(list.structured).toEqual(jobList);
+  const request = await connection.callTool("get_file_processing_request", { requestId: processingRequest.id });
+  expect(request.structured).toMatchObject({ data: { revision: "9223372036854775807" } });
+  expect(request.text).toContain("9223372036854775807");
+  const [tool, args] = submit;
+  const submitted = await connection.callTool(tool, args);
+  expect(submitted.structured).toMatchObject({ action: { idempotencyKey: key, replayed: true, attempts: 2 } });
+});
+
+describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (era) => {
+  test("breaks its request to the service off within 250 ms", async () => {
+    const { stub, connection } = await session(era);
+    for (const [step, [tool, args]] of [
+      [neverAnswer, read],
+      [slowly(200, enveloped(job), 100, 100), read],
+      [neverAnswer, submit],
+    ] as const) {
+      const client = new AbortController();
+      let closedAfterMs = Number.POSITIVE_INFINITY;
+      let broken: Promise<unknown> = Promise.resolve();
+      stub.respond(({ closed }) => {
+        const cancelledAt = Date.now();
+        client.abort();
+        broken = closed.then((finished) => {
+          expect(finished).toBe(false);
+          closedAfterMs = Date.now() - cancelledAt;
+        });
+        return step;
+      });
+      await expect(connection.callTool(tool, args, { signal: client.signal })).rejects.toThrow();
+      await broken;
+      expect(closedAfterMs).toBeLessThan(250);
+    }
+    expect(stub.requests).toHaveLength(3);
+  });
+});
+
+test("free-form objects nested to any depth are passed on or refused, never a fault of the server", async () => {
+  const { stub, connection } = await session("v2-modern");
+  for (const depth of [100, 1500, 3000, 6000, 10_000]) {
+    const definition = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+    const text = JSON.stringify(micEnveloped(recipeOffer)).replace(
+      JSON.stringify(recipeParameters.definition),
+      () => definition,
+    );
+    stub.expect(answer(200, text));
+    const { error } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
+    expect.soft(error?.kind ?? "contract_violation", `at depth ${depth}`).toBe("contract_violation");
+  }
+});

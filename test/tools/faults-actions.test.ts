@@ -1,0 +1,185 @@
+// What goes wrong while a tool acts: the action takes effect once at most, and the agent learns what is known of it.
+import { expect, test } from "vitest";
+import { operations } from "../emulator/operations.ts";
+import { proves } from "../proves.ts";
+import { type Args, type Bench, forEachEra, type SentRequest } from "./bench.ts";
+import { POST_TOOLS } from "./catalogue.ts";
+
+type Fault = Readonly<Record<string, unknown>>;
+type PostId = keyof typeof POST_TOOLS;
+const posts: readonly PostId[] = [
+  "createMicPublicInput",
+  "createMicJob",
+  "cancelMicJob",
+  "retryMicJob",
+  "requestMicSharedFileProcessing",
+];
+
+const LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
+
+async function under(bench: Bench, id: PostId, args: Args, ...faults: readonly Fault[]) {
+  for (const fault of faults) await bench.service.fault(fault, { operationId: id });
+  let result: Awaited<ReturnType<Bench["call"]>> | undefined;
+  const sent = await bench.sentDuring(async () => {
+    result = await bench.call(POST_TOOLS[id], args);
+  });
+  if (result === undefined) throw new Error("not called");
+  return { result, requests: sent.filter(({ operationId }) => operationId === id) };
+}
+
+/** All attempts carried the same key and the very same bytes, and a cancellation the same version; gives the key. */
+function expectSameCommand(requests: readonly SentRequest[], count: number): string {
+  expect(requests).toHaveLength(count);
+  const commands = requests.map(({ idempotencyKey, bodySha256, path, headers }) =>
+    JSON.stringify([idempotencyKey, bodySha256, path, headers["if-match"]]),
+  );
+  expect(new Set(commands).size).toBe(1);
+  return requests[0]?.idempotencyKey ?? "";
+}
+
+forEachEra((bench) => {
+  for (const id of posts) {
+    const tool = POST_TOOLS[id];
+
+    proves(
+      "4.2/key-names-one-command",
+      `${tool}: a lost answer is fetched again with the same key and bytes`,
+      async () => {
+        for (const fault of [
+          { kind: "drop-after" },
+          { kind: "truncate" },
+          { kind: "status", status: 500, afterCommit: true },
+        ]) {
+          const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), fault);
+          expect(result.isError, result.text).toBe(false);
+          const key = expectSameCommand(requests, 2);
+          expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
+          expect(await bench().service.executions(key)).toBe(1);
+        }
+      },
+    );
+
+    proves("4.2/key-names-one-command", `${tool}: a request that never arrived is sent again`, async () => {
+      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "drop-before" });
+      expect(result.isError, result.text).toBe(false);
+      expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
+    });
+
+    proves("4.2/key-names-one-command", `${tool}: an unknown outcome says so, and its key finds out`, async () => {
+      const args = await bench().argumentsFor(id);
+      const { result, requests } = await under(bench(), id, args, { kind: "drop-after" }, LATER);
+      const failed = bench().expectFailure(result, "outcome_unknown");
+      const key = expectSameCommand(requests, 2);
+      expect(failed).toMatchObject({
+        sideEffect: "unknown",
+        retryable: true,
+        idempotencyKey: key,
+        retryAfterSeconds: 60,
+      });
+      expect(failed.text).toMatch(/may or may not/);
+      expect(failed.next).toContain(key);
+      expect(await bench().service.executions(key)).toBe(1);
+      const again = await under(bench(), id, { ...args, idempotencyKey: key });
+      expect(again.result.structured, again.result.text).toMatchObject({
+        action: { idempotencyKey: key, replayed: true, attempts: 1 },
+      });
+      expect(await bench().service.executions(key)).toBe(1);
+    });
+
+    test(`${tool}: a server error at the last attempt leaves the outcome unknown`, async () => {
+      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), LATER);
+      const failed = bench().expectFailure(result, "outcome_unknown");
+      expect(failed).toMatchObject({ status: 503, sideEffect: "unknown", retryAfterSeconds: 60 });
+      expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
+      expect(await bench().service.executions(failed.idempotencyKey ?? "")).toBe(0);
+    });
+
+    test(`${tool}: a rate limit changes nothing and says when to come back, with which key`, async () => {
+      const fault = { kind: "status", status: 429, retryAfterSeconds: 60 };
+      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), fault);
+      const failed = bench().expectFailure(result, "rate_limited");
+      expect(failed).toMatchObject({ sideEffect: "none", retryable: true, retryAfterSeconds: 60 });
+      expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
+    });
+
+    proves("7.2/problem", `${tool}: a definite refusal ends the action, nothing happened`, async () => {
+      const args = await bench().argumentsFor(id);
+      for (const [status, kind] of [
+        [400, "rejected"],
+        [403, "forbidden"],
+        [404, "not_found"],
+        [409, "conflict"],
+        [422, "rejected"],
+      ] as const) {
+        const fault = { kind: "status", status, code: "NO", retryable: false };
+        const { result, requests } = await under(bench(), id, args, fault);
+        const failed = bench().expectFailure(result, kind);
+        expect(failed).toMatchObject({ status, code: "NO", sideEffect: "none", retryable: false });
+        expect(await bench().service.executions(expectSameCommand(requests, 1))).toBe(0);
+      }
+    });
+
+    test(`${tool}: an answer that breaks the contract still says that the action took effect`, async () => {
+      for (const body of ["<html>", '{"data":{},"meta":{"requestId":"r"}}', ""]) {
+        const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "body", body });
+        const failed = bench().expectFailure(result, "contract_violation");
+        const key = expectSameCommand(requests, 1);
+        expect(failed).toMatchObject({ sideEffect: "done", retryable: false, idempotencyKey: key });
+        expect(failed.text).toContain("took effect");
+        expect(failed.next).toMatch(/not repeat/);
+        expect(await bench().service.executions(key)).toBe(1);
+      }
+    });
+
+    proves("2.2/closed-objects", `${tool}: a field it does not know is dropped and named`, async () => {
+      const { result } = await under(bench(), id, await bench().argumentsFor(id), { kind: "extra-field" });
+      expect(result.isError, result.text).toBe(false);
+      expect(result.meta["mic-mcp/drift"]).toEqual(["/data/emulatorExtraField"]);
+      expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
+    });
+
+    proves("5/token-renewed", `${tool}: an expired token is renewed and the same bytes are sent again`, async () => {
+      await bench().ok(tool, await bench().argumentsFor(id));
+      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "expire-token" });
+      expect(result.isError, result.text).toBe(false);
+      expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
+      expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
+    });
+  }
+
+  test("a refusal after a lost answer does not claim that nothing happened", async () => {
+    const refused = { kind: "status", status: 409, code: "JOB_EXISTS", retryable: false };
+    const args = await bench().argumentsFor("createMicJob");
+    const { result, requests } = await under(bench(), "createMicJob", args, { kind: "drop-after" }, refused);
+    const failed = bench().expectFailure(result, "conflict");
+    expect(failed.sideEffect).toBe("unknown");
+    expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 2));
+  });
+
+  test("a key that the service is still working on is asked for again", async () => {
+    const running = { kind: "status", status: 409, code: "IDEMPOTENCY_IN_PROGRESS", retryable: true };
+    const { result, requests } = await under(
+      bench(),
+      "createMicJob",
+      await bench().argumentsFor("createMicJob"),
+      running,
+    );
+    expect(result.isError, result.text).toBe(false);
+    expectSameCommand(requests, 2);
+  });
+
+  test("a call that the client gives up does not act a second time", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    const idempotencyKey = "given-up-by-the-client";
+    await bench().service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
+    const abort = new AbortController();
+    const call = bench().call("submit_job", { ...args, idempotencyKey }, { signal: abort.signal });
+    const gone = expect(call).rejects.toThrow();
+    await expect.poll(() => bench().service.executions(idempotencyKey)).toBe(1);
+    abort.abort();
+    await gone;
+    const told = await bench().ok("submit_job", { ...args, idempotencyKey });
+    expect(told.structured).toMatchObject({ action: { idempotencyKey, replayed: true } });
+    expect(await bench().service.executions(idempotencyKey)).toBe(1);
+  });
+});

@@ -1,0 +1,196 @@
+// What the service and the network do wrong while a tool reads: mended where that is safe, else told exactly.
+import { expect, test } from "vitest";
+import { type OperationId, type OperationRow, operations } from "../emulator/operations.ts";
+import { proves } from "../proves.ts";
+import type { Facts } from "../support/mcp.ts";
+import { type Bench, forEachEra } from "./bench.ts";
+import { TOOL_OF } from "./catalogue.ts";
+
+type Row = OperationRow & { readonly id: OperationId };
+type Fault = Readonly<Record<string, unknown>>;
+
+const rows: readonly Row[] = Object.values(operations);
+const reads = rows.filter(({ method }) => method === "GET");
+const jsonReads = reads.filter(({ answer }) => answer !== undefined);
+const jobReads = reads.filter(({ scopes }) => scopes.length > 0);
+
+/** Calls the row's tool under these faults and gives its result beside the statuses it met. */
+async function under(bench: Bench, { id }: Row, ...faults: readonly Fault[]) {
+  const args = await bench.argumentsFor(id);
+  for (const fault of faults) await bench.service.fault(fault, { operationId: id });
+  let result: Awaited<ReturnType<Bench["call"]>> | undefined;
+  const sent = await bench.sentDuring(async () => {
+    result = await bench.call(TOOL_OF[id], args);
+  });
+  if (result === undefined) throw new Error("not called");
+  return { args, result, statuses: sent.map(({ status }) => status) };
+}
+
+/** The same resource with one part replaced, and where that part is. */
+const broken: readonly (readonly [OperationId, readonly (string | number)[], unknown])[] = [
+  ["listPlaygroundStates", ["contract"], "svc.geo.admin-divisions.v2"],
+  ["listPlaygroundStates", ["states", 3, "mandalCount"], -1],
+  ["listPlaygroundDistricts", ["districts", 0, "code"], 501],
+  ["getPlaygroundOpenApi", ["openapi"], "3.0.0"],
+  ["getMicPublicCapabilities", ["data", "capabilities", 0, "supportLevel"], "FULL"],
+  ["getMicPublicInput", ["data", "resourceVersion"], "0"],
+  ["getMicPublicInput", ["meta", "requestId"], null],
+  ["listMicExecutableRecipes", ["data", 0, "executionAvailable"], true],
+  ["getMicExecutableRecipe", ["data", "availability"], "AVAILABLE"],
+  ["listMicJobs", ["data", 1, "stages", 0, "stage"], "MELT"],
+  ["listMicJobs", ["page", "hasMore"], "yes"],
+  ["getMicJob", ["data", "resourceVersion"], 1.5],
+  ["getMicJob", ["data", "failure"], undefined],
+  ["getMicPublicOperation", ["data", "state"], "PAUSED"],
+  ["getMicPublicUsage", ["data", "entitlementState"], "EXPIRED"],
+  ["getMicSharedFileProcessingRequest", ["data", "sourceOrigin"], "FILE"],
+];
+
+function replaced(value: unknown, [step, ...rest]: readonly (string | number)[], part: unknown): unknown {
+  if (step === undefined) return part;
+  if (Array.isArray(value)) return value.map((item, index) => (index === step ? replaced(item, rest, part) : item));
+  const record: Record<string, unknown> = { ...Object(value) };
+  return { ...record, [step]: replaced(record[step], rest, part) };
+}
+
+forEachEra((bench) => {
+  for (const row of reads) {
+    const tool = TOOL_OF[row.id];
+
+    test(`${tool} reads again when the answer is lost`, async () => {
+      const { result, statuses } = await under(bench(), row, { kind: "drop-after" });
+      expect(result.isError, result.text).toBe(false);
+      expect(statuses).toEqual([null, row.success]);
+    });
+
+    test(`${tool} hands over a Retry-After that does not fit its time`, async () => {
+      for (const [status, kind] of [
+        [503, "upstream_unavailable"],
+        [429, "rate_limited"],
+      ] as const) {
+        const { result, statuses } = await under(bench(), row, { kind: "status", status, retryAfterSeconds: 60 });
+        const failed = bench().expectFailure(result, kind);
+        expect(failed).toMatchObject({ status, retryAfterSeconds: 60, retryable: true, sideEffect: "none" });
+        expect(failed.idempotencyKey).toBeUndefined();
+        expect(statuses).toEqual([status]);
+      }
+    });
+  }
+
+  for (const row of jsonReads) {
+    const tool = TOOL_OF[row.id];
+
+    test(`${tool} names what is no contract answer at all`, async () => {
+      for (const fault of [
+        { kind: "body", body: "<html><body>Bad gateway</body></html>", contentType: "text/html" },
+        { kind: "body", body: "{}" },
+        { kind: "body", body: '{"data":' },
+        { kind: "body", body: "" },
+        { kind: "body", body: "null" },
+        { kind: "status", status: 204, problem: false },
+      ]) {
+        const { result, statuses } = await under(bench(), row, fault);
+        const failed = bench().expectFailure(result, "contract_violation");
+        expect(failed, JSON.stringify(fault)).toMatchObject({ retryable: false, sideEffect: "none" });
+        expect(failed.message).toContain(row.id);
+        expect(statuses).toHaveLength(1);
+      }
+    });
+
+    // The OpenAPI document is free-form but for three fields: nothing in it is unknown.
+    if (row.id !== "getPlaygroundOpenApi")
+      proves(
+        ["2.1/closed-objects", "2.2/closed-objects"],
+        `${tool} drops a field it does not know and names it`,
+        async () => {
+          const { result } = await under(bench(), row, { kind: "extra-field" });
+          expect(result.isError, result.text).toBe(false);
+          expect(result.meta["mic-mcp/drift"]).toEqual([expect.stringMatching(/\/emulatorExtraField$/)]);
+          expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
+        },
+      );
+  }
+
+  for (const [id, path, part] of broken) {
+    const pointer = path.map((step) => `/${step}`).join("");
+    test(`${TOOL_OF[id]} names ${pointer} when it is ${JSON.stringify(part)}`, async () => {
+      const row = operations[id];
+      const parts = await bench().argumentsFor(id);
+      const query = row.path.includes("{") ? {} : parts;
+      const values = Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, String(value)]));
+      const { text } = await bench().service.call(row, { path: values, query: { ...Object(query) } });
+      const body = JSON.stringify(replaced(JSON.parse(text), path, part));
+      await bench().service.fault({ kind: "body", body }, { operationId: id });
+      const failed = await bench().fails(TOOL_OF[id], parts, "contract_violation");
+      expect(failed.message).toContain(pointer);
+      expect(failed.next).toBeDefined();
+    });
+  }
+
+  const kinds: readonly (readonly [number, Facts["kind"]])[] = [
+    [400, "rejected"],
+    [402, "rejected"],
+    [403, "forbidden"],
+    [404, "not_found"],
+    [405, "rejected"],
+    [409, "conflict"],
+    [410, "rejected"],
+    [412, "precondition_failed"],
+    [418, "rejected"],
+    [422, "rejected"],
+  ];
+  proves("7.2/problem", "a refusal is told by its kind, with the Problem's facts", async () => {
+    for (const [status, kind] of kinds) {
+      const fault = { kind: "status", status, code: `CODE_${status}`, retryable: false };
+      const { result, statuses } = await under(bench(), operations.getMicJob, fault);
+      const failed = bench().expectFailure(result, kind);
+      expect(failed).toMatchObject({ status, code: `CODE_${status}`, retryable: false, sideEffect: "none" });
+      expect(failed.requestId).toMatch(/^micreq_/);
+      expect(statuses).toEqual([status]);
+    }
+  });
+
+  test("a refusal without a Problem is told as well", async () => {
+    for (const body of ["", "<html>", "[]", '"no"', '{"error":{"code":"WRAPPED","title":"In a wrapper"}}']) {
+      const { result } = await under(bench(), operations.getMicJob, { kind: "body", status: 404, body });
+      const failed = bench().expectFailure(result, "not_found");
+      expect(failed.status).toBe(404);
+      if (body.includes("WRAPPED")) expect(failed.code).toBe("WRAPPED");
+    }
+  });
+
+  test("every way to stumble on the network is mended, as often as it happens", async () => {
+    const stumbles = [{ kind: "drop-before" }, { kind: "truncate" }, { kind: "status", status: 500 }];
+    const { result, statuses } = await under(bench(), operations.getMicJob, ...stumbles);
+    expect(result.isError, result.text).toBe(false);
+    expect(statuses).toEqual([null, 200, 500, 200]);
+  });
+
+  test("a Retry-After that fits is waited for in full", async () => {
+    const started = performance.now();
+    const { result } = await under(bench(), operations.getMicJob, {
+      kind: "status",
+      status: 503,
+      retryAfterSeconds: 1,
+    });
+    expect(result.isError, result.text).toBe(false);
+    expect(performance.now() - started).toBeGreaterThanOrEqual(1000);
+  });
+
+  for (const row of jobReads)
+    proves("5/token-renewed", `${TOOL_OF[row.id]} goes on with a new token when its own has expired`, async () => {
+      await bench().ok(TOOL_OF[row.id], await bench().argumentsFor(row.id));
+      const { result, statuses } = await under(bench(), row, { kind: "expire-token" });
+      expect(result.isError, result.text).toBe(false);
+      expect(statuses).toEqual([401, 200]);
+    });
+
+  test("a token that is refused twice is told as such, and not tried for ever", async () => {
+    const refused = { kind: "status", status: 401 };
+    const { result, statuses } = await under(bench(), operations.getMicJob, refused, refused);
+    const failed = bench().expectFailure(result, "unauthorized");
+    expect(failed).toMatchObject({ retryable: false, sideEffect: "none" });
+    expect(failed.next).toContain("MIC_CLIENT_SECRET");
+    expect(statuses).toEqual([401, 401]);
+  });
+});

@@ -1,0 +1,159 @@
+// The geography tools: the catalogue as the service has it, and each error of section 7.1 as an agent gets it.
+import { expect, test } from "vitest";
+import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import { operations } from "../emulator/operations.ts";
+import { proves } from "../proves.ts";
+import { forEachEra } from "./bench.ts";
+
+const geography = [
+  ["list_states", "listPlaygroundStates", {}],
+  ["list_districts", "listPlaygroundDistricts", { state: "TG" }],
+  ["get_geography_openapi", "getPlaygroundOpenApi", {}],
+] as const;
+
+const catalogue = (facts: object) => JSON.stringify({ contract: PLAYGROUND_CONTRACT, ...facts });
+
+forEachEra((bench) => {
+  proves(
+    ["4.1/states", "1/playground-no-side-effects"],
+    "list_states gives the service's own list, call after call",
+    async () => {
+      const { structured, text } = await bench().ok("list_states");
+      expect(structured).toEqual(await bench().service.ok(operations.listPlaygroundStates));
+      expect(structured["states"]).toHaveLength(36);
+      expect(text).toContain("36 states");
+      expect((await bench().ok("list_states")).structured).toEqual(structured);
+    },
+  );
+
+  proves(["4.1/districts", "4.1/state-uppercased"], "list_districts takes a code in either case", async () => {
+    const upper = await bench().ok("list_districts", { state: "TG" });
+    expect(upper.structured).toEqual(
+      await bench().service.ok(operations.listPlaygroundDistricts, { query: { state: "TG" } }),
+    );
+    expect(upper.structured["state"]).toBe("Telangana");
+    expect(await bench().ok("list_districts", { state: "tG" })).toEqual(upper);
+  });
+
+  proves(
+    ["4.1/openapi", "9/playground-document-version"],
+    "get_geography_openapi gives the document whole",
+    async () => {
+      const { structured } = await bench().ok("get_geography_openapi");
+      expect(structured).toEqual(await bench().service.ok(operations.getPlaygroundOpenApi));
+      expect(structured).toMatchObject({ openapi: "3.1.1", info: { version: "1.0.0" } });
+    },
+  );
+
+  test("the vintage that the service states is told, and its absence too", async () => {
+    const stated = await bench().ok("list_states");
+    expect(stated.text).toContain(String(stated.structured["sourceUpdatedAt"]));
+    await bench().service.fault(
+      { kind: "body", body: catalogue({ states: [] }) },
+      { operationId: "listPlaygroundStates" },
+    );
+    expect((await bench().ok("list_states")).text).toMatch(/vintage not stated/);
+    const fallback = catalogue({ source: "Backup", fallbackUsed: true, sourceUpdatedAt: "2020-01-01", states: [] });
+    await bench().service.fault({ kind: "body", body: fallback }, { operationId: "listPlaygroundStates" });
+    expect((await bench().ok("list_states")).text).toMatch(/2020-01-01.*fallbackUsed true/);
+  });
+
+  proves(
+    "4.1/state-required",
+    "a code that matches no state is told as such, however the service says it",
+    async () => {
+      const operationId = "listPlaygroundDistricts";
+      const empty = { kind: "body", body: catalogue({ state: "ZZ", districts: [] }) };
+      for (const fault of [undefined, { kind: "status", status: 404 }, { kind: "status", status: 400 }, empty]) {
+        if (fault) await bench().service.fault(fault, { operationId });
+        const failed = await bench().fails("list_districts", { state: "ZZ" }, "not_found");
+        expect(failed.message).toContain("No such state");
+        expect(failed.message).toContain("ZZ");
+        expect(failed).toMatchObject({ retryable: false, sideEffect: "none" });
+        expect(failed.next).toContain("list_states");
+      }
+    },
+  );
+
+  for (const [tool, operationId, args] of geography) {
+    proves(["7.1/denied", "4.1/error-statuses"], `${tool}: a denied request is not repeated`, async () => {
+      await bench().service.fault({ kind: "status", status: 403 }, { operationId });
+      const sent = await bench().sentDuring(async () => {
+        const failed = await bench().fails(tool, args, "forbidden");
+        expect(failed).toMatchObject({
+          status: 403,
+          code: "PLAYGROUND_REQUEST_DENIED",
+          retryable: false,
+          sideEffect: "none",
+        });
+      });
+      expect(sent).toHaveLength(1);
+    });
+
+    proves(["7.1/rate-limited", "7.1/retry-after"], `${tool}: a long Retry-After is handed to the agent`, async () => {
+      await bench().service.fault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
+      const sent = await bench().sentDuring(async () => {
+        const failed = await bench().fails(tool, args, "rate_limited");
+        expect(failed).toMatchObject({
+          status: 429,
+          code: "PLAYGROUND_RATE_LIMITED",
+          retryAfterSeconds: 60,
+          retryable: true,
+        });
+        expect(failed.next).toContain("60 s");
+      });
+      expect(sent).toHaveLength(1);
+    });
+
+    proves(["7.1/upstream-unavailable"], `${tool}: an upstream failure is tried again`, async () => {
+      await bench().service.fault({ kind: "status", status: 502 }, { operationId });
+      const sent = await bench().sentDuring(() => bench().ok(tool, args));
+      expect(sent.map(({ status }) => status)).toEqual([502, 200]);
+    });
+  }
+
+  proves("7.1/upstream-status-preserved", "the upstream's status is kept, whatever it is", async () => {
+    const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
+    for (const status of [404, 418]) {
+      await bench().service.fault({ kind: "body", status, body }, { operationId: "listPlaygroundStates" });
+      const sent = await bench().sentDuring(() => bench().ok("list_states"));
+      expect(sent.map((request) => request.status)).toEqual([status, 200]);
+    }
+    await bench().service.fault(
+      { kind: "status", status: 503, retryAfterSeconds: 3600 },
+      { operationId: "listPlaygroundStates" },
+    );
+    const failed = await bench().fails("list_states", {}, "upstream_unavailable");
+    expect(failed).toMatchObject({ status: 503, retryAfterSeconds: 3600, retryable: true, sideEffect: "none" });
+  });
+
+  proves(
+    "7.1/upstream-status-preserved",
+    "an upstream 404 of the districts is no statement about the state",
+    async () => {
+      const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
+      await bench().service.fault({ kind: "body", status: 404, body }, { operationId: "listPlaygroundDistricts" });
+      const sent = await bench().sentDuring(() => bench().ok("list_districts", { state: "TG" }));
+      expect(sent.map(({ status }) => status)).toEqual([404, 200]);
+    },
+  );
+
+  proves(
+    ["2.1/states-response", "2.1/districts-response-districts"],
+    "an answer beyond the array limits breaks the contract",
+    async () => {
+      const state = { code: "TG", name: "Telangana", districtCount: 33, mandalCount: 621 };
+      const states = Array.from({ length: 65 }, () => state);
+      await bench().service.fault(
+        { kind: "body", body: catalogue({ states }) },
+        { operationId: "listPlaygroundStates" },
+      );
+      expect((await bench().fails("list_states", {}, "contract_violation")).message).toContain("/states");
+      const districts = Array.from({ length: 257 }, (_, code) => ({ code: String(code), name: "D", mandalCount: 0 }));
+      const body = catalogue({ state: "Telangana", districts });
+      await bench().service.fault({ kind: "body", body }, { operationId: "listPlaygroundDistricts" });
+      const failed = await bench().fails("list_districts", { state: "TG" }, "contract_violation");
+      expect(failed.message).toContain("/districts");
+    },
+  );
+});

@@ -1,0 +1,136 @@
+// list_jobs and list_recipes: every item once through the cursors, summaries that are small, full items that are whole.
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { Job } from "../../src/contract/jobs.ts";
+import { RecipeOffer } from "../../src/contract/recipes.ts";
+import { operations } from "../emulator/operations.ts";
+import { proves } from "../proves.ts";
+import { type Args, type Bench, forEachEra } from "./bench.ts";
+
+const Page = z.object({
+  data: z.array(z.looseObject({})),
+  page: z.object({ nextCursor: z.string().nullable(), hasMore: z.boolean() }),
+});
+type Page = z.infer<typeof Page>;
+
+async function pages(bench: Bench, tool: string, args: Args): Promise<readonly Page[]> {
+  const all: Page[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const { structured, text } = await bench.ok(tool, { ...args, ...(cursor && { cursor }) });
+    const page = Page.parse(structured);
+    expect(page.page.hasMore).toBe(page.page.nextCursor !== null);
+    // The next call is spelt out, with what was asked for this time.
+    const next = new RegExp(`Next page: ${tool} (\\{.*\\})`).exec(text)?.[1];
+    const expected = page.page.nextCursor === null ? undefined : { ...args, cursor: page.page.nextCursor };
+    expect(next === undefined ? next : JSON.parse(next)).toEqual(expected);
+    all.push(page);
+    cursor = page.page.nextCursor;
+  } while (cursor !== null);
+  return all;
+}
+
+const jobSummaryFields = ["id", "state", "stage", "failure", "retryable", "review", "updatedAt"];
+
+forEachEra((bench) => {
+  proves(
+    ["4.2/next-cursor", "4.2/has-more", "4.2/list-jobs"],
+    "list_jobs pages through all jobs, each once",
+    async () => {
+      const { workspaceId } = bench();
+      const all = await pages(bench(), "list_jobs", { workspaceId, limit: 40, view: "full" });
+      const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
+      const ids = all.flatMap((page) => page.data.map(({ id }) => id));
+      expect(ids.length).toBeGreaterThanOrEqual(130);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids.slice(0, 100)).toEqual(data.map(({ id }) => id));
+      expect(all.slice(0, -1).every((page) => page.data.length === 40)).toBe(true);
+    },
+  );
+
+  proves(
+    ["4.2/next-cursor", "4.2/has-more", "4.2/list-recipes"],
+    "list_recipes pages through all offers, each once",
+    async () => {
+      const { workspaceId, service } = bench();
+      const all = await pages(bench(), "list_recipes", { workspaceId, limit: 2, sort: "versionId" });
+      const ids = all.flatMap((page) => page.data.map(({ versionId }) => versionId));
+      expect([...ids].sort()).toEqual([...service.emulator.recipeVersionIds].sort());
+      expect(ids).toEqual([...ids].sort());
+    },
+  );
+
+  proves(["4.2/jobs-limit-default", "4.2/closed-query"], "what is left out is left to the service", async () => {
+    const { workspaceId } = bench();
+    const [request] = await bench().sentDuring(async () => {
+      const { structured } = await bench().ok("list_jobs", { workspaceId });
+      expect(structured["data"]).toHaveLength(25);
+    });
+    expect(request?.path).toBe(`/sandbox/v1/mic/jobs?workspaceId=${workspaceId}`);
+  });
+
+  proves("2.2/all-fields-required", "view full gives the contract's items, nulls kept", async () => {
+    const { workspaceId } = bench();
+    const query = { workspaceId, limit: 100 };
+    const jobs = await bench().ok("list_jobs", { ...query, view: "full" });
+    expect(z.array(Job).parse(jobs.structured["data"])).toHaveLength(100);
+    expect(jobs.structured["data"]).toEqual((await bench().service.ok(operations.listMicJobs, { query })).data);
+    const recipes = await bench().ok("list_recipes", { ...query, view: "full" });
+    z.array(RecipeOffer).parse(recipes.structured["data"]);
+    expect(recipes.structured["data"]).toEqual(
+      (await bench().service.ok(operations.listMicExecutableRecipes, { query })).data,
+    );
+    expect(recipes.structured["page"]).toEqual({ limit: 100, nextCursor: null, hasMore: false });
+  });
+
+  test("a summary has what an agent decides by, and nothing null", async () => {
+    const { workspaceId } = bench();
+    const query = { workspaceId, limit: 100 };
+    const { structured } = await bench().ok("list_jobs", query);
+    const items = z.array(z.record(z.string(), z.unknown())).parse(structured["data"]);
+    const { data } = await bench().service.ok(operations.listMicJobs, { query });
+    expect(items.map(({ id, state, updatedAt }) => ({ id, state, updatedAt }))).toEqual(
+      data.map(({ id, state, updatedAt }) => ({ id, state, updatedAt })),
+    );
+    for (const [index, item] of items.entries()) {
+      expect(jobSummaryFields).toEqual(expect.arrayContaining(Object.keys(item)));
+      expect(Object.values(item)).not.toContain(null);
+      const { failure } = data[index] ?? { failure: null };
+      expect([item["failure"], item["retryable"]]).toEqual([failure?.code, failure?.retryable]);
+    }
+    expect(new Set(items.map(({ state }) => state)).size).toBe(8);
+    const recipes = await bench().ok("list_recipes", { workspaceId });
+    for (const item of z.array(z.record(z.string(), z.unknown())).parse(recipes.structured["data"]))
+      expect(Object.keys(item).sort()).toEqual(["expiresAt", "name", "ports", "versionId"]);
+    expect((await bench().ok("list_jobs", { ...query, view: "summary" })).structured["data"]).toEqual(items);
+  });
+
+  test("a page of 100 summaries is at most 6,000 tokens, as JSON and as text", async () => {
+    const { structured, text } = await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 100 });
+    expect(structured["data"]).toHaveLength(100);
+    const tokens = { structured: countTokens(JSON.stringify(structured)), text: countTokens(text) };
+    expect(tokens.structured, JSON.stringify(tokens)).toBeLessThanOrEqual(6000);
+    expect(tokens.text, JSON.stringify(tokens)).toBeLessThanOrEqual(6000);
+  });
+
+  test("a page that is too long for the contract is refused, one without items is none", async () => {
+    const { workspaceId } = bench();
+    const empty = { data: [], meta: { requestId: "r" }, page: { nextCursor: null, hasMore: false } };
+    await bench().service.fault({ kind: "body", body: JSON.stringify(empty) }, { operationId: "listMicJobs" });
+    const { structured, text } = await bench().ok("list_jobs", { workspaceId });
+    expect(structured).toEqual(empty);
+    expect(text).toMatch(/^0 jobs/);
+    const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 1 } });
+    const long = { ...empty, data: Array.from({ length: 101 }, () => data[0]) };
+    await bench().service.fault({ kind: "body", body: JSON.stringify(long) }, { operationId: "listMicJobs" });
+    expect((await bench().fails("list_jobs", { workspaceId }, "contract_violation")).message).toContain("/data");
+  });
+
+  test("a cursor that the service does not know is told with what to do", async () => {
+    const { workspaceId } = bench();
+    const failed = await bench().fails("list_jobs", { workspaceId, cursor: "made-up" }, "rejected");
+    expect(failed).toMatchObject({ status: 400, code: "INVALID_CURSOR", retryable: false, sideEffect: "none" });
+    expect(failed.next).toBeDefined();
+  });
+});

@@ -1,0 +1,90 @@
+// waitSeconds: the answer is held until the resource stops moving or time is up, with progress on the way.
+import { expect, test } from "vitest";
+import { FILE, submitJob } from "../emulator/work.ts";
+import { proves } from "../proves.ts";
+import type { Progress } from "../support/mcp.ts";
+import { forEachEra } from "./bench.ts";
+
+const STAGE_MS = 500;
+
+forEachEra((bench) => {
+  proves("6/progress-by-reading", "get_job waits for the end and tells the stages on the way", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    bench().clock.advance(2 * STAGE_MS);
+    const ticks: Progress[] = [];
+    const onprogress = (tick: Progress) => {
+      ticks.push(tick);
+      // The emulator's time stands still but for this: one stage at the first reading, then all the rest.
+      bench().clock.advance(ticks.length === 1 ? STAGE_MS : 20 * STAGE_MS);
+    };
+    const sent = await bench().sentDuring(async () => {
+      const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
+      expect(structured["data"]).toMatchObject({ id, state: "SUCCEEDED" });
+    });
+    expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob", "getMicJob", "getMicJob"]);
+    expect(ticks).toHaveLength(2);
+    const [first, second] = ticks;
+    expect(first?.message).toMatch(/RUNNING GATHER|RUNNING SIFT/);
+    expect(second?.message).toMatch(/RUNNING (SIFT|REFINE)/);
+    expect(second?.progress).toBeGreaterThan(first?.progress ?? Number.NaN);
+    expect(second?.total).toBe(9);
+  });
+
+  test("get_operation waits for the end of a cancellation", async () => {
+    const args = await bench().argumentsFor("cancelMicJob");
+    const { structured } = await bench().ok("cancel_job", args);
+    expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
+    const operationId = Object(structured["data"]).id;
+    const onprogress = () => bench().clock.advance(60_000);
+    const waited = await bench().ok("get_operation", { operationId, waitSeconds: 20 }, { onprogress });
+    expect(waited.structured["data"]).toMatchObject({ id: operationId, state: "SUCCEEDED" });
+  });
+
+  test("what waits for somebody is not waited for, and neither is what has ended", async () => {
+    for (const file of [FILE.waitsForReview, FILE.pauses, FILE.failsForGood]) {
+      const { id } = await submitJob(bench().service, file);
+      bench().clock.advance(9 * STAGE_MS);
+      const sent = await bench().sentDuring(() => bench().ok("get_job", { jobId: id, waitSeconds: 45 }));
+      expect(sent).toHaveLength(1);
+    }
+  });
+
+  test("when time is up the newest state is the answer, with the call that waits on", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const sent = await bench().sentDuring(async () => {
+      const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 1 });
+      expect(structured["data"]).toMatchObject({ id, state: "PREPARING" });
+      expect(structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId: id } });
+    });
+    expect(sent.length).toBeGreaterThanOrEqual(2);
+    expect(sent.length).toBeLessThanOrEqual(4);
+  });
+
+  test("cancelling ends the wait at once, and the reading with it", async () => {
+    const { id: left } = await submitJob(bench().service, FILE.succeeds);
+    const { id: other } = await submitJob(bench().service, FILE.succeeds);
+    const abort = new AbortController();
+    const options = { signal: abort.signal, onprogress: () => abort.abort() };
+    await expect(bench().call("get_job", { jobId: left, waitSeconds: 40 }, options)).rejects.toThrow();
+    const readings = async () => (await bench().requests("getMicJob")).filter(({ path }) => path.includes(left)).length;
+    const before = await readings();
+    // A second of waiting for another job is time enough for the first to be read again, were it still waited for.
+    await bench().ok("get_job", { jobId: other, waitSeconds: 1 });
+    expect(await readings()).toBe(before);
+  });
+
+  test("several calls wait side by side", async () => {
+    const jobs = await Promise.all([1, 2, 3].map(() => submitJob(bench().service, FILE.succeeds)));
+    const started = performance.now();
+    const onprogress = () => bench().clock.advance(30 * STAGE_MS);
+    const told = await Promise.all(
+      jobs.map(({ id }) => bench().ok("get_job", { jobId: id, waitSeconds: 30 }, { onprogress })),
+    );
+    expect(told.map(({ structured }) => Object(structured["data"]).state)).toEqual([
+      "SUCCEEDED",
+      "SUCCEEDED",
+      "SUCCEEDED",
+    ]);
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+});
