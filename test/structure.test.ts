@@ -24,7 +24,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ["contract", "failure", "config", "service", "auth", "actions", "catalogue"],
     packages: ["zod", "@modelcontextprotocol/server"],
   },
-  emulator: { rooms: ["contract"], packages: ["zod", "hono", "@hono/node-server", "ajv", "lossless-json"] },
+  emulator: { rooms: ["contract"], packages: ["zod", "ajv", "lossless-json"] },
   // The demo is a client: the independent, older one.
   demo: { rooms: ["contract"], packages: ["zod", "@modelcontextprotocol/sdk"] },
   cli: {

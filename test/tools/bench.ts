@@ -67,36 +67,46 @@ export function factsIn(value: unknown): readonly string[] {
 }
 
 export class Bench {
-  readonly service: Service;
   readonly connection: Connection;
   readonly downloadDir: string;
   readonly #schemas: Schemas;
+  #service: Service;
   #world: Promise<World> | undefined;
 
   constructor(service: Service, connection: Connection, downloadDir: string, schemas: Schemas) {
-    this.service = service;
+    this.#service = service;
     this.connection = connection;
     this.downloadDir = downloadDir;
     this.#schemas = schemas;
   }
 
+  /** The same emulator by plain HTTP: makes what a test starts from, and asks the oracle. */
+  get service(): Service {
+    return this.#service;
+  }
+
+  /** After a fault that expired every token: the plain HTTP side asks for new ones as well. */
+  forgetTokens(): void {
+    this.#service = new Service(this.#service.emulator, this.#service.clock);
+  }
+
   get clock(): ManualClock {
-    return this.service.clock;
+    return this.#service.clock;
   }
 
   get workspaceId(): string {
-    return this.service.emulator.workspaceId;
+    return this.#service.emulator.workspaceId;
   }
 
   /** Resources for example arguments; made once, when first asked for. */
   world(): Promise<World> {
-    this.#world ??= makeWorld(this.service);
+    this.#world ??= makeWorld(this.#service);
     return this.#world;
   }
 
   /** Arguments with which the operation's tool succeeds. */
   async argumentsFor(id: OperationId): Promise<Args> {
-    const { path = {}, query = {}, body = {} } = await example(this.service, await this.world(), id);
+    const { path = {}, query = {}, body = {} } = await example(this.#service, await this.world(), id);
     if (typeof query === "string" || typeof body !== "object" || body === null)
       throw new Error(`the example of ${id} has no plain query and body`);
     return { ...path, ...query, ...body };
@@ -183,7 +193,7 @@ export class Bench {
 
   /** What the service received, oldest first; of one operation, or of all and the token endpoint. */
   async requests(operationId?: string): Promise<readonly SentRequest[]> {
-    const all = Requests.parse(await this.service.admin("GET", "requests"));
+    const all = Requests.parse(await this.#service.admin("GET", "requests"));
     return operationId === undefined ? all : all.filter((request) => request.operationId === operationId);
   }
 

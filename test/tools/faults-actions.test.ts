@@ -141,6 +141,7 @@ forEachEra((bench) => {
     proves("5/token-renewed", `${tool}: an expired token is renewed and the same bytes are sent again`, async () => {
       await bench().ok(tool, await bench().argumentsFor(id));
       const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "expire-token" });
+      bench().forgetTokens();
       expect(result.isError, result.text).toBe(false);
       expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
       expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);

@@ -16,7 +16,7 @@ import { jsonAnswer } from "../http/answer.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import type { Outcome } from "../world/files.ts";
 import type { JobRecord } from "../world/jobs.ts";
-import { freshStages, isTerminal, stageIndex } from "../world/lifecycle.ts";
+import { freshStages, isTerminal, lastStage } from "../world/lifecycle.ts";
 import { operationAt } from "../world/operations.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
@@ -39,7 +39,7 @@ const outcomeOfRetry = (outcome: Outcome): Outcome => (outcome === "fails at CHU
 function startJob({ recipe, outcome, kept = [], retryOf }: NewJob, { world, requestId }: Context): JobRecord {
   const { ids, workspaceId, stageMs } = world;
   const now = world.clock.now();
-  const last = stageIndex(recipe.definition.stopAfterStage);
+  const last = lastStage(recipe.definition);
   const stages = freshStages(last, kept);
   const initial: Job = {
     id: ids.next(ID_PREFIX.job),

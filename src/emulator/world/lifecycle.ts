@@ -1,7 +1,7 @@
 // How a job moves: a pure function from its record and the time to what a GET shows. The contract gives no transitions
 // (section 3); these are the emulator's own.
 //
-//   PREPARING -> QUEUED -> RUNNING, stage by stage up to the recipe's stopAfterStage -> SUCCEEDED
+//   PREPARING -> QUEUED -> RUNNING, stage by stage up to the recipe's last -> SUCCEEDED
 //   RUNNING -> WAITING_REVIEW (at TASTE) -> RUNNING when approved
 //   RUNNING -> FAILED (at SIFT, or retryably at CHURN);  RUNNING -> PAUSED (at BLEND)
 //   any state that is not terminal -> CANCELLED
@@ -9,6 +9,7 @@
 // A dataset that was frozen is published: NOT_REQUESTED -> AWAITING_RELEASE -> BUILDING -> ACTIVE.
 import { type Job, STAGES, type Stage, type StageName } from "../../contract/jobs.ts";
 import type { FieldError, Problem } from "../../contract/problem.ts";
+import type { RecipeDefinition } from "../../contract/recipes.ts";
 import { REVIEW_MS } from "../choices.ts";
 import { instant } from "../clock.ts";
 import { makeProblem } from "../problems.ts";
@@ -44,7 +45,11 @@ const SIFT = stageIndex("SIFT");
 const BLEND = stageIndex("BLEND");
 const CHURN = stageIndex("CHURN");
 const TASTE = stageIndex("TASTE");
-const FREEZE = stageIndex("FREEZE");
+const SERVE = stageIndex("SERVE");
+
+/** The last stage a recipe's jobs run. FREEZE is the furthest stop a recipe can name: what was frozen is then served. */
+export const lastStage = ({ stopAfterStage }: RecipeDefinition): number =>
+  stopAfterStage === "FREEZE" ? SERVE : stageIndex(stopAfterStage);
 
 /** How many units each stage counts. */
 const UNITS: readonly number[] = [4, 6, 5, 3, 8, 4, 2, 3, 2];
@@ -131,7 +136,7 @@ function* changesOf(plan: Plan, attempts: readonly number[]): Generator<Change> 
     if (index < last) yield { at, job: { ...state("RUNNING"), ...reviewed }, stages: [done, start(index + 1)] };
     else yield { at, job: { ...succeeded(plan), ...reviewed }, stages: [done] };
   }
-  if (last < FREEZE) return;
+  if (last < SERVE) return;
   yield { at: at + 2 * stageMs, job: { publicationState: "BUILDING" } };
   yield { at: at + 4 * stageMs, job: { publicationState: "ACTIVE" } };
 }
@@ -139,7 +144,7 @@ function* changesOf(plan: Plan, attempts: readonly number[]): Generator<Change> 
 const succeeded = ({ last, outputDatasetVersionId }: Plan): Partial<Job> => ({
   ...state("SUCCEEDED"),
   outputDatasetVersionId,
-  ...(last >= FREEZE && { publicationState: "AWAITING_RELEASE" }),
+  ...(last >= SERVE && { publicationState: "AWAITING_RELEASE" }),
 });
 
 export const isTerminal = (value: Job["state"]): boolean =>

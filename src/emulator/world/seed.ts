@@ -7,7 +7,7 @@ import { DAY, HOUR, instant, MINUTE } from "../clock.ts";
 import { sha256 } from "../ids.ts";
 import { type InputRecord, inputOfFile } from "./inputs.ts";
 import type { JobRecord } from "./jobs.ts";
-import { freshStages, jobAt, type Plan, stageIndex } from "./lifecycle.ts";
+import { freshStages, jobAt, lastStage, type Plan, stageIndex } from "./lifecycle.ts";
 import type { ProcessingRequestRecord } from "./processing-requests.ts";
 import type { Recipe } from "./recipes.ts";
 import type { World } from "./world.ts";
@@ -45,8 +45,6 @@ function seedInputs(world: World): void {
 
 type Making = (world: World, recipe: Recipe, createdAt: number) => Pick<JobRecord, "initial" | "plan">;
 
-const lastStage = (recipe: Recipe): number => stageIndex(recipe.definition.stopAfterStage);
-
 function begin(
   world: World,
   recipe: Recipe,
@@ -54,7 +52,7 @@ function begin(
   outcome: Plan["outcome"],
 ): { initial: Job; plan: Plan } {
   const { ids, workspaceId } = world;
-  const last = lastStage(recipe);
+  const last = lastStage(recipe.definition);
   const initial: Job = {
     id: ids.next(ID_PREFIX.job),
     workspaceId,

@@ -1,0 +1,66 @@
+// manifest.json makes the package an MCP bundle: valid by the bundler's own schema, and telling the truth about the tools.
+import { readFileSync } from "node:fs";
+import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
+import { expect, test } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { tools } from "../../tools/index.ts";
+
+const text = readFileSync("manifest.json", "utf8");
+const manifest = VERSIONED_MANIFEST_SCHEMAS["0.3"].parse(JSON.parse(text));
+const packageJson = JSON.parse(readFileSync("package.json", "utf8"));
+
+test("it is the package's: name, version, licence, engine and entry point", () => {
+  expect(manifest).toMatchObject({
+    name: packageJson.name,
+    version: packageJson.version,
+    license: packageJson.license,
+  });
+  expect(manifest.compatibility?.runtimes?.node).toBe(packageJson.engines.node);
+  expect(manifest.server).toMatchObject({ type: "node", entry_point: packageJson.bin["mic-mcp"] });
+});
+
+test("its tools are the catalogue's, in its order", () => {
+  expect(manifest.tools).toEqual(tools.map(({ name, description }) => ({ name, description })));
+});
+
+/** The environment that a host makes of the manifest and a person's answers. */
+async function environmentFor(userConfig: Record<string, string>): Promise<Record<string, string>> {
+  const config = await getMcpConfigForManifest({
+    manifest,
+    extensionPath: "/extensions/mic-mcp",
+    systemDirs: { HOME: "/home/person" },
+    userConfig,
+    pathSeparator: "/",
+  });
+  expect(config?.args).toEqual(["/extensions/mic-mcp/dist/cli.js", "serve"]);
+  return config?.env ?? {};
+}
+
+const service = { base_url: "https://service.example" };
+
+test("with everything answered, everything is configured", async () => {
+  const answers = { client_id: "id", client_secret: "a-secret", workspace_id: "micws_1", download_dir: "/data" };
+  expect(readConfig(await environmentFor({ ...service, ...answers }))).toMatchObject({
+    baseUrl: "https://service.example",
+    credentials: { clientId: "id", clientSecret: "a-secret" },
+    workspaceId: "micws_1",
+    downloadDir: "/data",
+    warnings: [],
+  });
+});
+
+test("with only the required answers it starts, for geography", async () => {
+  expect(readConfig(await environmentFor(service))).toMatchObject({
+    baseUrl: "https://service.example",
+    credentials: undefined,
+    workspaceId: undefined,
+    downloadDir: expect.stringMatching(/^\/[^$]*Downloads$/),
+  });
+});
+
+test("the secret is marked as one, and nothing is filled in for it", () => {
+  const secrets = Object.values(manifest.user_config ?? {}).filter(({ title }) => /secret/i.test(title));
+  expect(secrets).toHaveLength(1);
+  expect(secrets[0]).toMatchObject({ sensitive: true });
+  expect(secrets[0]?.default ?? "").toBe("");
+});

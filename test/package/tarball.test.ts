@@ -1,0 +1,115 @@
+// The package as its users get it: packed, installed without network or scripts into an empty folder, and started.
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { build } from "esbuild";
+import { publint } from "publint";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { version } from "../../src/cli/version.ts";
+import { tools } from "../../tools/index.ts";
+
+const execute = promisify(execFile);
+const root = process.cwd();
+
+const Packed = z.array(z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) })).length(1);
+
+let folder = "";
+let installed = "";
+let packed: readonly string[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mic-mcp-package-"));
+  // `npm test` has built dist/ already; the pack's own build would take it away from under other tests.
+  const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
+  const [facts] = Packed.parse(JSON.parse((await execute("npm", pack, { cwd: root })).stdout));
+  if (facts === undefined) throw new Error("npm packed nothing");
+  packed = facts.files.map(({ path }) => path);
+  const project = join(folder, "project");
+  await mkdir(project);
+  await writeFile(join(project, "package.json"), JSON.stringify({ name: "user", private: true }));
+  const install = ["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", join(folder, facts.filename)];
+  await execute("npm", install, { cwd: project });
+  installed = join(project, "node_modules");
+}, 60_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const packageFile = (...path: string[]): string => join(installed, "mic-mcp", ...path);
+const command = (): string => join(installed, ".bin", "mic-mcp");
+
+test("holds the program, its papers and nothing else", () => {
+  const papers = ["LICENSE", "README.md", "manifest.json", "package.json"];
+  const other = packed.filter((path) => !papers.includes(path) && !/^dist\/[\w-]+\.(js|tsv|txt)$/.test(path));
+  expect(other).toEqual([]);
+  expect(packed).toEqual(expect.arrayContaining([...papers, "dist/cli.js", "dist/licenses.txt"]));
+  expect(packed.filter((path) => /test|src|\.ts$|\.map$|node_modules/.test(path))).toEqual([]);
+});
+
+test("names no path of the machine that built it", async () => {
+  const names = [root, homedir(), tmpdir(), "file:///"].filter((name) => name.length > 1);
+  for (const path of packed) {
+    const text = await readFile(packageFile(path), "utf8");
+    for (const name of names) expect(text.includes(`${name}/`), `${name} in ${path}`).toBe(false);
+  }
+});
+
+test("brings nothing along: it has no dependencies to install", async () => {
+  expect((await readdir(installed)).filter((name) => !name.startsWith("."))).toEqual(["mic-mcp"]);
+  expect(JSON.parse(await readFile(packageFile("package.json"), "utf8"))).not.toHaveProperty("dependencies");
+});
+
+test("installs a command that anyone may run", async () => {
+  const { mode } = await stat(command());
+  expect(mode & 0o111).toBe(0o111);
+  expect((await execute(command(), ["--version"], { cwd: folder })).stdout).toBe(`${version}\n`);
+});
+
+test("serves every tool from where it was installed", async () => {
+  const client = new Client({ name: "package-test", version: "1" });
+  await client.connect(
+    new StdioClientTransport({ command: command(), args: ["serve", "--emulator"], cwd: folder, stderr: "ignore" }),
+  );
+  try {
+    const listed = await client.listTools();
+    expect(listed.tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+    const result = await client.callTool({ name: "list_districts", arguments: { state: "TG" } });
+    expect(result.structuredContent).toMatchObject({ state: "Telangana" });
+  } finally {
+    await client.close();
+  }
+});
+
+test("is published cleanly (publint)", async () => {
+  const { messages } = await publint({ pkgDir: packageFile(), strict: true });
+  expect(messages).toEqual([]);
+});
+
+test("carries the licence of every package bundled into it", async () => {
+  const { metafile } = await build({
+    entryPoints: ["src/cli/cli.ts"],
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "node",
+    logLevel: "silent",
+  });
+  const folders = new Set(
+    Object.keys(metafile.inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
+  );
+  expect(folders.size).toBeGreaterThan(5);
+  const licences = await readFile(packageFile("dist", "licenses.txt"), "utf8");
+  const Facts = z.object({ name: z.string(), version: z.string() });
+  for (const path of folders) {
+    const facts = Facts.parse(JSON.parse(await readFile(join(root, path, "package.json"), "utf8")));
+    expect(licences).toContain(`${facts.name} ${facts.version} (`);
+  }
+  // A licence named and not carried would be as good as none.
+  expect(licences).not.toContain("No licence file");
+});
