@@ -91,10 +91,13 @@ function pairOf(env: z.infer<typeof Environment>): Config["credentials"] {
   return { clientId, clientSecret };
 }
 
+// A bundle's host leaves the placeholder of a question that was not answered.
+const isUnset = (value: string | undefined): boolean => value === "" || /^\$\{user_config\.\w+\}$/.test(value ?? "");
+
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(
-    Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && value !== ""),
+    Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)),
   );
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {

@@ -115,9 +115,9 @@ export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefini
     inputSchema: toJsonSchema(input, "input"),
     outputSchema: output,
     async invoke(args, call) {
-      refuseRounded(name, args, []);
       const parsed = input.safeParse(args);
       if (!parsed.success) return refuse(name, input, parsed.error);
+      refuseRounded(name, args, []);
       return await definition.run(parsed.data, call);
     },
   };

@@ -10,9 +10,22 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Nesting beyond this is no data anybody made, and would overflow whatever walks it. */
+const MAX_DEPTH = 500;
+
+function isShallow(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= MAX_DEPTH; depth++) {
+    level = level.flatMap((part) => (typeof part === "object" && part !== null ? Object.values(part) : []));
+    if (level.length === 0) return true;
+  }
+  return false;
+}
+
 /** A free-form JSON object, passed through untouched. (z.record would drop a "__proto__" key.) */
 export const jsonObject = z
   .custom<JsonObject>(isJsonObject, { error: "must be a JSON object" })
+  .refine(isShallow, { error: `must be nested at most ${MAX_DEPTH} deep` })
   .meta({ type: "object", additionalProperties: true });
 
 const encoder = new TextEncoder();

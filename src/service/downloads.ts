@@ -15,7 +15,6 @@ interface Running {
   settled: boolean;
 }
 
-const MAX_DURATION_MS = 6 * 60 * 60 * 1000;
 /** Time kept back from a call's deadline to write its answer. */
 const MARGIN_MS = 500;
 
@@ -33,9 +32,10 @@ export type Downloads = ReturnType<typeof createDownloads>;
 export function createDownloads(service: Service) {
   const running = new Map<string, Running>();
 
-  function start(key: string, endpoint: Endpoint, request: CallRequest, target: Target): Running {
+  function start(key: string, endpoint: Endpoint, request: CallRequest, target: Target, deadlineAt: number): Running {
     const stop = new AbortController();
-    const context = { signal: stop.signal, deadlineAt: service.timing.now() + MAX_DURATION_MS };
+    // The deadline bounds the attempts to begin; a stream that has begun goes on until it ends.
+    const context = { signal: stop.signal, deadlineAt };
     const count = (bytes: number) => {
       download.bytes = bytes;
     };
@@ -60,7 +60,7 @@ export function createDownloads(service: Service) {
       onBytes: (bytes: number) => void,
     ): Promise<SavedFile> {
       const key = JSON.stringify([request.path, target.folder, target.fileName]);
-      const download = running.get(key) ?? start(key, endpoint, request, target);
+      const download = running.get(key) ?? start(key, endpoint, request, target, context.deadlineAt);
       download.waiting++;
       let stopWaiting: (failure: Failure) => void = () => undefined;
       const stopped = new Promise<never>((_, reject) => {
