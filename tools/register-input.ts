@@ -4,6 +4,7 @@ import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
 import { tellInput } from "../src/catalogue/telling/input.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
+import { namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 
 export const registerInput = defineTool({
@@ -14,7 +15,9 @@ export const registerInput = defineTool({
     "Registers a file, acquisition or dataset version of the workspace as an input, so that a job can use it. " +
     "A file is scanned first: the input can be bound once it is READY.",
   effect: "create",
-  input: z.strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") }),
+  input: z
+    .strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") })
+    .refine(namesItsKind, referenceRule),
   output: outputs.action,
   run: (args, call) => runAction(createMicPublicInput, args, call, tellInput),
 });

@@ -25,8 +25,9 @@ const readJob = async (jobId: string, call: ToolCall): Promise<Job> =>
 
 function explain(conflict: Failure, tried: number, job: Job): Failure {
   const ended = ENDED.has(job.state);
+  const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
   return conflict.with({
-    message: `Job ${job.id} was not cancelled: it is no longer at version ${tried} but at ${job.resourceVersion}, state ${job.state}.`,
+    message: `Job ${job.id} was not cancelled: the service refused version ${tried} as stale; the job is now ${moved}in state ${job.state}.`,
     retryable: false,
     next: ended
       ? "The job has ended; there is nothing left to cancel."

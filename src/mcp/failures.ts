@@ -21,6 +21,7 @@ export function failureText(tool: string, facts: FailureFacts): string {
     SIDE_EFFECTS[facts.sideEffect],
     facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
     facts.idempotencyKey !== undefined && `idempotencyKey: ${facts.idempotencyKey}`,
+    facts.code !== undefined && !facts.message.includes(facts.code) && `code: ${facts.code}`,
     facts.requestId !== undefined && `requestId: ${facts.requestId}`,
     facts.next !== undefined && `Next: ${facts.next}`,
   ];

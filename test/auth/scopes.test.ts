@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect, onTestFinished } from "vitest";
+import { beforeAll, expect } from "vitest";
 import {
   cancelJob,
   createInput,
@@ -14,14 +14,24 @@ import {
 } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
 import { credentials } from "../service/client.ts";
-import { connectionForTest } from "../support/mcp.ts";
-import { answer, stubForTest } from "../support/stub.ts";
+import { connectionForFile } from "../support/mcp.ts";
+import { answer, stubForFile } from "../support/stub.ts";
+
+const stubOf = stubForFile();
 
 let downloads = "";
 beforeAll(async () => {
   downloads = await mkdtemp(join(tmpdir(), "mic-mcp-scopes-"));
   return () => rm(downloads, { recursive: true, force: true });
 });
+const connectionOf = connectionForFile("v2-modern", () => ({
+  env: {
+    MIC_BASE_URL: stubOf().baseUrl,
+    MIC_CLIENT_ID: credentials.clientId,
+    MIC_CLIENT_SECRET: credentials.clientSecret,
+    MIC_DOWNLOAD_DIR: downloads,
+  },
+}));
 
 const workspaceId = "micws_1";
 const jobId = "job-1";
@@ -67,26 +77,19 @@ proves(
   ],
   "every tool is called with a token of its own operation's scopes and no others",
   async () => {
-    const stub = await stubForTest();
+    const stub = stubOf();
     stub.respondToToken(({ body }) =>
       answer(200, { access_token: tokenFor(new URLSearchParams(body.toString()).get("scope") ?? "") }),
     );
     stub.respond(() => answer(404));
-    const connection = await connectionForTest("v2-modern", {
-      env: {
-        MIC_BASE_URL: stub.baseUrl,
-        MIC_CLIENT_ID: credentials.clientId,
-        MIC_CLIENT_SECRET: credentials.clientSecret,
-        MIC_DOWNLOAD_DIR: downloads,
-      },
-    });
-    const { tools } = { tools: await connection.listTools() };
+    const connection = connectionOf();
+    const tools = await connection.listTools();
     expect(
       tools
         .map(({ name }) => name)
         .filter((name) => !/states|districts|geography/.test(name))
         .sort(),
-    ).toEqual(expect.arrayContaining(table.map(([tool]) => tool).sort()));
+    ).toEqual(table.map(([tool]) => tool).sort());
     for (const [tool, args, scopes] of table) {
       const before = stub.requests.length;
       expect((await connection.callTool(tool, args)).error).toMatchObject({ kind: "not_found" });
@@ -110,19 +113,13 @@ proves(
 );
 
 proves("5/playground-anonymous", "the geography tools ask for no token and send none", async () => {
-  const stub = await stubForTest();
+  const stub = stubOf();
   stub.respond(() => answer(403, { status: "PLAYGROUND_REQUEST_DENIED" }));
-  const connection = await connectionForTest("v2-modern", {
-    env: {
-      MIC_BASE_URL: stub.baseUrl,
-      MIC_CLIENT_ID: credentials.clientId,
-      MIC_CLIENT_SECRET: credentials.clientSecret,
-    },
-  });
-  onTestFinished(() => expect(stub.tokenRequests).toHaveLength(0));
+  const connection = connectionOf();
   await connection.callTool("list_states");
   await connection.callTool("list_districts", { state: "TG" });
   await connection.callTool("get_geography_openapi");
   expect(stub.requests).toHaveLength(3);
+  expect(stub.tokenRequests).toHaveLength(0);
   for (const { headers } of stub.requests) expect(headers).not.toHaveProperty("authorization");
 });

@@ -73,6 +73,14 @@ describe("free-form objects", () => {
     );
   });
 
+  // The contract sets no such limit: it is ours, so that nothing that walks the object overflows.
+  test("may be nested 500 deep; what is deeper is refused, whatever its depth", () => {
+    const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}0${"}".repeat(depth)}`);
+    const accepts = (depth: number) => jsonObject.safeParse(nested(depth)).success;
+    expect([1, 499, 500].map(accepts)).toEqual([true, true, true]);
+    expect([501, 5_000, 100_000].map(accepts)).toEqual([false, false, false]);
+  });
+
   test("a __proto__ key is a key like any other", () => {
     const polluting: unknown = JSON.parse('{"__proto__":{"admin":true},"a":{"__proto__":[]}}');
     expect(JSON.stringify(jsonObject.parse(polluting))).toBe('{"__proto__":{"admin":true},"a":{"__proto__":[]}}');

@@ -38,12 +38,14 @@ describe("Node", () => {
 const folder = mkdtempSync(join(tmpdir(), "mic-mcp-tls-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+const OPENSSL = "openssl";
+
 /** A certificate for 127.0.0.1 that nobody knows; false where there is no openssl to make it. */
 function makeCertificate(): boolean {
   const names = ["-subj", "/CN=stub", "-addext", "subjectAltName=IP:127.0.0.1"];
   const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
   try {
-    execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...names, ...files], {
+    execFileSync(OPENSSL, ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...names, ...files], {
       stdio: "ignore",
     });
     return true;

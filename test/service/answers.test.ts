@@ -167,7 +167,7 @@ describe("bytes", () => {
   });
 
   test("deeply nested within a free-form object are passed on", async () => {
-    const definition = nested(1000);
+    const definition = nested(100);
     const text = JSON.stringify(micEnveloped(recipeOffer)).replace(
       JSON.stringify(recipeParameters.definition),
       () => definition,

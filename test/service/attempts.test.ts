@@ -1,16 +1,24 @@
 // How long is waited between attempts, on a clock of our own: sleeping moves it and takes no time.
+import { syncBuiltinESMExports } from "node:module";
+import timers from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { CALL_LIMIT_MS, waitBeforeRetry } from "../../src/service/attempts.ts";
 import { retryAfterSeconds } from "../../src/service/problems.ts";
 
 const slept: number[] = [];
-vi.mock("node:timers/promises", () => ({
-  setTimeout: async (ms: number) => {
+// A module mock would outlive this file; the builtin's own export does not.
+beforeAll(() => {
+  vi.spyOn(timers, "setTimeout").mockImplementation(async (ms = 0) => {
     slept.push(ms);
-  },
-}));
+  });
+  syncBuiltinESMExports();
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 
 const passing = (retryAfter?: number): Failure =>
   new Failure({

@@ -10,6 +10,7 @@ import { type Connection, connectionForTest } from "../support/mcp.ts";
 import { answer, flood, type Stub, stubForTest } from "../support/stub.ts";
 import { credentials } from "./client.ts";
 
+const PRLIMIT = "prlimit";
 const MEGABYTE = 1_000_000;
 
 async function serverOn(stub: Stub): Promise<{ connection: Connection; folder: string }> {
@@ -50,7 +51,7 @@ test.skipIf(!existsSync("/proc/self/status"))("200 MB are saved in constant memo
 
 const hasPrlimit = (): boolean => {
   try {
-    execFileSync("prlimit", ["--version"]);
+    execFileSync(PRLIMIT, ["--version"]);
     return true;
   } catch {
     return false;
@@ -63,7 +64,7 @@ test.skipIf(!hasPrlimit())(
     const stub = await stubForTest();
     const { connection, folder } = await serverOn(stub);
     // A file that may not grow further fails a write in the middle, as a full disk does.
-    execFileSync("prlimit", ["--pid", String(connection.pid), `--fsize=${MEGABYTE}`]);
+    execFileSync(PRLIMIT, ["--pid", String(connection.pid), `--fsize=${MEGABYTE}`]);
     stub.expect(flood(200, Buffer.alloc(65_536, "x"), 3 * MEGABYTE), answer(200, "small enough"));
     const { isError, error, text } = await connection.callTool("download_asset", { assetId: "asset-1" });
     expect(isError).toBe(true);

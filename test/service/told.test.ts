@@ -12,21 +12,23 @@ import {
   recipeParameters,
 } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { type Connection, connectionForTest, type Era, type Facts } from "../support/mcp.ts";
-import { answer, neverAnswer, type Step, type Stub, slowly, stubForTest } from "../support/stub.ts";
+import { connectionForFile, type Facts } from "../support/mcp.ts";
+import { answer, neverAnswer, type Step, slowly, stubForFile } from "../support/stub.ts";
 import { credentials } from "./client.ts";
 
-async function session(era: Era): Promise<{ stub: Stub; connection: Connection }> {
-  const stub = await stubForTest();
-  const connection = await connectionForTest(era, {
-    env: {
-      MIC_BASE_URL: stub.baseUrl,
-      MIC_CLIENT_ID: credentials.clientId,
-      MIC_CLIENT_SECRET: credentials.clientSecret,
-    },
-  });
-  return { stub, connection };
-}
+const stubOf = stubForFile();
+const options = () => ({
+  env: {
+    MIC_BASE_URL: stubOf().baseUrl,
+    MIC_CLIENT_ID: credentials.clientId,
+    MIC_CLIENT_SECRET: credentials.clientSecret,
+  },
+});
+const connectionsOf = {
+  "v1-client": connectionForFile("v1-client", options),
+  "v2-modern": connectionForFile("v2-modern", options),
+} as const;
+const session = (era: keyof typeof connectionsOf) => ({ stub: stubOf(), connection: connectionsOf[era]() });
 
 const key = "agent-key-0001";
 const submit = ["submit_job", { ...createJob, idempotencyKey: key }] as const;
@@ -107,7 +109,7 @@ const failures: readonly (readonly [
 ];
 
 proves("7.2/problem", "a failure is one text that says it all, and the same facts for programs", async () => {
-  const { stub, connection } = await session("v1-client");
+  const { stub, connection } = session("v1-client");
   for (const [what, [tool, args], step, facts, words] of failures) {
     stub.expect(step);
     const result = await connection.callTool(tool, args);
@@ -119,7 +121,7 @@ proves("7.2/problem", "a failure is one text that says it all, and the same fact
 });
 
 test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and how an action went", async () => {
-  const { stub, connection } = await session("v1-client");
+  const { stub, connection } = session("v1-client");
   stub.expect(
     answer(200, { ...jobList, data: [{ ...job, extra: 1 }], links: {} }),
     answer(
@@ -142,7 +144,7 @@ test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and ho
 
 describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (era) => {
   test("breaks its request to the service off within 250 ms", async () => {
-    const { stub, connection } = await session(era);
+    const { stub, connection } = session(era);
     for (const [step, [tool, args]] of [
       [neverAnswer, read],
       [slowly(200, enveloped(job), 100, 100), read],
@@ -169,7 +171,7 @@ describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (
 });
 
 test("free-form objects nested to any depth are passed on or refused, never a fault of the server", async () => {
-  const { stub, connection } = await session("v2-modern");
+  const { stub, connection } = session("v2-modern");
   for (const depth of [100, 1500, 3000, 6000, 10_000]) {
     const definition = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
     const text = JSON.stringify(micEnveloped(recipeOffer)).replace(

@@ -1,9 +1,15 @@
 // A strict stub of the service on node:http: answers by script, down to the raw socket, records every request, and fails
 // the test on a request that nobody expected and on an expected one that never came.
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished } from "vitest";
+import { afterAll, afterEach, beforeAll, onTestFinished } from "vitest";
 
 export interface RecordedRequest {
   readonly method: string;
@@ -116,15 +122,22 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** For the running test alone. */
-export async function stubForTest(): Promise<Stub> {
+interface Running {
+  readonly stub: Stub;
+  /** Throws when something unexpected came or something expected did not; forgets everything, for the next test. */
+  settle(): void;
+  close(): Promise<void>;
+}
+
+async function startStub(): Promise<Running> {
   const requests: RecordedRequest[] = [];
   const tokenRequests: RecordedRequest[] = [];
   const queue: Step[] = [];
   const unexpected: string[] = [];
   const connections = new Map<Socket, number>();
+  const newToken: Script = () => answer(200, { access_token: `stub-token-${tokenRequests.length}` });
   let script: Script | undefined;
-  let tokenScript: Script = () => answer(200, { access_token: `stub-token-${tokenRequests.length}` });
+  let tokenScript = newToken;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url: target = "", headers } = request;
@@ -147,35 +160,71 @@ export async function stubForTest(): Promise<Stub> {
     serve(request, response).catch(() => response.destroy());
   });
   server.on("connection", (socket) => connections.set(socket, connections.size + 1));
+  const port = await listen(server);
+  return {
+    stub: {
+      baseUrl: `http://127.0.0.1:${port}`,
+      requests,
+      tokenRequests,
+      expect: (...steps) => void queue.push(...steps),
+      respond(newScript) {
+        script = newScript;
+      },
+      respondToToken(newScript) {
+        tokenScript = newScript;
+      },
+    },
+    settle() {
+      script = undefined;
+      tokenScript = newToken;
+      const [surprises, missing] = [unexpected.splice(0), queue.splice(0)];
+      requests.length = 0;
+      tokenRequests.length = 0;
+      if (surprises.length > 0) throw new Error(`The stub was sent requests that nobody expected: ${surprises}`);
+      if (missing.length > 0) throw new Error(`${missing.length} expected requests never came`);
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-    if (unexpected.length > 0) throw new Error(`The stub was sent requests that nobody expected: ${unexpected}`);
-    if (queue.length > 0) throw new Error(`${queue.length} expected requests never came`);
-  });
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the stub listens on no TCP port");
-  return {
-    baseUrl: `http://127.0.0.1:${address.port}`,
-    requests,
-    tokenRequests,
-    expect: (...steps) => void queue.push(...steps),
-    respond(newScript) {
-      script = newScript;
-    },
-    respondToToken(newScript) {
-      tokenScript = newScript;
-    },
+  return address.port;
+}
+
+/** For the running test alone. */
+export async function stubForTest(): Promise<Stub> {
+  const { stub, settle, close } = await startStub();
+  onTestFinished(async () => {
+    await close();
+    settle();
+  });
+  return stub;
+}
+
+/** For all tests of a file, new for each of them but in its address; call it at the top level. */
+export function stubForFile(): () => Stub {
+  let running: Running | undefined;
+  beforeAll(async () => {
+    running = await startStub();
+  });
+  afterEach(() => running?.settle());
+  afterAll(() => running?.close());
+  return () => {
+    if (running === undefined) throw new Error("the stub is there only while tests run");
+    return running.stub;
   };
 }
 
 /** A base URL where connections are refused. */
 export async function refusingBaseUrl(): Promise<string> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
+  const port = await listen(server);
   await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== "object" || address === null) throw new Error("no port was given");
-  return `http://127.0.0.1:${address.port}`;
+  return `http://127.0.0.1:${port}`;
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import * as z from "zod/v4";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { example, makeWorld, type World } from "../emulator/example.ts";
@@ -245,6 +245,8 @@ export function forEachEra(tests: (bench: () => Bench, era: Era) => void, option
     beforeAll(async () => {
       running = await setUp(era, options);
     });
+    // A fault that a test queued and did not use up is not the next one's.
+    afterEach(() => running?.bench.service.admin("DELETE", "faults"));
     afterAll(() => running?.tearDown());
     tests(() => {
       if (running === undefined) throw new Error("the bench is there only while tests run");

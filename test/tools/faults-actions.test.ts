@@ -137,15 +137,6 @@ forEachEra((bench) => {
       expect(result.meta["mic-mcp/drift"]).toEqual(["/data/emulatorExtraField"]);
       expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
     });
-
-    proves("5/token-renewed", `${tool}: an expired token is renewed and the same bytes are sent again`, async () => {
-      await bench().ok(tool, await bench().argumentsFor(id));
-      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "expire-token" });
-      bench().forgetTokens();
-      expect(result.isError, result.text).toBe(false);
-      expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
-      expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
-    });
   }
 
   test("a refusal after a lost answer does not claim that nothing happened", async () => {
@@ -183,4 +174,19 @@ forEachEra((bench) => {
     expect(told.structured).toMatchObject({ action: { idempotencyKey, replayed: true } });
     expect(await bench().service.executions(idempotencyKey)).toBe(1);
   });
+
+  // Last, since they expire the tokens of all other scopes too.
+  for (const id of posts)
+    proves(
+      "5/token-renewed",
+      `${POST_TOOLS[id]}: an expired token is renewed and the same bytes are sent again`,
+      async () => {
+        await bench().ok(POST_TOOLS[id], await bench().argumentsFor(id));
+        const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "expire-token" });
+        bench().forgetTokens();
+        expect(result.isError, result.text).toBe(false);
+        expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
+        expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
+      },
+    );
 });

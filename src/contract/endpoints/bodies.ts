@@ -29,13 +29,23 @@ export const CreateJob = z.strictObject({
   clientReference: plainText(160).nullable().optional(),
 });
 
-export const CreateInput = z.strictObject({
-  workspaceId: chars(1, 128),
-  inputKind: InputKind,
-  referenceId: chars(1, 128),
-  alias: chars(1, 160).optional(),
-  clientReference: chars(1, 160).optional(),
-});
+/** The rule between two fields, for the body and for whatever repeats its shape. */
+export const namesItsKind = ({ inputKind, referenceId }: { inputKind: string; referenceId: string }): boolean =>
+  inputKind !== "M4_FILE" || /^dev(sign)?file_/.test(referenceId);
+export const referenceRule = {
+  path: ["referenceId"],
+  error: "must be a file's id for M4_FILE: it begins with devfile_ or devsignfile_",
+};
+
+export const CreateInput = z
+  .strictObject({
+    workspaceId: chars(1, 128),
+    inputKind: InputKind,
+    referenceId: chars(1, 128).describe("For M4_FILE a file's id: devfile_… or devsignfile_…"),
+    alias: chars(1, 160).optional(),
+    clientReference: chars(1, 160).optional(),
+  })
+  .refine(namesItsKind, referenceRule);
 
 export const CreateProcessingRequest = z.strictObject({
   workspaceId: workspaceStyleId,

@@ -1,0 +1,147 @@
+// What a configuration offers: the default workspace, read-only mode, toolsets, and a server without a service.
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { operations } from "../emulator/operations.ts";
+import { serviceForFile } from "../emulator/service.ts";
+import { proves } from "../proves.ts";
+import { type Connection, connectionForTest, type Era, emulatorEnv } from "../support/mcp.ts";
+import { POST_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
+
+const ALL = Object.values(TOOL_OF);
+const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi"];
+const POSTS = Object.values<string>(POST_TOOLS);
+const service = serviceForFile();
+const bothEras: readonly Era[] = ["v1-client", "v2-modern"];
+
+const serve = (era: Era, env: Readonly<Record<string, string>> = {}, args?: readonly string[]): Promise<Connection> =>
+  connectionForTest(era, { env: { ...emulatorEnv(service().emulator), ...env }, ...(args && { args }) });
+
+const namesOf = async (connection: Connection): Promise<readonly string[]> =>
+  (await connection.listTools()).map(({ name }) => name);
+
+/** A protocol error, not a result: what a client tells when a tool does not exist. */
+async function refusal(connection: Connection, name: string): Promise<string> {
+  const before = z.array(z.unknown()).parse(await service().admin("GET", "requests")).length;
+  const error: unknown = await connection.callTool(name, {}).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(z.array(z.unknown()).parse(await service().admin("GET", "requests"))).toHaveLength(before);
+  return z.object({ code: z.literal(-32602), message: z.string() }).parse(error).message;
+}
+
+describe.each(bothEras)("%s", (era) => {
+  proves(
+    ["4.2/query-workspace-id", "1/workspace-id-prefix"],
+    "a default workspace is used where none is given",
+    async () => {
+      const { workspaceId } = service().emulator;
+      const connection = await serve(era, { MIC_WORKSPACE_ID: workspaceId });
+      for (const { name, inputSchema } of await connection.listTools()) {
+        const { properties, required = [] } = z
+          .looseObject({ properties: z.record(z.string(), z.unknown()), required: z.array(z.string()).optional() })
+          .parse(inputSchema);
+        expect(required, name).not.toContain("workspaceId");
+        const takesIt = [
+          "get_capabilities",
+          "register_input",
+          "list_recipes",
+          "submit_job",
+          "list_jobs",
+          "get_usage",
+          "request_file_processing",
+        ];
+        expect("workspaceId" in properties, name).toBe(takesIt.includes(name));
+      }
+      expect(connection.instructions()).toContain(workspaceId);
+      const jobs = await connection.callTool("list_jobs", { limit: 1 });
+      expect(jobs.isError, jobs.text).toBe(false);
+      expect((await connection.callTool("get_capabilities")).structured).toMatchObject({ data: { workspaceId } });
+      const registered = await connection.callTool("register_input", {
+        inputKind: "M4_FILE",
+        referenceId: service().emulator.fileIds[0],
+      });
+      expect(registered.structured).toMatchObject({ data: { workspaceId } });
+      const other = await connection.callTool("list_jobs", { workspaceId: "micws_other" });
+      expect(other.error).toMatchObject({ kind: "forbidden" });
+      const wrong = await connection.callTool("list_jobs", { workspaceId: "" });
+      expect(wrong.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
+    },
+  );
+
+  test("without a default workspace it is asked for", async () => {
+    const connection = await serve(era);
+    const { error } = await connection.callTool("list_jobs", {});
+    expect(error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
+  });
+
+  test("read-only mode offers what changes nothing at the service, downloads included", async () => {
+    const connection = await serve(era, { MIC_READ_ONLY: "1" });
+    expect(await namesOf(connection)).toEqual(ALL.filter((name) => !POSTS.includes(name)));
+    for (const name of POSTS) expect(await refusal(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
+    const assetId = service().emulator.assetIds[0];
+    const { structured } = await connection.callTool("download_asset", { assetId });
+    // Without MIC_DOWNLOAD_DIR the platform's downloads folder is used.
+    expect(structured).toMatchObject({ path: expect.stringContaining(`${connection.home}/Downloads/`) });
+    expect(await namesOf(await serve(era, { MIC_READ_ONLY: "0" }))).toEqual(ALL);
+    expect(await namesOf(await serve(era, {}, ["serve", "--read-only"]))).toEqual(
+      ALL.filter((name) => !POSTS.includes(name)),
+    );
+  });
+
+  test("toolsets choose, and say so when asked for more", async () => {
+    const jobs = await serve(era, { MIC_TOOLSETS: "jobs" });
+    expect(await namesOf(jobs)).toEqual(ALL.filter((name) => !GEOGRAPHY.includes(name)));
+    expect(await refusal(jobs, "list_states")).toMatch(/geography.*MIC_TOOLSETS/);
+    expect(jobs.instructions()).not.toContain("list_states");
+    const geography = await serve(era, { MIC_TOOLSETS: "geography" });
+    expect(await namesOf(geography)).toEqual(GEOGRAPHY);
+    expect(await refusal(geography, "submit_job")).toMatch(/jobs.*MIC_TOOLSETS/);
+    expect(geography.instructions()).not.toContain("submit_job");
+    expect(await namesOf(await serve(era, { MIC_TOOLSETS: " jobs , geography,jobs" }))).toEqual(ALL);
+  });
+
+  test("an unknown tool is named together with those that there are", async () => {
+    const connection = await serve(era);
+    for (const unknown of ["nope", "listStates", "constructor", "__proto__", ""]) {
+      const message = await refusal(connection, unknown);
+      for (const name of [unknown, ...ALL]) expect(message).toContain(name);
+    }
+  });
+
+  proves("5/playground-anonymous", "without a service or without credentials the tools say what to set", async () => {
+    const none = await connectionForTest(era);
+    expect(await namesOf(none)).toEqual(ALL);
+    for (const name of ["list_states", "get_job"]) {
+      const { error } = await none.callTool(name, name === "get_job" ? { jobId: "j" } : {});
+      expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
+      expect(error?.next).toMatch(/MIC_BASE_URL.*--emulator/);
+    }
+    const anonymous = await connectionForTest(era, { env: { MIC_BASE_URL: `${service().emulator.baseUrl}/` } });
+    expect((await anonymous.callTool("list_states")).isError).toBe(false);
+    const { error } = await anonymous.callTool("get_job", { jobId: "j" });
+    expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
+    expect(error?.next).toMatch(/MIC_CLIENT_ID.*MIC_CLIENT_SECRET/);
+    const denied = await serve(era, { MIC_CLIENT_SECRET: "not-the-secret" });
+    const failed = await denied.callTool("get_job", { jobId: "j" });
+    expect(failed.error).toMatchObject({
+      kind: "unauthorized",
+      status: 401,
+      code: "invalid_client",
+      sideEffect: "none",
+    });
+    expect(failed.error?.next).toContain("MIC_CLIENT_SECRET");
+  });
+
+  test("serve --emulator serves itself, and says what its data is", async () => {
+    const connection = await connectionForTest(era, { args: ["serve", "--emulator"] });
+    const instructions = connection.instructions() ?? "";
+    expect(instructions).toMatch(/emulator/);
+    const [fileId] = /devfile_[0-9a-f]{32}/.exec(instructions) ?? [];
+    const registered = await connection.callTool("register_input", { inputKind: "M4_FILE", referenceId: fileId });
+    expect(registered.isError, registered.text).toBe(false);
+    expect((await connection.callTool("list_states")).structured).toEqual(
+      await service().ok(operations.listPlaygroundStates),
+    );
+  });
+});

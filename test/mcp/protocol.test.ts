@@ -1,0 +1,137 @@
+// The protocol by hand, line by line: older revisions, 2026-07-28, and messages that no SDK client would send.
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { entryArguments } from "../support/mcp.ts";
+import { TOOL_OF } from "../tools/catalogue.ts";
+
+const Message = z.looseObject({
+  jsonrpc: z.literal("2.0"),
+  id: z.union([z.number(), z.string(), z.null()]).optional(),
+  result: z.record(z.string(), z.unknown()).optional(),
+  error: z.looseObject({ code: z.number(), message: z.string() }).optional(),
+});
+type Message = z.infer<typeof Message>;
+
+class RawServer {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #waiting = new Map<number, (message: Message) => void>();
+  #nextId = 1;
+
+  constructor() {
+    const env = { PATH: process.env["PATH"], HOME: "/nonexistent" };
+    this.#child = spawn(process.execPath, [...entryArguments(), "serve"], { env });
+    // A line that is no message fails the test: parse throws into it.
+    createInterface(this.#child.stdout).on("line", (line) => {
+      const message = Message.parse(JSON.parse(line));
+      if (typeof message.id === "number") this.#waiting.get(message.id)?.(message);
+    });
+  }
+
+  send(message: object | string): void {
+    this.#child.stdin.write(
+      `${typeof message === "string" ? message : JSON.stringify({ jsonrpc: "2.0", ...message })}\n`,
+    );
+  }
+
+  request(method: string, params: object = {}): Promise<Message> {
+    const id = this.#nextId++;
+    const answered = new Promise<Message>((resolve) => {
+      this.#waiting.set(id, resolve);
+    });
+    this.send({ id, method, params });
+    return answered;
+  }
+
+  /** Ends stdin; gives the exit code. */
+  async end(): Promise<unknown> {
+    const exited = once(this.#child, "exit");
+    this.#child.stdin.end();
+    return (await exited)[0];
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+}
+
+function serverForTest(): RawServer {
+  const server = new RawServer();
+  onTestFinished(() => server.kill());
+  return server;
+}
+
+const clientInfo = { name: "raw", version: "1" };
+const initialize = (server: RawServer, protocolVersion: string): Promise<Message> =>
+  server.request("initialize", { protocolVersion, capabilities: {}, clientInfo });
+
+const Tools = z.object({ tools: z.array(z.looseObject({ name: z.string() })) });
+
+test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
+  "revision %s is served as asked",
+  async (version) => {
+    const server = serverForTest();
+    const { result } = await initialize(server, version);
+    expect(result).toMatchObject({
+      protocolVersion: version,
+      capabilities: { tools: {} },
+      serverInfo: { name: "mic-mcp" },
+      instructions: expect.stringContaining("submit_job"),
+    });
+    server.send({ method: "notifications/initialized" });
+    expect((await server.request("ping")).result).toEqual({});
+    const listed = Tools.parse((await server.request("tools/list")).result);
+    expect(listed.tools.map(({ name }) => name)).toEqual(Object.values(TOOL_OF));
+    const called = await server.request("tools/call", { name: "get_job", arguments: { jobId: "" } });
+    expect(called.result).toMatchObject({ isError: true, _meta: { "mic-mcp/error": { kind: "invalid_arguments" } } });
+    expect(called.result).not.toHaveProperty("structuredContent");
+    const unknown = await server.request("tools/call", { name: "nope", arguments: {} });
+    expect(unknown.error).toMatchObject({ code: -32602, message: expect.stringContaining("nope") });
+    expect((await server.request("no/such/method")).error).toMatchObject({ code: -32601 });
+    expect(await server.end()).toBe(0);
+  },
+);
+
+test("a revision that nobody knows is answered with the newest of the handshake's", async () => {
+  const server = serverForTest();
+  expect((await initialize(server, "1999-01-01")).result).toMatchObject({ protocolVersion: "2025-11-25" });
+});
+
+test("2026-07-28 needs no handshake: discover, list with cache hints, call", async () => {
+  const server = serverForTest();
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": clientInfo,
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const discovered = await server.request("server/discover", { _meta });
+  expect(discovered.result).toMatchObject({
+    resultType: "complete",
+    supportedVersions: expect.arrayContaining(["2026-07-28"]),
+    capabilities: { tools: {} },
+    instructions: expect.stringContaining("submit_job"),
+  });
+  const listed = await server.request("tools/list", { _meta });
+  expect(listed.result).toMatchObject({ resultType: "complete", cacheScope: "public" });
+  expect(listed.result?.["ttlMs"]).toBeGreaterThan(0);
+  const called = await server.request("tools/call", { _meta, name: "get_job", arguments: { jobId: 5 } });
+  expect(called.result).toMatchObject({ resultType: "complete", isError: true });
+  expect(await server.end()).toBe(0);
+});
+
+test("arguments that are no object, and lines that are no message, end nothing", async () => {
+  const server = serverForTest();
+  await initialize(server, "2025-06-18");
+  server.send({ method: "notifications/initialized" });
+  server.send("this is no JSON");
+  server.send("{}");
+  server.send("[]");
+  for (const wrong of [[], "text", 5, null]) {
+    const { result, error } = await server.request("tools/call", { name: "list_states", arguments: wrong });
+    expect(error?.code ?? Object(result).isError).toBe(error ? -32602 : true);
+  }
+  expect((await server.request("tools/call", { name: "get_job" })).result).toMatchObject({ isError: true });
+  expect((await server.request("ping")).result).toEqual({});
+});

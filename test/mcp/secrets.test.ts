@@ -1,0 +1,129 @@
+// No secret leaves the server: a service that echoes all it was sent, in every place it can, teaches an agent nothing.
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { type Connection, connectionForTest, type Era } from "../support/mcp.ts";
+import { answer, type RecordedRequest, stubForTest } from "../support/stub.ts";
+
+const CLIENT_ID = "micclient_echo";
+// Characters that JSON, URLs and forms each write in another way.
+const SECRET = 's3cret/"quoted"\\+&=% ~end';
+const TOKEN = "tok-3n_of.the~echo+service/==";
+
+const bothEras: readonly Era[] = ["v1-client", "v2-modern"];
+
+/** The secrets as they stand and as other writings carry them. */
+function formsOf(secret: string): readonly string[] {
+  const quoted = JSON.stringify(secret).slice(1, -1);
+  const form = new URLSearchParams({ a: secret }).toString().slice(2);
+  return [secret, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(secret), form];
+}
+
+const basic = (pair: string): string => Buffer.from(pair).toString("base64");
+const FORBIDDEN = [
+  ...formsOf(SECRET),
+  ...formsOf(TOKEN),
+  basic(`${CLIENT_ID}:${SECRET}`),
+  basic(`${CLIENT_ID}:${encodeURIComponent(SECRET)}`),
+];
+
+function expectClean(what: string, text: string): void {
+  for (const secret of FORBIDDEN) expect(text.includes(secret), `${what} gives ${secret} away in ${text}`).toBe(false);
+}
+
+/** All that a request brought, and the secrets themselves. */
+const echoOf = (request: RecordedRequest): string =>
+  [request.headers.authorization, request.body.toString(), SECRET, encodeURIComponent(SECRET), TOKEN].join(" ");
+
+const problem = (echo: string) => ({
+  type: echo,
+  title: echo.slice(0, 160),
+  status: 422,
+  code: TOKEN,
+  requestId: TOKEN,
+  retryable: false,
+  fieldErrors: [{ pointer: `/${TOKEN}`, code: TOKEN, message: echo }],
+});
+
+const job = (echo: string) => ({
+  id: echo.slice(-128),
+  workspaceId: TOKEN,
+  environment: "SANDBOX",
+  state: "FAILED",
+  resourceVersion: 1,
+  createdAt: "2027-01-15T10:00:00Z",
+  updatedAt: "2027-01-15T10:00:00Z",
+  recipeVersionId: TOKEN,
+  processingState: "FAILED",
+  publicationState: "NOT_REQUESTED",
+  outputDatasetVersionId: SECRET,
+  reviewState: "NOT_REQUIRED",
+  stages: [],
+  retryOfBatchId: null,
+  failure: problem(echo),
+  [SECRET]: SECRET,
+});
+
+async function serve(era: Era, baseUrl: string): Promise<Connection> {
+  return await connectionForTest(era, {
+    env: { MIC_BASE_URL: baseUrl, MIC_CLIENT_ID: CLIENT_ID, MIC_CLIENT_SECRET: SECRET, MIC_LOG_LEVEL: "debug" },
+  });
+}
+
+for (const era of bothEras) {
+  proves("5/secret-stays-in-server", `${era}: whatever the service says of a secret is taken out`, async () => {
+    const stub = await stubForTest();
+    stub.respondToToken(() => answer(200, { access_token: TOKEN, token_type: "Bearer" }));
+    const echoing = [
+      (echo: string) => answer(200, { data: job(echo), meta: { requestId: TOKEN } }),
+      (echo: string) => answer(422, problem(echo), { "content-type": "application/problem+json" }),
+      (echo: string) => answer(404, echo),
+      (echo: string) => answer(200, echo),
+      (echo: string) => answer(200, `{"data":"${echo}`),
+      (echo: string) => answer(200, { data: { ...job(echo), state: echo }, meta: { requestId: "r" } }),
+      (echo: string) => answer(302, "", { location: `https://example.invalid/?${encodeURIComponent(echo)}` }),
+    ];
+    const connection = await serve(era, stub.baseUrl);
+    for (const script of echoing) {
+      stub.respond((request) => script(echoOf(request)));
+      const read = await connection.callTool("get_job", { jobId: "j" });
+      expectClean("get_job", read.raw);
+      // The agent gets the rest of what was said.
+      expect(read.text.length).toBeGreaterThan(20);
+      const args = { jobId: "j", retryMode: "RESTART", reason: "again" };
+      expectClean("retry_job", (await connection.callTool("retry_job", args)).raw);
+    }
+    expect(stub.tokenRequests.length).toBeGreaterThan(0);
+    expectClean("stderr", connection.stderr());
+  });
+
+  proves(
+    "5/secret-stays-in-server",
+    `${era}: a token endpoint that echoes its request gives nothing away`,
+    async () => {
+      const stub = await stubForTest();
+      stub.respondToToken((request) =>
+        answer(401, { error: "invalid_client", error_description: echoOf(request), extra: SECRET }),
+      );
+      const connection = await serve(era, stub.baseUrl);
+      const { raw, error } = await connection.callTool("get_job", { jobId: "j" });
+      expect(error?.kind).toBe("unauthorized");
+      expectClean("get_job", raw);
+      stub.respondToToken((request) => answer(200, { access_token: 5, echo: echoOf(request) }));
+      const broken = await connection.callTool("get_job", { jobId: "j" });
+      expect(broken.error?.kind).toBe("contract_violation");
+      expectClean("get_job", broken.raw);
+      stub.respondToToken((request) => answer(400, echoOf(request)));
+      expectClean("get_job", (await connection.callTool("get_job", { jobId: "j" })).raw);
+      expectClean("stderr", connection.stderr());
+    },
+  );
+
+  test(`${era}: an agent that passes a secret itself does not get it into the log`, async () => {
+    const stub = await stubForTest();
+    const connection = await serve(era, stub.baseUrl);
+    await connection.callTool("get_job", { jobId: "j", [SECRET]: SECRET });
+    await connection.callTool("get_job", { jobId: SECRET.repeat(9) });
+    expectClean("stderr", connection.stderr());
+    expectClean("the listing", JSON.stringify(await connection.listTools()) + connection.instructions());
+  });
+}

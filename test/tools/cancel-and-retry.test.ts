@@ -1,0 +1,166 @@
+// cancel_job and retry_job: versions, conflicts, and jobs that cannot be cancelled or retried.
+import { expect, test } from "vitest";
+import { FILE, readJob, settledJob, submitJob, watchJob } from "../emulator/work.ts";
+import { proves } from "../proves.ts";
+import { type Bench, forEachEra } from "./bench.ts";
+
+const reason = "No longer needed";
+
+const ifMatches = async (bench: Bench): Promise<readonly (string | undefined)[]> =>
+  (await bench.requests("cancelMicJob")).map(({ headers }) => headers["if-match"]);
+
+forEachEra((bench) => {
+  proves(
+    ["4.2/if-match-required", "4.2/if-match-form", "9/if-match-current", "4.2/cancel-job"],
+    "cancel_job reads the version when none is given",
+    async () => {
+      const { id } = await submitJob(bench().service, FILE.succeeds);
+      bench().clock.advance(1300);
+      const { resourceVersion } = await readJob(bench().service, id);
+      const sent = await bench().sentDuring(async () => {
+        const { structured } = await bench().ok("cancel_job", { jobId: id, reason });
+        expect(structured["data"]).toMatchObject({ originatingResourceId: id, operationType: "JOB_CANCELLATION" });
+        expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
+      });
+      expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob", "cancelMicJob"]);
+      expect(sent[1]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
+      bench().clock.advance(60_000);
+      expect((await bench().ok("get_job", { jobId: id })).structured["summary"]).toMatch(/CANCELLED/);
+    },
+  );
+
+  proves(
+    ["4.2/if-match-form", "9/if-match-current"],
+    "cancel_job uses a given version as it is, and reads nothing before",
+    async () => {
+      const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
+      const sent = await bench().sentDuring(() => bench().ok("cancel_job", { jobId: id, reason, resourceVersion }));
+      expect(sent.map(({ operationId }) => operationId)).toEqual(["cancelMicJob"]);
+      expect(sent[0]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
+    },
+  );
+
+  proves(
+    "9/if-match-current",
+    "a given version that is no longer current is explained, and nothing is cancelled",
+    async () => {
+      const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
+      bench().clock.advance(1300);
+      const job = await readJob(bench().service, id);
+      const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion }, "precondition_failed");
+      expect(failed).toMatchObject({ status: 412, sideEffect: "none", retryable: false });
+      for (const fact of [id, resourceVersion, job.resourceVersion, job.state])
+        expect(failed.text).toContain(String(fact));
+      expect(failed.next).toContain(`resourceVersion ${job.resourceVersion}`);
+      expect((await readJob(bench().service, id)).state).toBe(job.state);
+      await bench().ok("cancel_job", { jobId: id, reason, resourceVersion: job.resourceVersion });
+    },
+  );
+
+  proves(
+    ["9/if-match-current", "4.2/key-names-one-command"],
+    "a job that moves between reading and cancelling is cancelled as it is then",
+    async () => {
+      const { id } = await submitJob(bench().service, FILE.succeeds);
+      const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+      await bench().service.fault(stale, { operationId: "cancelMicJob" });
+      const sent = await bench().sentDuring(() => bench().ok("cancel_job", { jobId: id, reason }));
+      expect(sent.map(({ operationId }) => operationId)).toEqual([
+        "getMicJob",
+        "cancelMicJob",
+        "getMicJob",
+        "cancelMicJob",
+      ]);
+      // Another version is another command: it gets a key of its own.
+      const keys = sent.flatMap(({ idempotencyKey = [] }) => idempotencyKey);
+      expect(new Set(keys).size).toBe(2);
+    },
+  );
+
+  test("with a key of its own, a conflict is told instead: a key stands for one exact command", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+    await bench().service.fault(stale, { operationId: "cancelMicJob" });
+    const before = (await ifMatches(bench())).length;
+    const failed = await bench().fails(
+      "cancel_job",
+      { jobId: id, reason, idempotencyKey: "my-own-key-1" },
+      "precondition_failed",
+    );
+    expect(failed.idempotencyKey).toBe("my-own-key-1");
+    expect(await ifMatches(bench())).toHaveLength(before + 1);
+  });
+
+  test("a job that never stands still is given up after a few rounds", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+    await bench().service.fault(stale, { operationId: "cancelMicJob", times: 20 });
+    const before = (await ifMatches(bench())).length;
+    await bench().fails("cancel_job", { jobId: id, reason }, "precondition_failed");
+    expect((await ifMatches(bench())).length - before).toBeLessThanOrEqual(5);
+  });
+
+  test("a job that has ended is not cancelled, and told so", async () => {
+    for (const file of [FILE.succeeds, FILE.failsForGood]) {
+      const { id, state } = await settledJob(bench().service, file);
+      const failed = await bench().fails("cancel_job", { jobId: id, reason }, "conflict");
+      expect(failed).toMatchObject({ status: 409, code: "JOB_TERMINAL", sideEffect: "none", retryable: false });
+      expect(failed.text).toContain(state);
+    }
+    // It ended just now: the version that the agent knew is stale as well.
+    const { id } = await settledJob(bench().service, FILE.succeeds);
+    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+    await bench().service.fault(stale, { operationId: "cancelMicJob" });
+    const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion: 1 }, "precondition_failed");
+    expect(failed.next).toMatch(/ended/);
+  });
+
+  test("a job that does not exist, and one that is being cancelled already", async () => {
+    await bench().fails("cancel_job", { jobId: "micjob_none", reason }, "not_found");
+    await bench().fails("cancel_job", { jobId: "micjob_none", reason, resourceVersion: 1 }, "not_found");
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    await bench().ok("cancel_job", { jobId: id, reason });
+    const failed = await bench().fails("cancel_job", { jobId: id, reason }, "conflict");
+    expect(failed).toMatchObject({ code: "CANCELLATION_IN_PROGRESS", sideEffect: "none" });
+  });
+
+  proves(
+    ["4.2/retry-job", "3/retry-carries-earlier-job", "4.2/retry-mode"],
+    "retry_job carries the earlier job's id and runs to success",
+    async () => {
+      for (const retryMode of ["SAFE_RESUME", "RESTART"]) {
+        const failed = await settledJob(bench().service, FILE.failsRetryably);
+        const told = await bench().ok("get_job", { jobId: failed.id });
+        expect(told.structured["nextStep"]).toMatchObject({ tool: "retry_job", arguments: { jobId: failed.id } });
+        const { structured } = await bench().ok("retry_job", { jobId: failed.id, retryMode, reason });
+        expect(structured["data"]).toMatchObject({ retryOfBatchId: failed.id });
+        expect(structured["summary"]).toContain(failed.id);
+        const jobId = String(Object(structured["data"]).id);
+        const kept = (await readJob(bench().service, jobId)).stages.filter(({ state }) => state === "SUCCEEDED");
+        expect(kept.length > 0).toBe(retryMode === "SAFE_RESUME");
+        await watchJob(bench().service, jobId, undefined, { stepMs: 1000 });
+        expect((await bench().ok("get_job", { jobId })).structured["data"]).toMatchObject({ state: "SUCCEEDED" });
+      }
+    },
+  );
+
+  test("the next step of a retryable failure can be taken as it is", async () => {
+    const failed = await settledJob(bench().service, FILE.failsRetryably);
+    const { structured } = await bench().ok("get_job", { jobId: failed.id });
+    const { tool, arguments: args } = Object(structured["nextStep"]);
+    await bench().ok(tool, args);
+  });
+
+  test("what cannot be retried is told as such", async () => {
+    const succeeded = await settledJob(bench().service, FILE.succeeds);
+    const args = { jobId: succeeded.id, retryMode: "RESTART", reason };
+    expect(await bench().fails("retry_job", args, "conflict")).toMatchObject({
+      code: "JOB_NOT_RETRYABLE",
+      sideEffect: "none",
+    });
+    const failed = await settledJob(bench().service, FILE.failsRetryably);
+    await bench().ok("retry_job", { ...args, jobId: failed.id });
+    const twice = await bench().fails("retry_job", { ...args, jobId: failed.id }, "conflict");
+    expect(twice).toMatchObject({ code: "ALREADY_RETRIED", sideEffect: "none", retryable: false });
+  });
+});

@@ -1,0 +1,176 @@
+// download_asset: the original bytes in a new file of the download folder, and never a trace of a download that failed.
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { operations } from "../emulator/operations.ts";
+import { proves } from "../proves.ts";
+import { type Bench, forEachEra } from "./bench.ts";
+
+const TOOL = "download_asset";
+const NAMES = ["notes.csv", "जिले.csv", "a b (1).tar.gz", `${"n".repeat(196)}.csv`, "con-sole.txt", "x..y"];
+const NO_NAMES = [
+  "",
+  " ",
+  ".",
+  "..",
+  "../up.csv",
+  "a/b.csv",
+  "a\\b.csv",
+  "/etc/passwd",
+  "C:\\a.csv",
+  ".hidden",
+  ".bashrc",
+  "trailing.",
+  "trailing ",
+  " leading",
+  "CON",
+  "con.txt",
+  "nul.csv",
+  "LPT1",
+  "a:b",
+  "a*b",
+  "a?b",
+  'a"b',
+  "a<b>",
+  "a|b",
+  "a\u0000b",
+  "a\nb",
+  "a\u007fb",
+  "a\u202eb",
+  "\ud800",
+  "n".repeat(201),
+  "ज".repeat(67),
+  5,
+  null,
+  true,
+  ["a.csv"],
+];
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+async function original(bench: Bench, assetId: string): Promise<Uint8Array> {
+  return (await bench.service.call(operations.getMicPublicAssetContent, { path: { assetId } })).bytes;
+}
+
+const assetIds = (bench: Bench): readonly string[] => bench.service.emulator.assetIds;
+const firstAsset = (bench: Bench): string => assetIds(bench)[0] ?? "";
+const files = async (bench: Bench): Promise<readonly string[]> => (await readdir(bench.downloadDir)).sort();
+
+forEachEra((bench) => {
+  afterEach(async () => {
+    expect((await files(bench())).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  proves("4.2/get-asset-content", "every asset arrives byte for byte, under its own name", async () => {
+    for (const assetId of assetIds(bench())) {
+      const { structured } = await bench().ok(TOOL, { assetId });
+      const bytes = await original(bench(), assetId);
+      const path = String(structured["path"]);
+      expect(structured).toEqual({
+        path: join(bench().downloadDir, String(structured["fileName"])),
+        bytes: bytes.length,
+        sha256: sha256(bytes),
+        contentType: "application/octet-stream",
+        fileName: expect.stringMatching(/^[^/\\]+\.(csv|bin)$/),
+      });
+      expect(sha256(await readFile(path))).toBe(sha256(bytes));
+      expect((await stat(path)).mode & 0o077).toBe(0);
+    }
+    expect(await files(bench())).toContain("जिले-for-review.csv");
+  });
+
+  test("a name that is taken is numbered, and what was there stays", async () => {
+    const assetId = firstAsset(bench());
+    const first = await bench().ok(TOOL, { assetId });
+    await writeFile(String(first.structured["path"]), "mine");
+    const second = await bench().ok(TOOL, { assetId });
+    expect(second.structured["fileName"]).not.toBe(first.structured["fileName"]);
+    expect(await readFile(String(first.structured["path"]), "utf8")).toBe("mine");
+    expect(sha256(await readFile(String(second.structured["path"])))).toBe(second.structured["sha256"]);
+  });
+
+  test("a plain file name is used as given", async () => {
+    for (const fileName of NAMES) {
+      const { structured } = await bench().ok(TOOL, { assetId: firstAsset(bench()), fileName });
+      expect(structured).toMatchObject({ fileName, path: join(bench().downloadDir, fileName) });
+      expect(sha256(await readFile(join(bench().downloadDir, fileName)))).toBe(structured["sha256"]);
+    }
+  });
+
+  test("anything but a plain file name is refused before a request is made", async () => {
+    const before = await files(bench());
+    await bench().sendsNothing(async () => {
+      for (const fileName of NO_NAMES)
+        await bench().refuses(TOOL, { assetId: firstAsset(bench()), fileName }, "/fileName");
+    });
+    expect(await files(bench())).toEqual(before);
+  });
+
+  test("a file, a folder or a link that has the name already is never touched", async () => {
+    const outside = join(bench().downloadDir, "outside");
+    await writeFile(join(bench().downloadDir, "taken.csv"), "mine");
+    await mkdir(join(bench().downloadDir, "folder.csv"));
+    await symlink(outside, join(bench().downloadDir, "link.csv"));
+    for (const fileName of ["taken.csv", "folder.csv"]) {
+      const failed = await bench().sendsNothing(() =>
+        bench().refuses(TOOL, { assetId: firstAsset(bench()), fileName }, "/fileName"),
+      );
+      expect(failed.fieldErrors?.[0]?.code).toBe("ALREADY_EXISTS");
+      expect(failed.next).toBeDefined();
+    }
+    // A link to nowhere: looking through it, nothing is there; writing through it would leave the folder.
+    await bench().refuses(TOOL, { assetId: firstAsset(bench()), fileName: "link.csv" }, "/fileName");
+    expect(existsSync(outside)).toBe(false);
+    expect(await readFile(join(bench().downloadDir, "taken.csv"), "utf8")).toBe("mine");
+  });
+
+  test("a download that breaks is begun anew, and leaves nothing of its first try", async () => {
+    const assetId = assetIds(bench()).at(-1) ?? "";
+    await bench().service.fault({ kind: "truncate" }, { operationId: "getMicPublicAssetContent", times: 2 });
+    const before = await files(bench());
+    const { structured } = await bench().ok(TOOL, { assetId, fileName: "broken-off.bin" });
+    expect(structured["sha256"]).toBe(sha256(await original(bench(), assetId)));
+    expect(await files(bench())).toEqual([...before, "broken-off.bin"].sort());
+  });
+
+  test("a download that fails leaves nothing behind", async () => {
+    const before = await files(bench());
+    const { fileIds } = bench().service.emulator;
+    const withheld = fileIds.find((id) => !assetIds(bench()).includes(id)) ?? "";
+    await bench().fails(TOOL, { assetId: "devfile_none", fileName: "none.csv" }, "not_found");
+    expect(await bench().fails(TOOL, { assetId: withheld }, "conflict")).toMatchObject({
+      code: "CONTENT_WITHHELD",
+      sideEffect: "none",
+    });
+    await bench().service.fault(
+      { kind: "status", status: 204, problem: false },
+      { operationId: "getMicPublicAssetContent" },
+    );
+    await bench().fails(TOOL, { assetId: firstAsset(bench()) }, "contract_violation");
+    expect(await files(bench())).toEqual(before);
+  });
+
+  test("giving up a download ends it and leaves nothing behind", async () => {
+    const before = await files(bench());
+    await bench().service.fault({ kind: "hang" }, { operationId: "getMicPublicAssetContent" });
+    const asked = async () => (await bench().requests("getMicPublicAssetContent")).length;
+    const askedBefore = await asked();
+    const abort = new AbortController();
+    const args = { assetId: firstAsset(bench()), fileName: "given-up.csv" };
+    const gone = expect(bench().call(TOOL, args, { signal: abort.signal })).rejects.toThrow();
+    await expect.poll(asked).toBe(askedBefore + 1);
+    abort.abort();
+    await gone;
+    await bench().ok(TOOL, { ...args, fileName: "taken-up.csv" });
+    expect(await asked()).toBe(askedBefore + 2);
+    expect(await files(bench())).toEqual([...before, "taken-up.csv"].sort());
+  });
+
+  test("the same download asked for twice at once is two files, each whole", async () => {
+    const assetId = assetIds(bench()).at(-1) ?? "";
+    const both = await Promise.all(["one.bin", "two.bin"].map((fileName) => bench().ok(TOOL, { assetId, fileName })));
+    for (const { structured } of both) expect(structured["sha256"]).toBe(sha256(await original(bench(), assetId)));
+  });
+});

@@ -1,0 +1,106 @@
+// Idempotency keys: made by the server when none is given, used as given otherwise, one command each.
+import { expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { type Bench, forEachEra, type Told } from "./bench.ts";
+import { POST_TOOLS } from "./catalogue.ts";
+
+type PostId = keyof typeof POST_TOOLS;
+const posts: readonly PostId[] = [
+  "createMicPublicInput",
+  "createMicJob",
+  "cancelMicJob",
+  "retryMicJob",
+  "requestMicSharedFileProcessing",
+];
+
+// Section 4.2, written out again: what a key of our own making has to meet, whatever the operation.
+const GRAMMARS = [/^\P{Cc}{8,160}$/u, /^[A-Za-z0-9._:/-]{1,128}$/, /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/];
+
+const keyOf = ({ structured }: Told): string => String(Object(structured["action"]).idempotencyKey);
+
+async function keysSent(bench: Bench, id: PostId): Promise<readonly (string | undefined)[]> {
+  return (await bench.requests(id)).map(({ idempotencyKey }) => idempotencyKey);
+}
+
+forEachEra((bench) => {
+  for (const id of posts) {
+    const tool = POST_TOOLS[id];
+
+    proves(
+      [
+        "4.2/idempotency-key-required",
+        "4.2/job-key-length",
+        "4.2/job-key-characters",
+        "4.2/input-key",
+        "4.2/processing-request-key",
+      ],
+      `${tool} makes a key that fits all three grammars and nobody guesses`,
+      async () => {
+        const keys: string[] = [];
+        for (let call = 0; call < 3; call += 1) {
+          keys.push(keyOf(await bench().ok(tool, await bench().argumentsFor(id))));
+          expect((await keysSent(bench(), id)).at(-1)).toBe(keys.at(-1));
+        }
+        for (const key of keys) for (const grammar of GRAMMARS) expect(key).toMatch(grammar);
+        expect(new Set(keys).size).toBe(keys.length);
+        // 128 random bits are 32 hexadecimal digits, no two keys alike in more than chance would have it.
+        const [one = "", other = ""] = keys.map((key) => /[0-9a-f]{32}$/.exec(key)?.[0] ?? "");
+        expect(one).toHaveLength(32);
+        expect([...one].filter((digit, at) => digit === other[at]).length).toBeLessThan(16);
+      },
+    );
+
+    proves("4.2/key-names-one-command", `${tool} uses a given key as it is, and repeats no work under it`, async () => {
+      const args = { ...(await bench().argumentsFor(id)), idempotencyKey: `given.${tool}:1` };
+      const first = await bench().ok(tool, args);
+      expect(keyOf(first)).toBe(args.idempotencyKey);
+      expect(first.structured).toMatchObject({ action: { replayed: false, attempts: 1 } });
+      const second = await bench().ok(tool, args);
+      expect(second.structured).toMatchObject({ action: { idempotencyKey: args.idempotencyKey, replayed: true } });
+      expect(second.structured["data"]).toEqual(first.structured["data"]);
+      expect(second.text).toContain("replayed");
+      expect(await bench().service.executions(args.idempotencyKey)).toBe(1);
+    });
+
+    proves("4.2/key-names-one-command", `${tool} never does another command under the same key`, async () => {
+      const idempotencyKey = `reused.${tool}:1`;
+      await bench().ok(tool, { ...(await bench().argumentsFor(id)), idempotencyKey });
+      const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...different(id) };
+      const result = await bench().call(tool, other);
+      expect(result.isError, result.text).toBe(true);
+      expect(result.error).toMatchObject({ sideEffect: "none", retryable: false, idempotencyKey });
+      expect(await bench().service.executions(idempotencyKey)).toBe(1);
+    });
+  }
+
+  test("the same call without a key, once it was told, is a new action", async () => {
+    const args = await bench().argumentsFor("createMicPublicInput");
+    const first = await bench().ok("register_input", args);
+    const second = await bench().ok("register_input", args);
+    expect(keyOf(second)).not.toBe(keyOf(first));
+    expect(Object(second.structured["data"]).id).not.toBe(Object(first.structured["data"]).id);
+  });
+
+  test("a key with the characters that a header may hold arrives unharmed", async () => {
+    const idempotencyKey = 'a "b", c;d=~%20\\';
+    await bench().ok("submit_job", { ...(await bench().argumentsFor("createMicJob")), idempotencyKey });
+    expect((await keysSent(bench(), "createMicJob")).at(-1)).toBe(idempotencyKey);
+  });
+
+  test("a refused key is named with its rule, before anything is sent", async () => {
+    for (const id of posts) {
+      const args = await bench().argumentsFor(id);
+      const { fieldErrors } = await bench().sendsNothing(() =>
+        bench().refuses(POST_TOOLS[id], { ...args, idempotencyKey: "\n" }, "/idempotencyKey"),
+      );
+      expect(fieldErrors?.[0]?.message).toMatch(/must/);
+    }
+  });
+});
+
+/** Arguments that make it another command. */
+function different(id: PostId): Readonly<Record<string, unknown>> {
+  if (id === "cancelMicJob" || id === "retryMicJob") return { reason: "Another reason" };
+  if (id === "requestMicSharedFileProcessing") return { purpose: "Another purpose" };
+  return { clientReference: "another" };
+}

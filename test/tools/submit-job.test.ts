@@ -1,0 +1,148 @@
+// submit_job: held against an offer that was read before, and what the service refuses as the agent gets it.
+import { expect, test } from "vitest";
+import { operations } from "../emulator/operations.ts";
+import { makeValue } from "../emulator/parameters.ts";
+import { FILE, registerInput } from "../emulator/work.ts";
+import { proves } from "../proves.ts";
+import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
+import { type Args, type Bench, forEachEra } from "./bench.ts";
+
+async function nestedJob(bench: Bench): Promise<{ versionId: string; args: Args; values: Args }> {
+  const versionId = bench.service.emulator.recipeVersionIds[1] ?? "";
+  const { data } = await bench.service.ok(operations.getMicExecutableRecipe, { path: { versionId } });
+  const input = await registerInput(bench.service, FILE.succeeds);
+  const values: Args = { ...Object(makeValue(data.recipe.parameters)), ...nestedValues };
+  const args = {
+    workspaceId: bench.workspaceId,
+    recipeVersionId: versionId,
+    inputBindings: [{ port: data.recipe.inputs[0]?.name, inputId: input.id }],
+  };
+  return { versionId, args, values };
+}
+
+const rule = { field: "code", method: "EXACT" };
+const nestedValues = { columns: [{ source: "Code", target: "code", rules: [rule] }], unmatched: "KEEP" };
+
+/** Parameter values that do not fit the second recipe, and where. */
+const misfits: readonly (readonly [string, Args, string])[] = [
+  ["a value outside its enum", { unmatched: "LOSE" }, "/parameterValues/unmatched"],
+  ["a wrong type, not coerced", { columns: "none" }, "/parameterValues/columns"],
+  ["too few items", { columns: [] }, "/parameterValues/columns"],
+  [
+    "a value inside a reference",
+    { columns: [{ source: "Code", target: "Code", rules: [rule] }] },
+    "/parameterValues/columns/0/target",
+  ],
+  [
+    "a value inside a reference of a reference",
+    { columns: [{ source: "Code", target: "code", rules: [{ ...rule, minScore: 2 }] }] },
+    "/parameterValues/columns/0/rules/0/minScore",
+  ],
+  ["a number out of range", { fallback: { rule, maxCandidates: 51 } }, "/parameterValues/fallback/maxCandidates"],
+];
+
+forEachEra((bench, era) => {
+  proves(
+    ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan", "2.2/recipe-parameters-no-remote-fetch"],
+    "an offer that was read is held against the job before anything is sent",
+    async () => {
+      const { versionId, args, values } = await nestedJob(bench());
+      await bench().ok("get_recipe", { versionId });
+      await bench().sendsNothing(async () => {
+        for (const [what, misfit, pointer] of misfits) {
+          const parameterValues = { ...values, ...misfit };
+          const failed = await bench().refuses("submit_job", { ...args, parameterValues }, pointer);
+          expect(failed.next, what).toContain("get_recipe");
+        }
+        const { unmatched: _, ...incomplete } = values;
+        const missing = await bench().refuses("submit_job", { ...args, parameterValues: incomplete });
+        expect(missing.text).toContain("unmatched");
+        const plan = await bench().refuses("submit_job", { ...args, parameterValues: { ...values, plan: ["SIFT"] } });
+        expect(plan.text).toContain("plan");
+        const other = [{ port: "other", inputId: "a" }];
+        await bench().refuses(
+          "submit_job",
+          { ...args, parameterValues: values, inputBindings: other },
+          "/inputBindings/0/port",
+          "/inputBindings",
+        );
+      });
+      const sent = await bench().sentDuring(() => bench().ok("submit_job", { ...args, parameterValues: values }));
+      expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
+    },
+  );
+
+  test("offers that a list showed count as read", async () => {
+    const { args, values } = await nestedJob(bench());
+    await bench().ok("list_recipes", { workspaceId: bench().workspaceId });
+    const parameterValues = { ...values, unmatched: "LOSE" };
+    await bench().sendsNothing(() =>
+      bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/unmatched"),
+    );
+  });
+
+  test("an offer that was not read is not read for it: the service judges, and its pointers are told", async () => {
+    const { args, values } = await nestedJob(bench());
+    const { emulator } = bench().service;
+    const fresh = await connectionForTest(era, {
+      env: emulatorEnv(emulator),
+    });
+    const sent = await bench().sentDuring(async () => {
+      const result = await fresh.callTool("submit_job", { ...args, parameterValues: { ...values, unmatched: "LOSE" } });
+      const failed = bench().expectFailure(result, "rejected");
+      expect(failed).toMatchObject({ status: 422, code: "PARAMETERS_INVALID", sideEffect: "none" });
+      expect(failed.fieldErrors?.map(({ pointer }) => pointer)).toEqual(["/parameterValues/unmatched"]);
+      expect(failed.next).toBeDefined();
+    });
+    expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
+  });
+
+  proves("4.2/job-input-binding-owned", "an input that cannot be bound is told with its pointer", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    const waiting = await registerInput(bench().service, FILE.waitsForScan);
+    const broken = bench().service.emulator.inputIds[FILE.quarantined];
+    for (const [inputId, status, code] of [
+      ["micinput_none", 422, "INPUT_NOT_FOUND"],
+      [broken, 409, "INPUT_NOT_READY"],
+    ] as const) {
+      const inputBindings = [{ port: "divisions", inputId }];
+      const result = await bench().call("submit_job", { ...args, inputBindings });
+      const failed = bench().expectFailure(result, status === 409 ? "conflict" : "rejected");
+      expect(failed).toMatchObject({ status, code, sideEffect: "none", retryable: false });
+      expect(failed.fieldErrors?.[0]?.pointer).toBe("/inputBindings/0/inputId");
+    }
+    // What is being scanned may pass a moment later; the emulator's time stands still, so here it does not.
+    bench().clock.advance(60_000);
+    const { structured } = await bench().ok("submit_job", {
+      ...args,
+      inputBindings: [{ port: "divisions", inputId: waiting.id }],
+    });
+    expect(structured["nextStep"]).toMatchObject({ tool: "get_job" });
+  });
+
+  proves(
+    ["4.2/create-job", "1/nine-stages-in-order"],
+    "a submitted job is told with its key and the call that follows it",
+    async () => {
+      const args = { ...(await bench().argumentsFor("createMicJob")), clientReference: "run 7 \u{1F600}" };
+      const { structured, text } = await bench().ok("submit_job", args);
+      const { data } = await bench().service.ok(operations.getMicJob, {
+        path: { jobId: Object(structured["data"]).id },
+      });
+      expect(structured["data"]).toEqual(data);
+      expect(data.stages.map(({ stage }) => stage)).toEqual([
+        "GATHER",
+        "SIFT",
+        "REFINE",
+        "BLEND",
+        "CHURN",
+        "TASTE",
+        "FREEZE",
+        "SCOOP",
+        "SERVE",
+      ]);
+      expect(structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId: data.id } });
+      expect(text).toContain(Object(structured["action"]).idempotencyKey);
+    },
+  );
+});
