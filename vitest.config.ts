@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    maxWorkers: 2,
     projects: [
       { extends: true, test: { name: "structure", include: ["test/*.test.ts"] } },
       // Starting a worker for each file would cost more than the tests: none of them keeps state in a module.

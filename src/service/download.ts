@@ -1,7 +1,7 @@
 // An asset's bytes streamed to a file: constant memory, a .part beside the target, hashed on the way, never overwriting.
 import { createHash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { copyFile, type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
+import { copyFile, type FileHandle, link, lstat, mkdir, open, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, invalidArguments, reasonOf } from "../failure.ts";
@@ -173,9 +173,8 @@ export async function downloadFile(
     throw diskFailure(target.folder, error);
   });
   if (target.fileName !== undefined) {
-    const probe = await open(join(target.folder, target.fileName), constants.O_RDONLY).catch(() => undefined);
-    await probe?.close();
-    if (probe) throw taken(target.fileName);
+    const found = await lstat(join(target.folder, target.fileName)).catch(() => undefined);
+    if (found) throw taken(target.fileName);
   }
   for (let attempts = 1; ; attempts++) {
     let failure: Failure;

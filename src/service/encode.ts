@@ -1,6 +1,7 @@
 // A call's exact bytes, made once and reused on every attempt: method, URL, headers, body.
 import { API_PREFIX, type Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { isWellFormed } from "../contract/text.ts";
 import { type Failure, invalidArguments } from "../failure.ts";
 import type { WireRequest } from "./transport.ts";
 
@@ -13,24 +14,28 @@ export interface CallRequest {
   readonly ifMatch?: string;
 }
 
-const wrongSegment = (name: string, code: string, message: string): Failure =>
-  invalidArguments(`${name} cannot stand in a path.`, [{ pointer: `/${name}`, code, message }]);
+const unsendable = (name: string, code: string, message: string): Failure =>
+  invalidArguments(`${name} cannot be sent as it is.`, [{ pointer: `/${name}`, code, message }]);
 
-/** One path segment. "." and ".." would reach another endpoint, percent-encoded or not, and a lone surrogate has no encoding. */
-export function encodeSegment(name: string, value: string): string {
-  if (value === "." || value === "..") throw wrongSegment(name, "DOT_SEGMENT", 'must not be "." or ".."');
-  try {
-    return encodeURIComponent(value);
-  } catch {
-    throw wrongSegment(name, "INVALID_UNICODE", "must be valid Unicode (it has a lone surrogate)");
-  }
+/** A lone surrogate has no UTF-8: sent on, it would be another value. */
+function wellFormed(name: string, value: string): string {
+  if (isWellFormed(value)) return value;
+  throw unsendable(name, "INVALID_UNICODE", "must be valid Unicode (it has a lone surrogate)");
 }
 
+/** One path segment. "." and ".." would reach another endpoint, percent-encoded or not. */
+function pathSegment(name: string, value: string): string {
+  if (value === "." || value === "..") throw unsendable(name, "DOT_SEGMENT", 'must not be "." or ".."');
+  return encodeURIComponent(wellFormed(name, value));
+}
+
+const queryValue = (name: string, value: string | number): string => wellFormed(name, String(value));
+
 export function encodeRequest(baseUrl: string, endpoint: Endpoint, call: CallRequest): WireRequest {
-  const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeSegment(name, call.path?.[name] ?? ""));
+  const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(name, call.path?.[name] ?? ""));
   const url = new URL(baseUrl.replace(/\/+$/, "") + API_PREFIX[endpoint.api] + path);
   for (const [name, value] of Object.entries(call.query ?? {}))
-    if (value !== undefined) url.searchParams.append(name, String(value));
+    if (value !== undefined) url.searchParams.append(name, queryValue(name, value));
   return {
     method: endpoint.method,
     url,

@@ -4,7 +4,8 @@ import * as z from "zod/v4";
 // Room for the suffixes that a download adds while it runs or when a name is taken: file systems allow 255 bytes.
 const MAX_NAME_BYTES = 200;
 
-const RESERVED = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
+// Windows' device names, whatever ending or spaces follow.
+const RESERVED = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\..*)?$/i;
 const FORBIDDEN = /[/\\<>:"|?*\p{Cc}\p{Cf}\p{Surrogate}]/u;
 
 const isPlain = (name: string): boolean =>
