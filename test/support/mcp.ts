@@ -203,8 +203,11 @@ async function openOlder(parameters: Parameters): Promise<Opened> {
   };
 }
 
+/** The SDK's own class asks a process of its own for the era first; a subclass asks the one that stays. */
+class InPlaceTransport extends ModernTransport {}
+
 async function openModern(parameters: Parameters, era: "v2-legacy" | "v2-modern"): Promise<Opened> {
-  const transport = new ModernTransport(parameters);
+  const transport = new InPlaceTransport(parameters);
   const stderr = collect(transport);
   const mode = era === "v2-legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
   const client = new ModernClient(identity, { versionNegotiation: { mode } });

@@ -20,7 +20,8 @@ import {
   WIDE,
   workspaceStyleId,
 } from "./arguments.ts";
-import { type Bench, forEachEra } from "./bench.ts";
+import type { Bench } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
 
 const reason = plainText(1000);
 const recipeVersionId = prefixed("micrecipev_");
@@ -36,13 +37,22 @@ async function refusesBindings(bench: Bench, inputBindings: unknown, ...pointers
 
 forEachEra((bench) => {
   proves(
-    ["4.2/input-ids", "4.2/input-kind", "4.2/input-alias-and-client-reference", "4.2/input-key"],
+    [
+      "4.2/input-ids",
+      "4.2/input-kind",
+      "4.2/input-reference-file",
+      "4.2/input-alias-and-client-reference",
+      "4.2/input-key",
+    ],
     "register_input",
     () =>
       expectBounds(bench(), "createMicPublicInput", {
         workspaceId: anyId,
         inputKind: oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION"),
-        referenceId: anyId,
+        referenceId: {
+          takes: ["devfile_a", "devsignfile_a", `devfile_${"a".repeat(120)}`],
+          refuses: ["a", "micinput_a", "xdevfile_a", `devfile_${"a".repeat(121)}`, ...anyId.refuses],
+        },
         alias: anyText(160),
         clientReference: anyText(160),
         idempotencyKey: inputKey,
@@ -137,6 +147,15 @@ forEachEra((bench) => {
         idempotencyKey: processingKey,
       }),
   );
+
+  proves("4.2/input-reference-file", "what is no file may be named in any way", async () => {
+    for (const inputKind of ["ACQUISITION", "DATASET_VERSION"])
+      for (const referenceId of anyId.takes ?? []) {
+        const args = { workspaceId: bench().workspaceId, inputKind, referenceId };
+        const failed = await bench().fails("register_input", args, "rejected");
+        expect(failed).toMatchObject({ status: 422, code: "REFERENCE_NOT_FOUND" });
+      }
+  });
 
   proves("4.2/reason", "a reason is counted in UTF-16 units", async () => {
     const args = await bench().argumentsFor("retryMicJob");

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { operations } from "../emulator/operations.ts";
 import { proves } from "../proves.ts";
-import { forEachEra } from "./bench.ts";
 import { EXTRA_ARGUMENTS, TOOL_OF } from "./catalogue.ts";
+import { forEachEra } from "./eras.ts";
 
 const rows = Object.values(operations);
 

@@ -1,7 +1,7 @@
 // Arguments of the tools that read: at, under and over each bound of service.md, sections 4.1 and 4.2.
 import { proves } from "../proves.ts";
 import { anyId, expectBounds, integer, oneOf, pathId, prefixed, workspaceStyleId } from "./arguments.ts";
-import { forEachEra } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
 
 const LETTERS_43 = "Aa0_-".repeat(9).slice(0, 43);
 const noRequestIn = { refuses: [-1, 46, 0.5, "0", true, null] };

@@ -1,24 +1,12 @@
 // A tool's workbench: an emulator with its oracle, and the real server behind a real client, for all tests of a block.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
+import type { ValidateFunction } from "ajv/dist/2020.js";
+import { expect } from "vitest";
 import * as z from "zod/v4";
-import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { example, makeWorld, type World } from "../emulator/example.ts";
 import type { OperationId } from "../emulator/operations.ts";
 import { Service } from "../emulator/service.ts";
-import { type ManualClock, manualClock } from "../support/emulator.ts";
-import {
-  type CallOptions,
-  type CallResult,
-  type Connection,
-  connect,
-  type Era,
-  emulatorEnv,
-  type Facts,
-} from "../support/mcp.ts";
+import type { ManualClock } from "../support/emulator.ts";
+import type { CallOptions, CallResult, Connection, Facts } from "../support/mcp.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 
@@ -34,7 +22,7 @@ export interface Failed extends Facts {
   readonly text: string;
 }
 
-const Requests = z.array(
+const SentRequests = z.array(
   z.object({
     operationId: z.string().nullable(),
     method: z.string(),
@@ -45,9 +33,9 @@ const Requests = z.array(
     status: z.number().nullable(),
   }),
 );
-export type SentRequest = z.infer<typeof Requests>[number];
+export type SentRequest = z.infer<typeof SentRequests>[number];
 
-interface Schemas {
+export interface Schemas {
   readonly input: ReadonlyMap<string, ValidateFunction>;
   readonly output: ReadonlyMap<string, ValidateFunction>;
 }
@@ -183,74 +171,30 @@ export class Bench {
 
   /** Not one request reaches the service, not even for a token. */
   async sendsNothing<T>(work: () => Promise<T>): Promise<T> {
-    const before = (await this.requests()).length;
+    const before = (await this.#log()).length;
     const result = await work();
-    expect(await this.requests()).toHaveLength(before);
-    // The emulator keeps the last 1000: a full log would show no difference.
-    expect(before).toBeLessThan(1000);
+    expect(await this.#log()).toHaveLength(before);
     return result;
   }
 
-  /** What the service received, oldest first; of one operation, or of all and the token endpoint. */
-  async requests(operationId?: string): Promise<readonly SentRequest[]> {
-    const all = Requests.parse(await this.#service.admin("GET", "requests"));
-    return operationId === undefined ? all : all.filter((request) => request.operationId === operationId);
+  /** What the service received of one operation so far, oldest first. */
+  async requests(operationId: string): Promise<readonly SentRequest[]> {
+    return SentRequests.parse((await this.#log()).filter((entry) => Object(entry).operationId === operationId));
   }
 
   /** What `work` made the server send, token requests left out. */
   async sentDuring(work: () => Promise<unknown>): Promise<readonly SentRequest[]> {
-    const before = (await this.requests()).length;
+    const before = (await this.#log()).length;
     await work();
-    const all = await this.requests();
-    // The emulator keeps the last 1000.
-    expect(all.length).toBeLessThan(1000);
-    return all.slice(before).filter(({ operationId }) => operationId !== "token");
+    const sent = SentRequests.parse((await this.#log()).slice(before));
+    return sent.filter(({ operationId }) => operationId !== "token");
   }
-}
 
-/** The eras that every tool is tested in; the third is held to them in test/mcp. */
-const toolEras = ["v1-client", "v2-modern"] as const satisfies readonly Era[];
-
-export interface BenchOptions {
-  readonly emulator?: EmulatorOptions;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
-  const clock = manualClock();
-  const emulator = await startEmulator({ clock, ...options.emulator });
-  const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
-  const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
-  const connection = await connect(era, { env });
-  const tools = await connection.listTools();
-  const compile = (schema: object = {}) => new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
-  const schemas: Schemas = {
-    input: new Map(tools.map(({ name, inputSchema }) => [name, compile(inputSchema)])),
-    output: new Map(tools.map(({ name, outputSchema }) => [name, compile(outputSchema)])),
-  };
-  return {
-    bench: new Bench(new Service(emulator, clock), connection, downloadDir, schemas),
-    async tearDown() {
-      await connection.close();
-      await emulator.close();
-      await rm(downloadDir, { recursive: true, force: true });
-    },
-  };
-}
-
-/** The same tests through both clients, each with an emulator and a server of its own. */
-export function forEachEra(tests: (bench: () => Bench, era: Era) => void, options: BenchOptions = {}): void {
-  describe.each(toolEras)("%s", (era) => {
-    let running: Awaited<ReturnType<typeof setUp>> | undefined;
-    beforeAll(async () => {
-      running = await setUp(era, options);
-    });
-    // A fault that a test queued and did not use up is not the next one's.
-    afterEach(() => running?.bench.service.admin("DELETE", "faults"));
-    afterAll(() => running?.tearDown());
-    tests(() => {
-      if (running === undefined) throw new Error("the bench is there only while tests run");
-      return running.bench;
-    }, era);
-  });
+  /** The emulator's log; it keeps the last 1000 requests, and a full one would show no difference. */
+  async #log(): Promise<readonly unknown[]> {
+    const response = await fetch(`${this.#service.emulator.baseUrl}/__emulator/requests`);
+    const entries: unknown = await response.json();
+    if (!Array.isArray(entries) || entries.length >= 1000) throw new Error("the emulator's log is full, or none");
+    return entries;
+  }
 }

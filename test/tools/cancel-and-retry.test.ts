@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { FILE, readJob, settledJob, submitJob, watchJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
-import { type Bench, forEachEra } from "./bench.ts";
+import type { Bench } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
 
 const reason = "No longer needed";
 

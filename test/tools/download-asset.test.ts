@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { operations } from "../emulator/operations.ts";
 import { proves } from "../proves.ts";
-import { type Bench, forEachEra } from "./bench.ts";
+import type { Bench } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
 
 const TOOL = "download_asset";
 const NAMES = ["notes.csv", "जिले.csv", "a b (1).tar.gz", `${"n".repeat(196)}.csv`, "con-sole.txt", "x..y"];

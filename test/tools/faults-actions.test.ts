@@ -2,8 +2,9 @@
 import { expect, test } from "vitest";
 import { operations } from "../emulator/operations.ts";
 import { proves } from "../proves.ts";
-import { type Args, type Bench, forEachEra, type SentRequest } from "./bench.ts";
+import type { Args, Bench, SentRequest } from "./bench.ts";
 import { POST_TOOLS } from "./catalogue.ts";
+import { forEachEra } from "./eras.ts";
 
 type Fault = Readonly<Record<string, unknown>>;
 type PostId = keyof typeof POST_TOOLS;

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import { type OperationId, type OperationRow, operations } from "../emulator/operations.ts";
 import { proves } from "../proves.ts";
 import type { Facts } from "../support/mcp.ts";
-import { type Bench, forEachEra } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 import { TOOL_OF } from "./catalogue.ts";
+import { forEachEra } from "./eras.ts";
 
 type Row = OperationRow & { readonly id: OperationId };
 type Fault = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { operations } from "../emulator/operations.ts";
 import { proves } from "../proves.ts";
-import { forEachEra } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
 
 const geography = [
   ["list_states", "listPlaygroundStates", {}],
@@ -42,6 +42,25 @@ forEachEra((bench) => {
       const { structured } = await bench().ok("get_geography_openapi");
       expect(structured).toEqual(await bench().service.ok(operations.getPlaygroundOpenApi));
       expect(structured).toMatchObject({ openapi: "3.1.1", info: { version: "1.0.0" } });
+    },
+  );
+
+  proves(
+    "1/catalogue-may-change",
+    "a catalogue that has changed is told as it is now: nothing of it is known before",
+    async () => {
+      const before = await bench().ok("list_states");
+      const states = [
+        { code: "QX", name: "A state of tomorrow", districtCount: 0, mandalCount: 9_007_199_254_740_991 },
+      ];
+      const body = catalogue({ states });
+      await bench().service.fault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
+      expect((await bench().ok("list_states")).structured["states"]).toEqual(states);
+      const districts = [{ code: "D-1", name: "Its only district", mandalCount: 0 }];
+      const answer = { kind: "body", status: 200, body: catalogue({ state: "A state of tomorrow", districts }) };
+      await bench().service.fault(answer, { operationId: "listPlaygroundDistricts" });
+      expect((await bench().ok("list_districts", { state: "QX" })).structured["districts"]).toEqual(districts);
+      expect((await bench().ok("list_states")).structured).toEqual(before.structured);
     },
   );
 

@@ -1,8 +1,9 @@
 // Idempotency keys: made by the server when none is given, used as given otherwise, one command each.
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";
-import { type Bench, forEachEra, type Told } from "./bench.ts";
+import type { Bench, Told } from "./bench.ts";
 import { POST_TOOLS } from "./catalogue.ts";
+import { forEachEra } from "./eras.ts";
 
 type PostId = keyof typeof POST_TOOLS;
 const posts: readonly PostId[] = [

@@ -6,7 +6,8 @@ import { Job } from "../../src/contract/jobs.ts";
 import { RecipeOffer } from "../../src/contract/recipes.ts";
 import { operations } from "../emulator/operations.ts";
 import { proves } from "../proves.ts";
-import { type Args, type Bench, forEachEra } from "./bench.ts";
+import type { Args, Bench } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
 
 const Page = z.object({
   data: z.array(z.looseObject({})),

@@ -4,7 +4,7 @@ import { MAX_INT64 } from "../../src/contract/numbers.ts";
 import { operations } from "../emulator/operations.ts";
 import { FILE, readJob, registerInput, submitJob, watchJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
-import { forEachEra } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
 
 forEachEra((bench) => {
   proves(

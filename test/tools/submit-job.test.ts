@@ -5,7 +5,8 @@ import { makeValue } from "../emulator/parameters.ts";
 import { FILE, registerInput } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
-import { type Args, type Bench, forEachEra } from "./bench.ts";
+import type { Args, Bench } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
 
 async function nestedJob(bench: Bench): Promise<{ versionId: string; args: Args; values: Args }> {
   const versionId = bench.service.emulator.recipeVersionIds[1] ?? "";

@@ -5,8 +5,9 @@ import * as z from "zod/v4";
 import { type OperationId, type OperationRow, operations } from "../emulator/operations.ts";
 import { fillPath } from "../emulator/service.ts";
 import { proves } from "../proves.ts";
-import { type Bench, forEachEra, type SentRequest } from "./bench.ts";
+import type { Bench, SentRequest } from "./bench.ts";
 import { TOOL_OF } from "./catalogue.ts";
+import { forEachEra } from "./eras.ts";
 
 const rows: readonly (OperationRow & { readonly id: OperationId })[] = Object.values(operations);
 const isList = (row: OperationRow): boolean => row.id.startsWith("list");

@@ -1,0 +1,57 @@
+// The same tests through both clients, each with an emulator and a server of its own.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { afterAll, afterEach, beforeAll, describe } from "vitest";
+import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
+import { Service } from "../emulator/service.ts";
+import { manualClock } from "../support/emulator.ts";
+import { connect, type Era, emulatorEnv } from "../support/mcp.ts";
+import { Bench, type Schemas } from "./bench.ts";
+
+/** The eras that every tool is tested in; the third is held to them in test/mcp. */
+const toolEras = ["v1-client", "v2-modern"] as const satisfies readonly Era[];
+
+export interface BenchOptions {
+  readonly emulator?: EmulatorOptions;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
+  const clock = manualClock();
+  const emulator = await startEmulator({ clock, ...options.emulator });
+  const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
+  const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
+  const connection = await connect(era, { env });
+  const tools = await connection.listTools();
+  const compile = (schema: object = {}) => new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
+  const schemas: Schemas = {
+    input: new Map(tools.map(({ name, inputSchema }) => [name, compile(inputSchema)])),
+    output: new Map(tools.map(({ name, outputSchema }) => [name, compile(outputSchema)])),
+  };
+  return {
+    bench: new Bench(new Service(emulator, clock), connection, downloadDir, schemas),
+    async tearDown() {
+      await connection.close();
+      await emulator.close();
+      await rm(downloadDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function forEachEra(tests: (bench: () => Bench, era: Era) => void, options: BenchOptions = {}): void {
+  describe.each(toolEras)("%s", (era) => {
+    let running: Awaited<ReturnType<typeof setUp>> | undefined;
+    beforeAll(async () => {
+      running = await setUp(era, options);
+    });
+    // A fault that a test queued and did not use up is not the next one's.
+    afterEach(() => running?.bench.service.admin("DELETE", "faults"));
+    afterAll(() => running?.tearDown());
+    tests(() => {
+      if (running === undefined) throw new Error("the bench is there only while tests run");
+      return running.bench;
+    }, era);
+  });
+}
