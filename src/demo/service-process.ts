@@ -11,7 +11,7 @@ const Facts = z.object({
   workspaceId: z.string(),
   fileIds: z.array(z.string()),
 });
-export type ServiceFacts = z.infer<typeof Facts>;
+type ServiceFacts = z.infer<typeof Facts>;
 
 export async function startService(command: readonly string[]) {
   const [program = process.execPath, ...args] = command;
