@@ -11,7 +11,6 @@ const Facts = z.object({
   workspaceId: z.string(),
   fileIds: z.array(z.string()),
 });
-type ServiceFacts = z.infer<typeof Facts>;
 
 export async function startService(command: readonly string[]) {
   const [program = process.execPath, ...args] = command;
