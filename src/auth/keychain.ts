@@ -1,0 +1,142 @@
+// The OS keychain: get, set and delete one secret, answered within a time limit whatever the keychain does.
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { KeychainReply, type KeychainRequest, type KeychainTrouble } from "./keychain-messages.ts";
+
+export class KeychainError extends Error {
+  override readonly name = "KeychainError";
+  readonly trouble: KeychainTrouble;
+
+  constructor(trouble: KeychainTrouble, message: string) {
+    super(message);
+    this.trouble = trouble;
+  }
+}
+
+/** Throws KeychainError. */
+export interface Keychain {
+  getPassword(account: string): Promise<string | undefined>;
+  setPassword(account: string, password: string): Promise<void>;
+  /** False when there was none. */
+  deletePassword(account: string): Promise<boolean>;
+  /** Ends the keychain's process. */
+  close(): void;
+}
+
+/** A server's calls wait no longer than this for the keychain. */
+export const SERVER_LIMIT_MS = 4_500;
+/** In a command, a person may have to type the keychain's own password. */
+export const COMMAND_LIMIT_MS = 60_000;
+
+// Windows' Credential Manager takes no more; elsewhere there is room for the largest token.
+const MAX_BYTES = process.platform === "win32" ? 2_560 : 65_536;
+
+export const fitsKeychain = (password: string): boolean => Buffer.byteLength(password) <= MAX_BYTES;
+
+const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
+  absent: "there is no OS keychain here",
+  locked: "the OS keychain is locked",
+  silent: "the OS keychain does not answer",
+  failed: "the OS keychain failed",
+};
+
+function troubleText(trouble: KeychainTrouble, detail: string | undefined): string {
+  return detail === undefined ? TROUBLES[trouble] : `${TROUBLES[trouble]} (${detail.split("\n")[0]?.slice(0, 200)})`;
+}
+
+function startWorker(): ChildProcess {
+  const source = import.meta.url.endsWith(".ts");
+  const file = fileURLToPath(new URL(source ? "./keychain-worker.ts" : "./keychain-worker.js", import.meta.url));
+  const execArgv = source ? ["--import", "tsx"] : [];
+  return fork(file, { execArgv, stdio: ["ignore", "ignore", "ignore", "ipc"] });
+}
+
+interface Pending {
+  settle(reply: KeychainReply): void;
+}
+
+/** The worker starts with the first call and ends `IDLE_MS` after the last one. */
+const IDLE_MS = 10_000;
+
+export function openKeychain(limitMs: number): Keychain {
+  let worker: ChildProcess | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  let lastId = 0;
+  const pending = new Map<number, Pending>();
+
+  function stop(): void {
+    clearTimeout(idle);
+    worker?.removeAllListeners();
+    worker?.kill("SIGKILL");
+    worker = undefined;
+  }
+
+  function failAll(trouble: KeychainTrouble, message: string): void {
+    for (const [id, { settle }] of pending) settle({ id, trouble, message });
+  }
+
+  function running(): ChildProcess {
+    if (worker) return worker;
+    const started = startWorker();
+    started.on("message", (message) => {
+      const reply = KeychainReply.safeParse(message);
+      if (reply.success) pending.get(reply.data.id)?.settle(reply.data);
+    });
+    const lost = () => {
+      worker = undefined;
+      failAll("failed", "its process ended");
+    };
+    started.once("exit", lost).once("error", lost);
+    worker = started;
+    return started;
+  }
+
+  // A waiting call keeps this process alive; an idle worker does not.
+  function hold(child: ChildProcess, held: boolean): void {
+    if (held) {
+      child.ref();
+      child.channel?.ref();
+    } else {
+      child.unref();
+      child.channel?.unref();
+    }
+  }
+
+  async function ask(request: Omit<KeychainRequest, "id">): Promise<KeychainReply> {
+    const child = running();
+    clearTimeout(idle);
+    hold(child, true);
+    const id = ++lastId;
+    const reply = await new Promise<KeychainReply>((resolve) => {
+      const alarm = setTimeout(() => {
+        resolve({ id, trouble: "silent", message: `nothing within ${limitMs / 1000} s` });
+        stop();
+      }, limitMs);
+      pending.set(id, {
+        settle(settled) {
+          clearTimeout(alarm);
+          resolve(settled);
+        },
+      });
+      child.send({ ...request, id });
+    });
+    pending.delete(id);
+    if (pending.size === 0 && worker) {
+      hold(worker, false);
+      idle = setTimeout(stop, IDLE_MS).unref();
+    }
+    if (reply.trouble) throw new KeychainError(reply.trouble, troubleText(reply.trouble, reply.message));
+    return reply;
+  }
+
+  return {
+    getPassword: async (account) => (await ask({ operation: "get", account })).password,
+    async setPassword(account, password) {
+      if (!fitsKeychain(password))
+        throw new KeychainError("failed", `a keychain entry holds at most ${MAX_BYTES} bytes`);
+      await ask({ operation: "set", account, password });
+    },
+    deletePassword: async (account) => (await ask({ operation: "delete", account })).existed ?? false,
+    close: stop,
+  };
+}
