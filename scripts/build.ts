@@ -1,4 +1,4 @@
-// Bundles src/cli/cli.ts into dist/: one small entry, lazy parts in chunks of their own, every dependency inside.
+// Bundles src/cli/cli.ts into dist/: one small entry, lazy parts in chunks of their own, every dependency but the native addon inside.
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { build, type Metafile } from "esbuild";
 
@@ -23,10 +23,12 @@ async function licences({ inputs }: Metafile): Promise<string> {
 await rm(OUT, { recursive: true, force: true });
 await mkdir(OUT);
 const { metafile } = await build({
-  entryPoints: { cli: "src/cli/cli.ts" },
+  entryPoints: { cli: "src/cli/cli.ts", "keychain-worker": "src/auth/keychain-worker.ts" },
   outdir: OUT,
   chunkNames: "[name]-[hash]",
   bundle: true,
+  // The one native addon: its binaries are packages of their own, chosen at install time.
+  external: ["@napi-rs/keyring"],
   splitting: true,
   format: "esm",
   platform: "node",

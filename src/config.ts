@@ -19,7 +19,10 @@ export interface Config {
   readonly baseUrl: string | undefined;
   readonly credentials: { readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly workspaceId: string | undefined;
+  readonly keychain: "auto" | "require" | "off";
   readonly downloadDir: string;
+  /** Where the action journal lives. */
+  readonly stateDir: string;
   readonly readOnly: boolean;
   readonly toolsets: readonly Toolset[];
   readonly logLevel: LogLevel;
@@ -46,14 +49,27 @@ const toolsets = z
 
 const printable = z.string().regex(/^[\x20-\x7e]+$/, { error: "printable ASCII text" });
 
+const workspace = z
+  .string()
+  .refine((id) => workspaceStyleId.safeParse(id).success, { error: "a workspace id: 1-128 letters, digits, _ . : -" });
+
+function check<S extends z.ZodType>(what: string, schema: S, text: string): z.output<S> {
+  const parsed = schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new UsageError(`The ${what} must be ${parsed.error.issues[0]?.message ?? "valid"}.`);
+}
+
+// What `login` asks for, held to the same rules as the environment. Throw UsageError.
+export const checkBaseUrl = (text: string): string => check("base URL", baseUrl, text);
+export const checkCredential = (what: "client id" | "client secret", text: string): string =>
+  check(what, printable, text);
+export const checkWorkspaceId = (text: string): string => check("workspace id", workspace, text);
+
 const Environment = z.object({
   MIC_BASE_URL: baseUrl.optional(),
   MIC_CLIENT_ID: printable.optional(),
   MIC_CLIENT_SECRET: printable.optional(),
-  MIC_WORKSPACE_ID: z
-    .string()
-    .refine((id) => workspaceStyleId.safeParse(id).success, { error: "a workspace id: 1-128 letters, digits, _ . : -" })
-    .optional(),
+  MIC_WORKSPACE_ID: workspace.optional(),
   MIC_STATE_DIR: z.string().optional(),
   MIC_DOWNLOAD_DIR: z.string().optional(),
   MIC_KEYCHAIN: z.enum(["auto", "require", "off"], { error: "auto, require or off" }).optional(),
@@ -71,14 +87,11 @@ const Environment = z.object({
 // Variables whose part of the server is not built yet: said plainly, never silently ignored.
 const NOT_YET = {
   MIC_STATE_DIR: "there is no durable action journal yet; it has no effect",
-  MIC_KEYCHAIN: "there is no keychain support yet; it has no effect, credentials come from the environment",
   MIC_GEOGRAPHY_RATE: "there is no rate limiter for the playground yet; it has no effect",
   MIC_CONFIRM: "there is no confirmation yet; it has no effect, cancelling and RESTART go ahead",
 } as const;
 
 function refuseUnkept(env: z.infer<typeof Environment>): void {
-  if (env.MIC_KEYCHAIN === "require")
-    throw new UsageError("MIC_KEYCHAIN=require cannot be met: keychain support is not there yet. Unset it or use off.");
   if (env.MIC_JOURNAL_URL !== undefined)
     throw new UsageError("MIC_JOURNAL_URL cannot be used: the action journal is not there yet. Unset it.");
 }
@@ -93,6 +106,13 @@ function pairOf(env: z.infer<typeof Environment>): Config["credentials"] {
 
 // A bundle's host leaves the placeholder of a question that was not answered.
 const isUnset = (value: string | undefined): boolean => value === "" || /^\$\{user_config\.\w+\}$/.test(value ?? "");
+/** The platform's folder for what a program has to remember. */
+function platformStateDir(environment: NodeJS.ProcessEnv): string {
+  if (process.platform === "darwin") return join(homedir(), "Library", "Application Support", "mic-mcp");
+  if (process.platform === "win32")
+    return join(environment["LOCALAPPDATA"] ?? join(homedir(), "AppData", "Local"), "mic-mcp");
+  return join(environment["XDG_STATE_HOME"] || join(homedir(), ".local", "state"), "mic-mcp");
+}
 
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
@@ -113,6 +133,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     baseUrl: env.MIC_BASE_URL,
     credentials: pairOf(env),
     workspaceId: env.MIC_WORKSPACE_ID,
+    keychain: env.MIC_KEYCHAIN ?? "auto",
+    stateDir: resolve(env.MIC_STATE_DIR ?? platformStateDir(environment)),
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
     readOnly: env.MIC_READ_ONLY === "1",
     toolsets: env.MIC_TOOLSETS ?? TOOLSETS,

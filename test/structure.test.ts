@@ -16,7 +16,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   excerpt: { rooms: [], packages: [] },
   config: { rooms: ["contract"], packages: ["zod"] },
   service: { rooms: ["contract", "failure", "excerpt"], packages: ["zod", "undici", "lossless-json", "ajv"] },
-  auth: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod"] },
+  auth: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod", "@napi-rs/keyring"] },
   actions: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod"] },
   catalogue: { rooms: ["contract", "failure", "excerpt", "config", "service", "auth", "actions"], packages: ["zod"] },
   tools: { rooms: ["contract", "failure", "service", "catalogue"], packages: ["zod"] },

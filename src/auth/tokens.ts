@@ -1,33 +1,34 @@
-// One token for each scope set, fetched once however many calls need it, kept in memory until it expires or is refused.
+// One token for each scope set, fetched once however many calls need it, shared with other processes through the keychain,
+// kept until it expires or is refused.
 import { once } from "node:events";
-import { Failure, notConfigured } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../service/attempts.ts";
 import type { TokenSource } from "../service/call.ts";
 import { AnswerTooLarge, type Transport, TransportError } from "../service/transport.ts";
-import { basicHeader, type ClientCredentials, noToken, readTokenAnswer, type Token, tokenRequest } from "./oauth.ts";
+import type { Identity } from "./identity.ts";
+import { basicHeader, type ClientCredentials, noToken, readTokenAnswer, tokenRequest } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
+import type { StoredToken, TokenStore } from "./token-store.ts";
 
 export interface TokenOptions {
-  readonly baseUrl: string;
-  readonly credentials: ClientCredentials | undefined;
+  readonly identity: Identity;
+  readonly store: TokenStore;
   readonly transport: Transport;
   readonly timing: Timing;
   readonly redactor: Redactor;
 }
 
-interface Held {
-  readonly value: string;
-  /** Milliseconds since 1970 from which on it is renewed; Infinity when the service stated no lifetime. */
-  readonly renewAt: number;
-}
-
+/** Refused tokens remembered, lest another process's copy brings one back. */
+const MAX_REFUSED = 100;
 const MAX_TOKEN_BYTES = 64 * 1024;
+/** A clock that was set back further than this makes a stored lifetime worthless. */
+const CLOCK_STEP_MS = 60_000;
 
-/** Renewed 60 s before its end, or at nine tenths of a shorter life. */
-const renewAt = ({ expiresInSeconds }: Token, now: number): number =>
-  expiresInSeconds === undefined
-    ? Number.POSITIVE_INFINITY
-    : now + (expiresInSeconds - Math.min(60, expiresInSeconds / 10)) * 1000;
+/** A token without a stated lifetime is good until it is refused; a stated one is renewed 60 s before its end, or at nine tenths of a shorter life. */
+function isGood({ obtainedAt, expiresAt }: StoredToken, now: number): boolean {
+  if (expiresAt === undefined) return true;
+  return now >= obtainedAt - CLOCK_STEP_MS && now < expiresAt - Math.min(60_000, (expiresAt - obtainedAt) / 10);
+}
 
 function unreachable(error: TransportError): Failure {
   return new Failure(
@@ -51,17 +52,25 @@ const tooLate = (): Failure =>
     next: "Try again in a little while.",
   });
 
-export function createTokens({ baseUrl, credentials, transport, timing, redactor }: TokenOptions): TokenSource {
-  const held = new Map<string, Held>();
-  if (credentials) redactor.add(basicHeader(credentials).slice("Basic ".length));
-  const underway = new Map<string, Promise<string>>();
+export interface Tokens extends TokenSource {
+  /** Waits for what is still being written to the keychain. */
+  close(): Promise<void>;
+}
 
-  async function fetchToken(scopes: readonly string[], key: string): Promise<string> {
-    if (!credentials)
-      throw notConfigured(
-        "No client credentials are configured, and this operation needs an access token.",
-        "Set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or start the server with --emulator.",
-      );
+const scopeKey = (scopes: readonly string[]): string => [...scopes].sort().join(" ");
+
+export function createTokens({ identity, store, transport, timing, redactor }: TokenOptions): Tokens {
+  const held = new Map<string, StoredToken>();
+  const underway = new Map<string, Promise<string>>();
+  const refused = new Set<string>();
+  let writes = Promise.resolve();
+
+  /** Keychain writes are nobody's to wait for, and happen in order. */
+  function inBackground(write: () => Promise<void>): void {
+    writes = writes.then(write).catch(() => undefined);
+  }
+
+  async function fetchToken(baseUrl: string, credentials: ClientCredentials, scopes: readonly string[]) {
     try {
       // Not bound to the caller's signal: other calls may be waiting for the same token.
       const answer = await transport.exchange(tokenRequest(baseUrl, credentials, scopes), {
@@ -69,22 +78,49 @@ export function createTokens({ baseUrl, credentials, transport, timing, redactor
         timeoutMs: ATTEMPT_LIMIT_MS,
         signal: new AbortController().signal,
       });
-      const token = readTokenAnswer(answer, scopes);
-      redactor.add(token.value);
-      held.set(key, { value: token.value, renewAt: renewAt(token, timing.now()) });
-      return token.value;
+      return readTokenAnswer(answer, scopes);
     } catch (error) {
       if (error instanceof TransportError) throw unreachable(error);
       throw error instanceof AnswerTooLarge ? noToken(error.message) : error;
     }
   }
 
-  function shared(scopes: readonly string[], key: string): Promise<string> {
+  function hold(scopes: readonly string[], token: StoredToken): string {
+    redactor.add(token.value);
+    held.set(scopeKey(scopes), token);
+    return token.value;
+  }
+
+  /** From the keychain, where another process may have left one; else from the token endpoint. */
+  async function obtain(scopes: readonly string[]): Promise<string> {
+    const credentials = await identity.credentials();
+    redactor.add(basicHeader(credentials).slice("Basic ".length));
+    const owner = { baseUrl: await identity.baseUrl(), clientId: credentials.clientId };
+    const stored = await store.load(owner, scopes);
+    if (stored && !refused.has(stored.value) && isGood(stored, timing.now())) return hold(scopes, stored);
+    const { value, expiresInSeconds } = await fetchToken(owner.baseUrl, credentials, scopes);
+    const obtainedAt = timing.now();
+    const token: StoredToken = {
+      value,
+      obtainedAt,
+      ...(expiresInSeconds !== undefined && { expiresAt: obtainedAt + expiresInSeconds * 1000 }),
+    };
+    inBackground(() => store.save(owner, scopes, token));
+    return hold(scopes, token);
+  }
+
+  function shared(scopes: readonly string[]): Promise<string> {
+    const key = scopeKey(scopes);
     const running = underway.get(key);
     if (running) return running;
-    const started = fetchToken(scopes, key).finally(() => underway.delete(key));
+    const started = obtain(scopes).finally(() => underway.delete(key));
     underway.set(key, started);
     return started;
+  }
+
+  async function forget(scopes: readonly string[], token: string): Promise<void> {
+    const { clientId } = await identity.credentials();
+    await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
   }
 
   /** Waits for a token within the call's own limits; the request itself goes on for the other callers. */
@@ -105,16 +141,21 @@ export function createTokens({ baseUrl, credentials, transport, timing, redactor
   }
 
   return {
-    async get(scopes: readonly string[], context: CallContext): Promise<string> {
+    async get(scopes, context) {
       context.signal.throwIfAborted();
-      const key = [...scopes].sort().join(" ");
-      const known = held.get(key);
-      if (known && timing.now() < known.renewAt) return known.value;
-      return await within(context, shared(scopes, key));
+      const known = held.get(scopeKey(scopes));
+      if (known && isGood(known, timing.now())) return known.value;
+      return await within(context, shared(scopes));
     },
-    discard(scopes: readonly string[], token: string): void {
-      const key = [...scopes].sort().join(" ");
+    discard(scopes, token) {
+      refused.add(token);
+      for (const oldest of refused) if (refused.size > MAX_REFUSED) refused.delete(oldest);
+      const key = scopeKey(scopes);
       if (held.get(key)?.value === token) held.delete(key);
+      inBackground(() => forget(scopes, token));
+    },
+    async close() {
+      await writes;
     },
   };
 }

@@ -1,56 +1,79 @@
 // The composition root: from a configuration to everything a connection needs.
 import { tools } from "../../tools/index.ts";
+import { createIdentity, type Identity } from "../auth/identity.ts";
+import { type Keychain, openKeychain } from "../auth/keychain.ts";
 import { createRedactor } from "../auth/redaction.ts";
-import { createTokens } from "../auth/tokens.ts";
+import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
+import { createTokens, type Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
-import { notConfigured } from "../failure.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { systemTiming } from "../service/attempts.ts";
 import { createService } from "../service/call.ts";
 import { createDownloads } from "../service/downloads.ts";
 import { createOffers } from "../service/offers.ts";
-import { createTransport } from "../service/transport.ts";
+import { createTransport, type Transport } from "../service/transport.ts";
 import { createLog } from "./log.ts";
 import { version } from "./version.ts";
-
-export interface Composed {
-  readonly runtime: Runtime;
-  /** Ends what is under way; nothing partial stays behind. */
-  close(): Promise<void>;
-}
 
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
   readonly notes: readonly string[];
-  /** The service is in this process: proxies are not for it. */
+  /** The service is in this process: neither proxies nor the keychain are for it. */
   readonly inProcess: boolean;
+  /** How long a keychain may take: a server's calls wait less than a person at a prompt. */
+  readonly keychainLimitMs: number;
 }
 
-export function compose(config: Config, { notes, inProcess }: ComposeOptions): Composed {
+export interface Composed {
+  readonly runtime: Runtime;
+  readonly identity: Identity;
+  readonly tokens: Tokens;
+  /** Undefined with MIC_KEYCHAIN=off. */
+  readonly keychain: Keychain | undefined;
+  readonly transport: Transport;
+  /** Ends what is under way; nothing partial stays behind. */
+  close(): Promise<void>;
+}
+
+export function compose(config: Config, { notes, inProcess, keychainLimitMs }: ComposeOptions): Composed {
   const redactor = createRedactor();
   if (config.credentials) redactor.add(config.credentials.clientSecret);
   const log = createLog(config.logLevel, redactor);
   const transport = createTransport({ proxies: !inProcess });
   const timing = systemTiming;
-  const { baseUrl, credentials } = config;
-  const tokens = createTokens({ baseUrl: baseUrl ?? "", credentials, transport, timing, redactor });
-  const service = createService({
-    baseUrl: () => {
-      if (baseUrl !== undefined) return baseUrl;
-      throw notConfigured(
-        "No service is configured: MIC_BASE_URL is not set.",
-        "Set MIC_BASE_URL to the service's base URL, or start the server with --emulator.",
-      );
-    },
-    tokens,
-    transport,
-    timing,
-  });
+  const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
+  const required = config.keychain === "require";
+  const identity = createIdentity({ given: config, keychain, required, redactor, now: timing.now });
+  const store = keychain
+    ? keychainTokens(keychain, timing.now, ({ trouble, message }) =>
+        log.info({ trouble }, `tokens stay in memory: ${message}`),
+      )
+    : noTokenStore;
+  const tokens = createTokens({ identity, store, transport, timing, redactor });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
   const downloads = createDownloads(service);
+  const { workspaceId } = identity;
   return {
-    runtime: { version, config, catalogue: tools, service, downloads, offers: createOffers(), redactor, log, notes },
+    runtime: {
+      version,
+      config,
+      workspaceId,
+      catalogue: tools,
+      service,
+      downloads,
+      offers: createOffers(),
+      redactor,
+      log,
+      notes,
+    },
+    identity,
+    tokens,
+    keychain,
+    transport,
     async close() {
       await downloads.close();
+      await tokens.close();
+      keychain?.close();
       await transport.close();
     },
   };

@@ -10,6 +10,10 @@ const HELP = `mic-mcp ${version}: geography and job processing for AI agents, ov
   mic-mcp serve --emulator   the same, against an emulator of the service inside the process
   mic-mcp emulator           the emulator alone; prints its address and credentials as one JSON line
   mic-mcp demo               the main job from end to end, told as a transcript
+  mic-mcp login              keeps the client credentials in the OS keychain, once they are proven
+  mic-mcp logout             removes them, and every token
+  mic-mcp status [--json]    what is configured, and from where; never a secret
+  mic-mcp doctor [--json]    checks everything, and says how to mend what is wrong
 
 Flags of serve (each wins over the variable beside it):
   --base-url URL        MIC_BASE_URL       the service's base URL
@@ -18,7 +22,9 @@ Flags of serve (each wins over the variable beside it):
   --toolsets LIST       MIC_TOOLSETS       geography, jobs (default: both)
   --read-only           MIC_READ_ONLY=1    only operations without side effects
   --log-level LEVEL     MIC_LOG_LEVEL      debug, info, warn (default), error, silent
-Credentials: MIC_CLIENT_ID and MIC_CLIENT_SECRET.
+Credentials: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET. MIC_KEYCHAIN=auto (default), require, off.
+
+Flags of login, for scripts: --base-url U --client-id I [--workspace-id W] --secret-stdin
 
 Flags of emulator:
   --host H (127.0.0.1)  --port P (any)  --seed TEXT  --stage-ms N (500)  --trust-forwarded-for
@@ -67,11 +73,22 @@ async function run(command: string, args: readonly string[], environment: NodeJS
       const { demo } = await import("../demo/demo.ts");
       return await demo(args);
     }
-    case "login":
-    case "logout":
-    case "status":
-    case "doctor":
-      throw notYet(`mic-mcp ${command}`);
+    case "login": {
+      const { login } = await import("./login.ts");
+      return await login(args, environment);
+    }
+    case "logout": {
+      const { logout } = await import("./login.ts");
+      return await logout(args, environment);
+    }
+    case "status": {
+      const { status } = await import("./status.ts");
+      return await status(args, environment);
+    }
+    case "doctor": {
+      const { doctor } = await import("./doctor.ts");
+      return await doctor(args, environment);
+    }
     default:
       throw new UsageError(`${JSON.stringify(command)} is not a command of mic-mcp.`);
   }

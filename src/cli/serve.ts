@@ -1,4 +1,5 @@
 // `mic-mcp serve`: the MCP server on stdio, against the configured service or an emulator inside this process.
+import { SERVER_LIMIT_MS } from "../auth/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
 import { serveOnStdio } from "../mcp/stdio.ts";
 import { compose } from "./compose.ts";
@@ -34,7 +35,11 @@ async function emulated(config: Config): Promise<Backend> {
 export async function serve(environment: NodeJS.ProcessEnv, options: { emulator: boolean }): Promise<number> {
   const config = readConfig(environment);
   const backend = options.emulator ? await emulated(config) : noBackend(config);
-  const { runtime, close } = compose(backend.config, { notes: backend.notes, inProcess: options.emulator });
+  const { runtime, close } = compose(backend.config, {
+    notes: backend.notes,
+    inProcess: options.emulator,
+    keychainLimitMs: SERVER_LIMIT_MS,
+  });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
 
   const ended = new Promise<void>((resolve) => {

@@ -44,6 +44,12 @@ function redacted(result: CallToolResult, runtime: Runtime): CallToolResult {
   return clean === text ? result : JSON.parse(clean);
 }
 
+async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>>, runtime: Runtime) {
+  if (given["workspaceId"] !== undefined || !takesWorkspace(tool)) return given;
+  const workspaceId = await runtime.workspaceId();
+  return workspaceId === undefined ? given : { ...given, workspaceId };
+}
+
 export async function callTool(
   tool: Tool,
   args: unknown,
@@ -64,9 +70,7 @@ export async function callTool(
   let result: CallToolResult;
   try {
     const given = argumentsObject(tool.name, args);
-    const { workspaceId } = config;
-    const fill = workspaceId !== undefined && takesWorkspace(tool) && given["workspaceId"] === undefined;
-    const { structured, text, drift } = await tool.invoke(fill ? { ...given, workspaceId } : given, call);
+    const { structured, text, drift } = await tool.invoke(await withWorkspace(tool, given, runtime), call);
     result = {
       content: [{ type: "text", text }],
       structuredContent: structured,

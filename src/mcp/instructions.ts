@@ -16,7 +16,7 @@ const JOBS = [
 ];
 
 /** `notes`: what only this process knows, such as the emulator's ids. */
-export function instructions({ toolsets, workspaceId }: Config, notes: readonly string[]): string {
+export function instructions({ toolsets }: Config, workspaceId: string | undefined, notes: readonly string[]): string {
   return [
     ...(toolsets.includes("geography") ? [GEOGRAPHY] : []),
     ...(toolsets.includes("jobs") ? JOBS : []),

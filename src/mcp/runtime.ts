@@ -17,6 +17,8 @@ export interface Log {
 export interface Runtime {
   readonly version: string;
   readonly config: Config;
+  /** The default workspace, from the configuration or the stored login. Never throws. */
+  readonly workspaceId: () => Promise<string | undefined>;
   readonly catalogue: readonly Tool[];
   readonly service: Service;
   readonly downloads: Downloads;

@@ -1,4 +1,5 @@
 // The MCP server: one instance for each connection, whatever protocol era it speaks.
+import { setTimeout as sleep } from "node:timers/promises";
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import { callTool } from "./call.ts";
 import { instructions } from "./instructions.ts";
@@ -7,16 +8,21 @@ import { listed, offeredTools, whyNotOffered } from "./surface.ts";
 
 const HOUR_MS = 3_600_000;
 
-export function createServer(runtime: Runtime): Server {
+/** The stored login's workspace makes `workspaceId` optional in listings; a slow keychain must not hold up a connection. */
+const WORKSPACE_WAIT_MS = 1_000;
+
+export async function createServer(runtime: Runtime): Promise<Server> {
   const { catalogue, config, notes, version } = runtime;
+  const late = sleep(WORKSPACE_WAIT_MS, undefined, { ref: false });
+  const workspaceId = await Promise.race([runtime.workspaceId(), late]);
   const offered = new Map(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
-  const listing = [...offered.values()].map((tool) => listed(tool, config));
+  const listing = [...offered.values()].map((tool) => listed(tool, workspaceId));
 
   const server = new Server(
     { name: "mic-mcp", title: "mic-mcp: geography and job processing", version },
     {
       capabilities: { tools: {} },
-      instructions: instructions(config, notes),
+      instructions: instructions(config, workspaceId, notes),
       // The list depends on the configuration alone, which never changes while the process lives.
       cacheHints: { "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" } },
     },

@@ -32,7 +32,7 @@ function withDefault(schema: JsonSchema, workspaceId: string | undefined): JsonS
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-export const listed = (tool: Tool, { workspaceId }: Config): ListedTool => ({
+export const listed = (tool: Tool, workspaceId: string | undefined): ListedTool => ({
   name: tool.name,
   title: tool.title,
   description: tool.description,

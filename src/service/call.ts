@@ -18,7 +18,7 @@ export interface TokenSource {
 
 export interface ServiceOptions {
   /** The contract's {base_url}. Throws Failure `not_configured` when there is none. */
-  readonly baseUrl: () => string;
+  readonly baseUrl: () => Promise<string>;
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
@@ -71,7 +71,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     request: CallRequest,
     context: CallContext,
   ): Promise<Answer<z.output<S>>> {
-    const wire = encodeRequest(baseUrl(), endpoint, request);
+    const wire = encodeRequest(await baseUrl(), endpoint, request);
     const key = request.idempotencyKey;
     let sent = false;
     let lost = false;

@@ -125,7 +125,7 @@ async function attempt(
   target: Target,
   context: CallContext,
 ) {
-  const wire = encodeRequest(service.baseUrl(), endpoint, request);
+  const wire = encodeRequest(await service.baseUrl(), endpoint, request);
   const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, service.timing)));
   const answer = await service.authorized(endpoint, wire, context, async (authorizedWire) => {
     const opened = await service.transport.open(authorizedWire, { timeoutMs, signal: context.signal });

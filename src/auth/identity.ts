@@ -1,0 +1,125 @@
+// Who this process is to the service: base URL, client credentials, workspace. The environment first; what it leaves out
+// comes from the login in the keychain, read once and only when needed.
+import { type Failure, type FailureFacts, notConfigured } from "../failure.ts";
+import { type Keychain, KeychainError } from "./keychain.ts";
+import { readLogin, type StoredLogin } from "./login.ts";
+import type { ClientCredentials } from "./oauth.ts";
+import type { Redactor } from "./redaction.ts";
+
+/** What the environment and the flags say. */
+export interface Given {
+  readonly baseUrl: string | undefined;
+  readonly credentials: ClientCredentials | undefined;
+  readonly workspaceId: string | undefined;
+}
+
+export interface Identity {
+  /** The contract's {base_url}. Throws Failure `not_configured`. */
+  baseUrl(): Promise<string>;
+  /** Throws Failure `not_configured`. */
+  credentials(): Promise<ClientCredentials>;
+  /** The default workspace, when there is one. Never throws. */
+  workspaceId(): Promise<string | undefined>;
+}
+
+const LOCKED: Partial<FailureFacts> = {
+  next: "Unlock the keychain (log in to the desktop, or run gnome-keyring-daemon --unlock) and call again, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
+};
+
+function troubleFacts(error: KeychainError): Failure {
+  const failure = notConfigured(
+    `The credentials could not be read: ${error.message}.`,
+    "Set MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET; mic-mcp doctor says more.",
+  );
+  return error.trouble === "locked" ? failure.with(LOCKED) : failure;
+}
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
+
+/** Credentials travel over TLS, or do not leave the machine. Throws Failure. */
+export function refusePlainHttp(baseUrl: string): void {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (protocol === "https:" || isLoopback(hostname)) return;
+  throw notConfigured(
+    `Credentials are sent over https only (or to this machine itself), and the base URL is ${baseUrl}.`,
+    "Use an https base URL.",
+  );
+}
+
+export interface IdentityOptions {
+  readonly given: Given;
+  /** Undefined with MIC_KEYCHAIN=off. */
+  readonly keychain: Keychain | undefined;
+  /** MIC_KEYCHAIN=require: credentials of the environment are refused too while there is no keychain that works. */
+  readonly required: boolean;
+  readonly redactor: Redactor;
+  readonly now: () => number;
+}
+
+const LOOK_AGAIN_MS = 10_000;
+
+export function createIdentity({ given, keychain, required, redactor, now }: IdentityOptions): Identity {
+  let reading: Promise<StoredLogin | undefined> | undefined;
+  let readAgainAt = 0;
+
+  /** A login is kept once found; an absence or a trouble is looked at again later, since `login` may have mended it. */
+  function stored(): Promise<StoredLogin | undefined> {
+    if (!keychain) return Promise.resolve(undefined);
+    if (reading && now() < readAgainAt) return reading;
+    reading = readLogin(keychain);
+    readAgainAt = Number.POSITIVE_INFINITY;
+    const lookAgain = () => {
+      readAgainAt = now() + LOOK_AGAIN_MS;
+    };
+    reading.then((login) => (login ? redactor.add(login.clientSecret) : lookAgain()), lookAgain);
+    return reading;
+  }
+
+  /** The stored login, or undefined where there is none to be had; a locked or silent keychain is a failure of its own. */
+  async function storedOrFail(): Promise<StoredLogin | undefined> {
+    try {
+      return await stored();
+    } catch (error) {
+      if (!(error instanceof KeychainError)) throw error;
+      if (error.trouble === "absent" && !required) return undefined;
+      throw troubleFacts(error);
+    }
+  }
+
+  async function baseUrl(): Promise<string> {
+    const url = given.baseUrl ?? (await storedOrFail())?.baseUrl;
+    if (url !== undefined) return url;
+    throw notConfigured(
+      "No service is configured: there is no MIC_BASE_URL and no stored login.",
+      "Run mic-mcp login, or set MIC_BASE_URL, or start the server with --emulator.",
+    );
+  }
+
+  return {
+    baseUrl,
+    async credentials() {
+      const login = given.credentials && !required ? undefined : await storedOrFail();
+      const credentials = given.credentials ?? login;
+      if (!credentials)
+        throw notConfigured(
+          "No client credentials are configured, and this operation needs an access token.",
+          "Run mic-mcp login, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or start the server with --emulator.",
+        );
+      // A stored secret goes nowhere but to the service that it was stored for.
+      if (!given.credentials && login && given.baseUrl !== undefined && given.baseUrl !== login.baseUrl)
+        throw notConfigured(
+          `The stored login is for ${login.baseUrl}, but MIC_BASE_URL is ${given.baseUrl}.`,
+          "Run mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.",
+        );
+      refusePlainHttp(await baseUrl());
+      return { clientId: credentials.clientId, clientSecret: credentials.clientSecret };
+    },
+    async workspaceId() {
+      if (given.workspaceId !== undefined) return given.workspaceId;
+      // Everything else given: the stored login has no part in this process.
+      if (given.baseUrl !== undefined && given.credentials) return undefined;
+      const login = await stored().catch(() => undefined);
+      return given.baseUrl === undefined || given.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;
+    },
+  };
+}

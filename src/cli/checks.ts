@@ -1,0 +1,172 @@
+// What `mic-mcp doctor` looks at, one function for each line it prints.
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Identity } from "../auth/identity.ts";
+import { type Keychain, KeychainError } from "../auth/keychain.ts";
+import type { Tokens } from "../auth/tokens.ts";
+import type { Config } from "../config.ts";
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
+import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
+import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
+import { Failure, reasonOf } from "../failure.ts";
+import { CALL_LIMIT_MS } from "../service/attempts.ts";
+import type { Service } from "../service/call.ts";
+
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  /** The command or change that mends it. */
+  readonly fix?: string;
+}
+
+const good = (name: string, detail: string): Check => ({ name, ok: true, detail });
+const wrong = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
+
+const context = () => ({ signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS / 3 });
+
+function failed(name: string, error: unknown): Check {
+  if (!(error instanceof Failure)) return wrong(name, reasonOf(error), "Run again with MIC_LOG_LEVEL=debug.");
+  return wrong(name, error.facts.message, error.facts.next ?? "Try again later.");
+}
+
+export function checkNode(): Check {
+  const [major = 0] = process.versions.node.split(".").map(Number);
+  const advice = major < 22 ? " (works; Node 24 is recommended, 20 is past its end of life)" : "";
+  return good("node", `${process.versions.node}${advice}`);
+}
+
+export function checkWarnings({ warnings }: Config): Check {
+  return warnings.length === 0
+    ? good("configuration", "every MIC_ variable is known and valid")
+    : wrong("configuration", warnings.join(" "), "Correct or unset the variables named.");
+}
+
+const KEYCHAIN_FIXES: Readonly<Record<KeychainError["trouble"], string>> = {
+  absent:
+    "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
+  locked: "Unlock it: log in to the desktop, or run gnome-keyring-daemon --unlock.",
+  silent: "Restart it: on Linux, systemctl --user restart gnome-keyring-daemon.",
+  failed: "Look at the message; MIC_KEYCHAIN=off works without a keychain.",
+};
+
+/** Writes, reads and deletes an entry of its own. */
+export async function checkKeychain(keychain: Keychain | undefined, { keychain: mode }: Config): Promise<Check> {
+  if (!keychain) return good("keychain", "off, as MIC_KEYCHAIN says; tokens stay in memory");
+  const account = `doctor ${randomBytes(8).toString("hex")}`;
+  try {
+    await keychain.setPassword(account, account);
+    const read = await keychain.getPassword(account);
+    await keychain.deletePassword(account);
+    if (read === account) return good("keychain", "an entry was written, read back and deleted");
+    return wrong("keychain", "an entry read back was not what had been written", KEYCHAIN_FIXES.failed);
+  } catch (error) {
+    if (!(error instanceof KeychainError)) throw error;
+    if (error.trouble === "absent" && mode === "auto")
+      return good("keychain", `${error.message}; tokens stay in memory`);
+    return wrong("keychain", error.message, KEYCHAIN_FIXES[error.trouble]);
+  }
+}
+
+export async function checkBaseUrl(identity: Identity): Promise<Check> {
+  try {
+    return good("service", await identity.baseUrl());
+  } catch (error) {
+    return failed("service", error);
+  }
+}
+
+export async function checkToken(identity: Identity, tokens: Tokens): Promise<Check> {
+  try {
+    const { clientId } = await identity.credentials();
+    await tokens.get(scopesToRequest(getMicPublicCapabilities), context());
+    return good("token", `the token endpoint accepts client ${clientId}`);
+  } catch (error) {
+    return failed("token", error);
+  }
+}
+
+export async function checkPlayground(service: Service): Promise<Check> {
+  try {
+    const { value } = await service.call(listPlaygroundStates, {}, context());
+    return good("geography API", `answers with ${value.states.length} states`);
+  } catch (error) {
+    return failed("geography API", error);
+  }
+}
+
+/** With a default workspace its capabilities; without one, any answer to a token of ours shows that the API is there. */
+export async function checkJobApi(service: Service, workspaceId: string | undefined): Promise<Check> {
+  try {
+    if (workspaceId !== undefined) {
+      const query = { workspaceId };
+      const { value } = await service.call(getMicPublicCapabilities, { query }, context());
+      return good("job API", `workspace ${workspaceId} has ${value.data.capabilities.length} capabilities`);
+    }
+    await service.call(getMicPublicOperation, { path: { operationId: "mic-mcp-doctor" } }, context());
+    return good("job API", "answers");
+  } catch (error) {
+    const answered = error instanceof Failure && error.facts.kind === "not_found" && workspaceId === undefined;
+    return answered ? good("job API", "answers; no default workspace is set") : failed("job API", error);
+  }
+}
+
+const MAX_SKEW_SECONDS = 60;
+
+/** The service's Date header against our clock: a token's lifetime and expiresAt are counted on it. */
+export async function checkClock(service: Service): Promise<Check> {
+  try {
+    const url = new URL((await service.baseUrl()) + (listPlaygroundStates satisfies Endpoint).path);
+    const limits = { maxBytes: 1 << 20, timeoutMs: CALL_LIMIT_MS / 3, signal: new AbortController().signal };
+    const { headers } = await service.transport.exchange({ method: "GET", url, headers: {} }, limits);
+    const theirs = Date.parse(headers["date"] ?? "");
+    if (Number.isNaN(theirs)) return good("clock", "the service states no time to compare with");
+    const skewSeconds = Math.round((Date.now() - theirs) / 1000);
+    if (Math.abs(skewSeconds) <= MAX_SKEW_SECONDS)
+      return good("clock", `within ${Math.abs(skewSeconds) + 1} s of the service's`);
+    const detail = `${Math.abs(skewSeconds)} s ${skewSeconds > 0 ? "ahead of" : "behind"} the service's`;
+    return wrong("clock", detail, "Set this machine's clock (on Linux: timedatectl set-ntp true).");
+  } catch (error) {
+    return wrong("clock", `could not be compared: ${reasonOf(error)}`, "Mend the geography API's line first.");
+  }
+}
+
+/** A folder that exists, or can be made; one that others can read is told. */
+export async function checkFolder(name: string, folder: string, variable: string, isPrivate: boolean): Promise<Check> {
+  let at = folder;
+  for (;;) {
+    try {
+      const found = await stat(at);
+      if (!found.isDirectory()) return wrong(name, `${at} is no folder`, `Set ${variable} to a folder.`);
+      await access(at, constants.W_OK | constants.X_OK);
+      if (at !== folder) return good(name, `${folder} (will be made when needed)`);
+      const open = isPrivate && process.platform !== "win32" && (found.mode & 0o077) !== 0;
+      return open
+        ? wrong(name, `${folder} can be read by others`, `chmod 700 ${JSON.stringify(folder)}`)
+        : good(name, folder);
+    } catch (error) {
+      const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+      if (!missing || dirname(at) === at)
+        return wrong(name, `${at} cannot be written to`, `Set ${variable} to a folder of yours.`);
+      at = dirname(at);
+    }
+  }
+}
+
+export function checkProxy(environment: NodeJS.ProcessEnv): Check {
+  const names = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "NODE_EXTRA_CA_CERTS",
+  ];
+  const set = names.filter((name) => environment[name]);
+  // Values are left out: a proxy's URL can hold a password.
+  return good("proxy", set.length === 0 ? "none set" : `${set.join(", ")} set`);
+}

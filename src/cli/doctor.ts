@@ -1,0 +1,66 @@
+// `mic-mcp doctor`: checks everything a call depends on; each line says what is wrong and what mends it.
+import { parseArgs } from "node:util";
+import { COMMAND_LIMIT_MS } from "../auth/keychain.ts";
+import { readConfig } from "../config.ts";
+import {
+  type Check,
+  checkBaseUrl,
+  checkClock,
+  checkFolder,
+  checkJobApi,
+  checkKeychain,
+  checkNode,
+  checkPlayground,
+  checkProxy,
+  checkToken,
+  checkWarnings,
+} from "./checks.ts";
+import { compose } from "./compose.ts";
+
+const line = ({ name, ok, detail, fix }: Check): string =>
+  `${ok ? "ok   " : "WRONG"} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
+
+async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
+  const config = readConfig(environment);
+  const composed = compose(config, { notes: [], inProcess: false, keychainLimitMs: COMMAND_LIMIT_MS });
+  const { identity, tokens, keychain, runtime, close } = composed;
+  try {
+    const first = [
+      checkNode(),
+      checkWarnings(config),
+      await checkKeychain(keychain, config),
+      await checkBaseUrl(identity),
+    ];
+    const folders = [
+      await checkFolder("state folder", config.stateDir, "MIC_STATE_DIR", true),
+      await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
+    ];
+    // Without a service there is nothing further to reach.
+    const reachable = first.at(-1)?.ok === true;
+    const network = reachable
+      ? [
+          await checkPlayground(runtime.service),
+          await checkClock(runtime.service),
+          await checkToken(identity, tokens),
+          await checkJobApi(runtime.service, await identity.workspaceId()),
+        ]
+      : [];
+    return [...first, ...network, ...folders, checkProxy(environment)].map((check) => ({
+      ...check,
+      detail: runtime.redactor.redact(check.detail),
+    }));
+  } finally {
+    await close();
+  }
+}
+
+export async function doctor(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean" } } });
+  const checks = await examine(environment);
+  const ok = checks.every((check) => check.ok);
+  const verdict = ok ? "All is well." : "Something is wrong; see the lines above.";
+  process.stdout.write(
+    values.json ? `${JSON.stringify({ ok, checks })}\n` : `${[...checks.map(line), verdict].join("\n")}\n`,
+  );
+  return ok ? 0 : 1;
+}

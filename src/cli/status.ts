@@ -1,0 +1,121 @@
+// `mic-mcp status`: what is configured, from where, which keychain, and how old its tokens are; never a secret.
+import { parseArgs } from "node:util";
+import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../auth/keychain.ts";
+import { readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../auth/login.ts";
+import { readToken } from "../auth/token-store.ts";
+import { type Config, readConfig } from "../config.ts";
+
+type Source = "environment" | "keychain" | "not set";
+
+interface Setting {
+  /** Left out for secrets. */
+  readonly value?: string;
+  readonly from: Source;
+}
+
+interface TokenStatus {
+  readonly scopes: string;
+  readonly ageSeconds: number;
+  /** Absent when the service stated no lifetime; negative once it is over. */
+  readonly expiresInSeconds?: number;
+}
+
+interface Status {
+  readonly baseUrl: Setting;
+  readonly clientId: Setting;
+  readonly clientSecret: Setting;
+  readonly workspaceId: Setting;
+  readonly keychain: { readonly mode: Config["keychain"]; readonly state: string; readonly detail?: string };
+  readonly tokens: readonly TokenStatus[];
+  readonly downloadDir: string;
+  readonly stateDir: string;
+}
+
+interface Kept {
+  readonly login?: StoredLogin;
+  readonly tokens: readonly TokenStatus[];
+  readonly state: string;
+  readonly detail?: string;
+}
+
+function setting(environment: string | undefined, stored: string | undefined): Setting {
+  if (environment !== undefined) return { value: environment, from: "environment" };
+  return stored === undefined ? { from: "not set" } : { value: stored, from: "keychain" };
+}
+
+async function readKeychain(config: Config): Promise<Kept> {
+  if (config.keychain === "off") return { state: "off", tokens: [] };
+  const keychain = openKeychain(COMMAND_LIMIT_MS);
+  try {
+    const login = await readLogin(keychain);
+    const baseUrl = config.baseUrl ?? login?.baseUrl;
+    const clientId = config.credentials?.clientId ?? login?.clientId;
+    const owner: TokenOwner | undefined =
+      baseUrl !== undefined && clientId !== undefined ? { baseUrl, clientId } : undefined;
+    const now = Date.now();
+    const tokens: TokenStatus[] = [];
+    for (const scopes of owner ? scopeSets : []) {
+      const token = owner && (await readToken(keychain, owner, scopes));
+      if (!token) continue;
+      const left = token.expiresAt === undefined ? undefined : Math.round((token.expiresAt - now) / 1000);
+      const ageSeconds = Math.round((now - token.obtainedAt) / 1000);
+      tokens.push({ scopes: scopes.join(" "), ageSeconds, ...(left !== undefined && { expiresInSeconds: left }) });
+    }
+    return { ...(login && { login }), tokens, state: "available" };
+  } catch (error) {
+    if (!(error instanceof KeychainError)) throw error;
+    return { tokens: [], state: error.trouble, detail: error.message };
+  } finally {
+    keychain.close();
+  }
+}
+
+export async function collectStatus(config: Config): Promise<Status> {
+  const { login, tokens, state, detail } = await readKeychain(config);
+  const secret = setting(config.credentials?.clientSecret, login?.clientSecret);
+  return {
+    baseUrl: setting(config.baseUrl, login?.baseUrl),
+    clientId: setting(config.credentials?.clientId, login?.clientId),
+    clientSecret: { from: secret.from },
+    workspaceId: setting(config.workspaceId, login?.workspaceId),
+    keychain: { mode: config.keychain, state, ...(detail !== undefined && { detail }) },
+    tokens,
+    downloadDir: config.downloadDir,
+    stateDir: config.stateDir,
+  };
+}
+
+const said = ({ value, from }: Setting): string =>
+  from === "not set" ? "not set" : `${value ?? "set, not shown"} (from the ${from})`;
+
+function tokenLine({ scopes, ageSeconds, expiresInSeconds }: TokenStatus): string {
+  const end =
+    expiresInSeconds === undefined
+      ? "no stated lifetime"
+      : expiresInSeconds > 0
+        ? `${expiresInSeconds} s left`
+        : "expired";
+  return `  ${scopes}: ${ageSeconds} s old, ${end}`;
+}
+
+function statusText(status: Status): string {
+  const { mode, state, detail } = status.keychain;
+  return [
+    `base URL        ${said(status.baseUrl)}`,
+    `client id       ${said(status.clientId)}`,
+    `client secret   ${said(status.clientSecret)}`,
+    `workspace       ${said(status.workspaceId)}`,
+    `keychain        ${detail ?? state} (MIC_KEYCHAIN=${mode})`,
+    `tokens kept     ${status.tokens.length}`,
+    ...status.tokens.map(tokenLine),
+    `downloads       ${status.downloadDir}`,
+    `state           ${status.stateDir}`,
+  ].join("\n");
+}
+
+export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean" } } });
+  const found = await collectStatus(readConfig(environment));
+  process.stdout.write(`${values.json ? JSON.stringify(found) : statusText(found)}\n`);
+  return 0;
+}
