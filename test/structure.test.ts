@@ -28,7 +28,19 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // The demo is a client: the independent, older one.
   demo: { rooms: ["contract"], packages: ["zod", "@modelcontextprotocol/sdk"] },
   cli: {
-    rooms: ["failure", "config", "service", "auth", "actions", "catalogue", "tools", "mcp", "emulator", "demo"],
+    rooms: [
+      "contract",
+      "failure",
+      "config",
+      "service",
+      "auth",
+      "actions",
+      "catalogue",
+      "tools",
+      "mcp",
+      "emulator",
+      "demo",
+    ],
     packages: ["pino"],
   },
 };
@@ -40,7 +52,7 @@ const roomOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?
 const packageOf = (specifier: string): string => /^(@[^/]+\/[^/]+|[^/]+)/.exec(specifier)?.[1] ?? "";
 
 const specifiersIn = (code: string): string[] =>
-  [...code.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
+  [...code.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"([^",\s]+)"/g)].flatMap((match) => match[1] ?? []);
 
 function violations(path: string, code: string): string[] {
   const name = roomOf(path);

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { excerpt } from "../excerpt.ts";
-import { Failure } from "../failure.ts";
+import { Failure, type FailureKind } from "../failure.ts";
 import { ContractViolation, checkAgainst, parseJson } from "../service/decode.ts";
 import { retryAfterSeconds } from "../service/problems.ts";
 import type { WireAnswer, WireRequest } from "../service/transport.ts";
@@ -55,41 +55,53 @@ const TokenAnswer = z.looseObject({
 
 const OAuthError = z.looseObject({ error: z.string().max(100), error_description: z.string().optional() });
 
-function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
-  let said = `HTTP ${answer.status}`;
-  let code: string | undefined;
+/** What the token endpoint's refusal means (RFC 6749, 5.2). */
+function kindOf(status: number, code: string | undefined): FailureKind {
+  if (status === 429) return "rate_limited";
+  if (status >= 500) return "upstream_unavailable";
+  if (code === "invalid_scope" || status === 403) return "forbidden";
+  return status >= 400 ? "unauthorized" : "contract_violation";
+}
+
+function nextStep(kind: FailureKind, waitSeconds: number | undefined): string {
+  switch (kind) {
+    case "forbidden":
+      return "The application lacks this scope; ask its owner for it.";
+    case "unauthorized":
+      return "Check the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.";
+    case "contract_violation":
+      return "Check that the base URL points at the service itself.";
+    default:
+      return `Wait ${waitSeconds ?? 5} s, then repeat the call.`;
+  }
+}
+
+/** The error of an RFC 6749 answer, if it is one. */
+function readError(answer: WireAnswer): { code: string; description?: string } | undefined {
   try {
     const parsed = OAuthError.safeParse(parseJson(answer.body));
-    if (parsed.success) {
-      code = parsed.data.error;
-      said += `: ${code}`;
-      if (parsed.data.error_description !== undefined)
-        said += ` ${JSON.stringify(excerpt(parsed.data.error_description, 200))}`;
-    }
+    if (!parsed.success) return undefined;
+    const { error: code, error_description: description } = parsed.data;
+    return { code, ...(description !== undefined && { description }) };
   } catch {
-    // No JSON: the status says enough.
+    return undefined;
   }
-  const passing = answer.status >= 500 || answer.status === 429;
+}
+
+function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
+  const { code, description } = readError(answer) ?? {};
+  const said = [code, description && JSON.stringify(excerpt(description, 200))].filter(Boolean).join(" ");
+  const kind = kindOf(answer.status, code);
   const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
   return new Failure({
-    kind: passing
-      ? answer.status === 429
-        ? "rate_limited"
-        : "upstream_unavailable"
-      : code === "invalid_scope" || answer.status === 403
-        ? "forbidden"
-        : "unauthorized",
-    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered ${said}.`,
+    kind,
+    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${said && `: ${said}`}.`,
     status: answer.status,
-    retryable: passing,
+    retryable: kind === "rate_limited" || kind === "upstream_unavailable",
     sideEffect: "none",
     ...(code !== undefined && { code }),
     ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
-    next: passing
-      ? `Wait ${waitSeconds ?? 5} s, then repeat the call.`
-      : code === "invalid_scope"
-        ? "The application lacks this scope; ask its owner for it."
-        : "Check MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
+    next: nextStep(kind, waitSeconds),
   });
 }
 

@@ -1,7 +1,7 @@
 // `mic-mcp login`: asks for the client credentials, proves them by fetching a token, then keeps them in the OS keychain.
 import { parseArgs } from "node:util";
 import { createIdentity } from "../auth/identity.ts";
-import { COMMAND_LIMIT_MS, openKeychain } from "../auth/keychain.ts";
+import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../auth/keychain.ts";
 import { readLogin, removeLogin, removeTokens, type StoredLogin, scopeSets, storeLogin } from "../auth/login.ts";
 import { createRedactor } from "../auth/redaction.ts";
 import { noTokenStore } from "../auth/token-store.ts";
@@ -35,6 +35,21 @@ async function collect(args: readonly string[]): Promise<StoredLogin> {
   return { baseUrl, clientId, clientSecret, ...(workspaceId !== "" && { workspaceId: checkWorkspaceId(workspaceId) }) };
 }
 
+/** Runs `work` on the keychain; one that cannot be used is told together with the way without it. */
+async function withKeychain<T>(work: (keychain: Keychain) => Promise<T>): Promise<T> {
+  const keychain = openKeychain(COMMAND_LIMIT_MS);
+  try {
+    return await work(keychain);
+  } catch (error) {
+    if (!(error instanceof KeychainError)) throw error;
+    throw new Error(
+      `${error.message}. Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET where the server starts.`,
+    );
+  } finally {
+    keychain.close();
+  }
+}
+
 /** A token for any of the scope sets proves the pair; so does "this client may not have that scope". */
 async function prove({ baseUrl, workspaceId, ...credentials }: StoredLogin): Promise<void> {
   const redactor = createRedactor();
@@ -59,14 +74,11 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     );
   const entered = await collect(args);
   await prove(entered);
-  const keychain = openKeychain(COMMAND_LIMIT_MS);
-  try {
+  await withKeychain(async (keychain) => {
     const before = await readLogin(keychain);
     if (before) await removeTokens(keychain, before);
     await storeLogin(keychain, entered);
-  } finally {
-    keychain.close();
-  }
+  });
   const workspace =
     entered.workspaceId === undefined ? "no default workspace" : `default workspace ${entered.workspaceId}`;
   process.stdout.write(
@@ -81,8 +93,7 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
   const config = readConfig(environment);
   if (config.keychain === "off")
     throw new UsageError("MIC_KEYCHAIN=off: there is no keychain to remove anything from.");
-  const keychain = openKeychain(COMMAND_LIMIT_MS);
-  try {
+  return await withKeychain(async (keychain) => {
     const stored = await readLogin(keychain);
     const removed = await removeLogin(keychain);
     let tokens = stored ? await removeTokens(keychain, stored) : 0;
@@ -95,7 +106,5 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
         : "Nothing was stored.\n",
     );
     return 0;
-  } finally {
-    keychain.close();
-  }
+  });
 }

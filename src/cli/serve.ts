@@ -1,6 +1,7 @@
 // `mic-mcp serve`: the MCP server on stdio, against the configured service or an emulator inside this process.
 import { SERVER_LIMIT_MS } from "../auth/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
+import { reasonOf } from "../failure.ts";
 import { serveOnStdio } from "../mcp/stdio.ts";
 import { compose } from "./compose.ts";
 
@@ -41,6 +42,11 @@ export async function serve(environment: NodeJS.ProcessEnv, options: { emulator:
     keychainLimitMs: SERVER_LIMIT_MS,
   });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
+  // What node would print of a crash is not redacted.
+  process.on("uncaughtException", (error) => {
+    runtime.log.error({ reason: error.stack ?? reasonOf(error) }, "crash");
+    process.exit(1);
+  });
 
   const ended = new Promise<void>((resolve) => {
     const end = () => resolve();

@@ -32,6 +32,8 @@ export async function demo(args: readonly string[]): Promise<number> {
     MIC_CLIENT_SECRET: facts.clientSecret,
     MIC_WORKSPACE_ID: facts.workspaceId,
     MIC_DOWNLOAD_DIR: downloadDir,
+    // Nothing of a demo belongs into anybody's keychain.
+    MIC_KEYCHAIN: "off",
   });
   try {
     process.stdout.write(`${bold("mic-mcp demo")}: an MCP client, the server on stdio, an emulated service.\n`);

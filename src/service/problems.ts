@@ -104,7 +104,8 @@ export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now
 }
 
 const STATUS_NEXT: Partial<Record<FailureKind, string>> = {
-  unauthorized: "Check MIC_CLIENT_ID and MIC_CLIENT_SECRET; repeating the call will not help before they are right.",
+  unauthorized:
+    "Check the client id and secret (mic-mcp doctor); repeating the call will not help before they are right.",
   forbidden: "The application may not do this; ask its owner for the scope or permission.",
   not_found: "Check the id; the list tools show what exists.",
   upstream_unavailable: "Try again in a little while.",
