@@ -20,6 +20,8 @@ export interface Identity {
   credentials(): Promise<ClientCredentials>;
   /** The default workspace, when there is one. Never throws. */
   workspaceId(): Promise<string | undefined>;
+  /** The service refused the credentials: a stored login is read anew before its next use, `login` may have mended it. */
+  doubt(): void;
 }
 
 const LOCKED: Partial<FailureFacts> = {
@@ -58,20 +60,40 @@ export interface IdentityOptions {
 
 const LOOK_AGAIN_MS = 10_000;
 
+// Tokens in memory and calls under way belong to who this process was when it began.
+const changedLogin = (): Failure =>
+  notConfigured(
+    "The stored login is for another service or client than when this server started.",
+    "Restart the server (in most clients: reconnect it).",
+  );
+
 export function createIdentity({ given, keychain, required, redactor, now }: IdentityOptions): Identity {
   let reading: Promise<StoredLogin | undefined> | undefined;
   let readAgainAt = 0;
+  let known: StoredLogin | undefined;
+  /** Why there is no keychain, once that is known. */
+  let without = keychain ? undefined : "MIC_KEYCHAIN is off";
+
+  async function read(from: Keychain): Promise<StoredLogin | undefined> {
+    const login = await readLogin(from);
+    without = undefined;
+    if (!login) return undefined;
+    redactor.add(login.clientSecret);
+    if (known && (known.baseUrl !== login.baseUrl || known.clientId !== login.clientId)) throw changedLogin();
+    known = login;
+    return login;
+  }
 
   /** A login is kept once found; an absence or a trouble is looked at again later, since `login` may have mended it. */
   function stored(): Promise<StoredLogin | undefined> {
     if (!keychain) return Promise.resolve(undefined);
     if (reading && now() < readAgainAt) return reading;
-    reading = readLogin(keychain);
+    reading = read(keychain);
     readAgainAt = Number.POSITIVE_INFINITY;
     const lookAgain = () => {
       readAgainAt = now() + LOOK_AGAIN_MS;
     };
-    reading.then((login) => (login ? redactor.add(login.clientSecret) : lookAgain()), lookAgain);
+    reading.then((login) => login ?? lookAgain(), lookAgain);
     return reading;
   }
 
@@ -81,18 +103,23 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
       return await stored();
     } catch (error) {
       if (!(error instanceof KeychainError)) throw error;
-      if (error.trouble === "absent" && !required) return undefined;
-      throw troubleFacts(error);
+      if (error.trouble !== "absent" || required) throw troubleFacts(error);
+      without = "there is no OS keychain here that could hold a login";
+      return undefined;
     }
+  }
+
+  /** `login` helps only where there is a keychain. */
+  function missing(what: string, variables: string): Failure {
+    return without === undefined
+      ? notConfigured(`${what}.`, `Run mic-mcp login, or set ${variables}, or start the server with --emulator.`)
+      : notConfigured(`${what}, and ${without}.`, `Set ${variables}, or start the server with --emulator.`);
   }
 
   async function baseUrl(): Promise<string> {
     const url = given.baseUrl ?? (await storedOrFail())?.baseUrl;
     if (url !== undefined) return url;
-    throw notConfigured(
-      "No service is configured: there is no MIC_BASE_URL and no stored login.",
-      "Run mic-mcp login, or set MIC_BASE_URL, or start the server with --emulator.",
-    );
+    throw missing("No service is configured: there is no MIC_BASE_URL and no stored login", "MIC_BASE_URL");
   }
 
   return {
@@ -101,9 +128,9 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
       const login = given.credentials && !required ? undefined : await storedOrFail();
       const credentials = given.credentials ?? login;
       if (!credentials)
-        throw notConfigured(
-          "No client credentials are configured, and this operation needs an access token.",
-          "Run mic-mcp login, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or start the server with --emulator.",
+        throw missing(
+          "This operation needs an access token, and no client credentials are configured",
+          "MIC_CLIENT_ID and MIC_CLIENT_SECRET",
         );
       // A stored secret goes nowhere but to the service that it was stored for.
       if (!given.credentials && login && given.baseUrl !== undefined && given.baseUrl !== login.baseUrl)
@@ -120,6 +147,9 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
       if (given.baseUrl !== undefined && given.credentials) return undefined;
       const login = await stored().catch(() => undefined);
       return given.baseUrl === undefined || given.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;
+    },
+    doubt() {
+      reading = undefined;
     },
   };
 }

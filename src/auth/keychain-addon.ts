@@ -33,6 +33,13 @@ export async function getPassword(service: string, account: string): Promise<str
 export const setPassword = async (service: string, account: string, password: string): Promise<void> =>
   await (await entryOf(service, account)).setSecret(Buffer.from(password, "utf8"));
 
+/** The names of all entries of a service. */
+export async function listAccounts(service: string): Promise<readonly string[]> {
+  restoreBusAddress();
+  const { findCredentialsAsync } = await import("@napi-rs/keyring");
+  return (await findCredentialsAsync(service)).map(({ account }) => account);
+}
+
 /** False when there was none. */
 export const deletePassword = async (service: string, account: string): Promise<boolean> =>
   await (await entryOf(service, account)).deleteCredential();

@@ -3,8 +3,8 @@ import * as z from "zod/v4";
 
 export const KeychainRequest = z.object({
   id: z.int(),
-  operation: z.enum(["get", "set", "delete"]),
-  account: z.string(),
+  operation: z.enum(["get", "set", "delete", "list"]),
+  account: z.string().optional(),
   password: z.string().optional(),
 });
 export type KeychainRequest = z.infer<typeof KeychainRequest>;
@@ -17,6 +17,7 @@ export const KeychainReply = z.object({
   id: z.int(),
   password: z.string().optional(),
   existed: z.boolean().optional(),
+  accounts: z.array(z.string()).optional(),
   trouble: KeychainTrouble.optional(),
   message: z.string().optional(),
 });

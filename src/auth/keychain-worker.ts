@@ -1,7 +1,7 @@
 // The keychain's own process: the addon can block for seconds, and a blocked server would be a dead one. Secrets come and
 // go through the channel to the parent only; without the parent it ends.
 import { reasonOf } from "../failure.ts";
-import { deletePassword, getPassword, setPassword } from "./keychain-addon.ts";
+import { deletePassword, getPassword, listAccounts, setPassword } from "./keychain-addon.ts";
 import { type KeychainReply, KeychainRequest, type KeychainTrouble } from "./keychain-messages.ts";
 
 const SERVICE = "mic-mcp";
@@ -11,7 +11,7 @@ function troubleOf(reason: string): KeychainTrouble {
   if (/did not receive a reply|timeout was reached|timed? ?out/i.test(reason)) return "silent";
   if (/\blocked\b|prompt was dismissed|no result found|interaction is not allowed/i.test(reason)) return "locked";
   if (
-    /DBUS_SESSION_BUS_ADDRESS|not provided|autolaunch|native binding|Cannot find|platform storage|no such file|connection refused|NoStorageAccess|not supported|Failed to connect/i.test(
+    /DBUS_SESSION_BUS_ADDRESS|not provided|autolaunch|native binding|Cannot find|platform storage|no such file|connection refused|NoStorageAccess|not supported|failed to connect/i.test(
       reason,
     )
   )
@@ -19,8 +19,9 @@ function troubleOf(reason: string): KeychainTrouble {
   return "failed";
 }
 
-async function answer({ id, operation, account, password }: KeychainRequest): Promise<KeychainReply> {
+async function answer({ id, operation, account = "", password }: KeychainRequest): Promise<KeychainReply> {
   try {
+    if (operation === "list") return { id, accounts: [...(await listAccounts(SERVICE))] };
     if (operation === "delete") return { id, existed: await deletePassword(SERVICE, account) };
     if (operation === "set") {
       await setPassword(SERVICE, account, password ?? "");
@@ -34,7 +35,8 @@ async function answer({ id, operation, account, password }: KeychainRequest): Pr
   }
 }
 
-process.on("disconnect", () => process.exit(0));
+// An ordinary exit would wait for a call that the keychain still holds.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 // The parent decides when it ends: a signal for the whole group (Ctrl-C) is the parent's business.
 process.on("SIGINT", () => undefined);
 process.on("message", async (message) => {

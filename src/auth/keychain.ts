@@ -19,6 +19,8 @@ export interface Keychain {
   setPassword(account: string, password: string): Promise<void>;
   /** False when there was none. */
   deletePassword(account: string): Promise<boolean>;
+  /** The accounts of every entry of ours. */
+  listAccounts(): Promise<readonly string[]>;
   /** Ends the keychain's process. */
   close(): void;
 }
@@ -29,9 +31,10 @@ export const SERVER_LIMIT_MS = 4_500;
 export const COMMAND_LIMIT_MS = 60_000;
 
 // Windows' Credential Manager takes no more; elsewhere there is room for the largest token.
-const MAX_BYTES = process.platform === "win32" ? 2_560 : 65_536;
+const maxBytes = (platform: NodeJS.Platform): number => (platform === "win32" ? 2_560 : 65_536);
 
-export const fitsKeychain = (password: string): boolean => Buffer.byteLength(password) <= MAX_BYTES;
+export const fitsKeychain = (password: string, platform: NodeJS.Platform = process.platform): boolean =>
+  Buffer.byteLength(password) <= maxBytes(platform);
 
 const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
   absent: "there is no OS keychain here",
@@ -47,32 +50,32 @@ function troubleText(trouble: KeychainTrouble, detail: string | undefined): stri
 function startWorker(): ChildProcess {
   const source = import.meta.url.endsWith(".ts");
   const file = fileURLToPath(new URL(source ? "./keychain-worker.ts" : "./keychain-worker.js", import.meta.url));
-  const execArgv = source ? ["--import", "tsx"] : [];
-  return fork(file, { execArgv, stdio: ["ignore", "ignore", "ignore", "ipc"] });
+  return fork(file, {
+    execArgv: source ? ["--import", import.meta.resolve("tsx")] : [],
+    // The desktop's variables are needed there; ours are not, and one of them may hold the secret.
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MIC_"))),
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
 }
 
-interface Pending {
-  settle(reply: KeychainReply): void;
-}
-
-/** The worker starts with the first call and ends `IDLE_MS` after the last one. */
+/** The worker starts with the first call and ends this long after the last one. */
 const IDLE_MS = 10_000;
 
 export function openKeychain(limitMs: number): Keychain {
   let worker: ChildProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
   let lastId = 0;
-  const pending = new Map<number, Pending>();
+  const pending = new Map<number, (reply: KeychainReply) => void>();
 
-  function stop(): void {
+  /** Ends the worker; the calls it owes an answer fail. */
+  function stop(trouble: KeychainTrouble, message: string): void {
     clearTimeout(idle);
-    worker?.removeAllListeners();
-    worker?.kill("SIGKILL");
+    const stopped = worker;
     worker = undefined;
-  }
-
-  function failAll(trouble: KeychainTrouble, message: string): void {
-    for (const [id, { settle }] of pending) settle({ id, trouble, message });
+    stopped?.removeAllListeners();
+    stopped?.on("error", () => undefined);
+    stopped?.kill("SIGKILL");
+    for (const [id, settle] of pending) settle({ id, trouble, message });
   }
 
   function running(): ChildProcess {
@@ -80,13 +83,10 @@ export function openKeychain(limitMs: number): Keychain {
     const started = startWorker();
     started.on("message", (message) => {
       const reply = KeychainReply.safeParse(message);
-      if (reply.success) pending.get(reply.data.id)?.settle(reply.data);
+      if (reply.success) pending.get(reply.data.id)?.(reply.data);
     });
-    const lost = () => {
-      worker = undefined;
-      failAll("failed", "its process ended");
-    };
-    started.once("exit", lost).once("error", lost);
+    for (const event of ["error", "disconnect", "exit"] as const)
+      started.once(event, () => stop("failed", "its process ended"));
     worker = started;
     return started;
   }
@@ -108,22 +108,19 @@ export function openKeychain(limitMs: number): Keychain {
     hold(child, true);
     const id = ++lastId;
     const reply = await new Promise<KeychainReply>((resolve) => {
-      const alarm = setTimeout(() => {
-        resolve({ id, trouble: "silent", message: `nothing within ${limitMs / 1000} s` });
-        stop();
-      }, limitMs);
-      pending.set(id, {
-        settle(settled) {
-          clearTimeout(alarm);
-          resolve(settled);
-        },
+      const alarm = setTimeout(() => stop("silent", `nothing within ${limitMs / 1000} s`), limitMs);
+      pending.set(id, (settled) => {
+        pending.delete(id);
+        clearTimeout(alarm);
+        resolve(settled);
       });
-      child.send({ ...request, id });
+      child.send({ ...request, id }, (error) => {
+        if (error && worker === child) stop("failed", "its process ended");
+      });
     });
-    pending.delete(id);
     if (pending.size === 0 && worker) {
       hold(worker, false);
-      idle = setTimeout(stop, IDLE_MS).unref();
+      idle = setTimeout(() => stop("failed", "closed"), IDLE_MS).unref();
     }
     if (reply.trouble) throw new KeychainError(reply.trouble, troubleText(reply.trouble, reply.message));
     return reply;
@@ -133,10 +130,11 @@ export function openKeychain(limitMs: number): Keychain {
     getPassword: async (account) => (await ask({ operation: "get", account })).password,
     async setPassword(account, password) {
       if (!fitsKeychain(password))
-        throw new KeychainError("failed", `a keychain entry holds at most ${MAX_BYTES} bytes`);
+        throw new KeychainError("failed", `a keychain entry holds at most ${maxBytes(process.platform)} bytes`);
       await ask({ operation: "set", account, password });
     },
     deletePassword: async (account) => (await ask({ operation: "delete", account })).existed ?? false,
-    close: stop,
+    listAccounts: async () => (await ask({ operation: "list" })).accounts ?? [],
+    close: () => stop("failed", "closed"),
   };
 }

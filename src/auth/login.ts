@@ -2,13 +2,17 @@
 import * as z from "zod/v4";
 import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
-import type { Keychain } from "./keychain.ts";
+import { workspaceStyleId } from "../contract/text.ts";
+import { fitsKeychain, type Keychain, KeychainError } from "./keychain.ts";
 
+const printable = z.string().regex(/^[\x20-\x7e]+$/);
+
+// Another program may have written there: what is read is held to the rules of what was stored.
 const StoredLogin = z.object({
-  baseUrl: z.string(),
-  clientId: z.string(),
-  clientSecret: z.string(),
-  workspaceId: z.string().optional(),
+  baseUrl: z.url({ protocol: /^https?$/ }),
+  clientId: printable,
+  clientSecret: printable,
+  workspaceId: workspaceStyleId.optional(),
 });
 export type StoredLogin = z.infer<typeof StoredLogin>;
 
@@ -26,11 +30,6 @@ export async function readLogin(keychain: Keychain): Promise<StoredLogin | undef
   }
 }
 
-export const storeLogin = (keychain: Keychain, login: StoredLogin): Promise<void> =>
-  keychain.setPassword(ACCOUNT, JSON.stringify(login));
-
-export const removeLogin = (keychain: Keychain): Promise<boolean> => keychain.deletePassword(ACCOUNT);
-
 /** Whose token: one for each base URL, client and scope set. */
 export interface TokenOwner {
   readonly baseUrl: string;
@@ -47,9 +46,38 @@ export const scopeSets: readonly (readonly string[])[] = [
   ).values(),
 ].filter((scopes) => scopes.length > 0);
 
-/** Removes every token of this owner; how many there were. Throws KeychainError. */
-export async function removeTokens(keychain: Keychain, owner: TokenOwner): Promise<number> {
-  let removed = 0;
-  for (const scopes of scopeSets) if (await keychain.deletePassword(tokenAccount(owner, scopes))) removed += 1;
+/** Every account of ours. Where a keychain cannot list them, those that the stored login leads to. */
+async function ourAccounts(keychain: Keychain): Promise<ReadonlySet<string>> {
+  const login = await readLogin(keychain);
+  const named = login ? scopeSets.map((scopes) => tokenAccount(login, scopes)) : [];
+  const listed = await keychain.listAccounts().catch((error: unknown) => {
+    if (error instanceof KeychainError && error.trouble === "failed") return [];
+    throw error;
+  });
+  return new Set([ACCOUNT, ...named, ...listed]);
+}
+
+export interface Removed {
+  readonly login: boolean;
+  readonly tokens: number;
+}
+
+/** Removes every entry of ours, whoever's token it is. Throws KeychainError. */
+export async function removeAll(keychain: Keychain): Promise<Removed> {
+  const removed = { login: false, tokens: 0 };
+  for (const account of await ourAccounts(keychain)) {
+    if (!(await keychain.deletePassword(account))) continue;
+    if (account === ACCOUNT) removed.login = true;
+    else removed.tokens += 1;
+  }
   return removed;
 }
+
+/** Replaces whatever login there was; its tokens go with it. Throws KeychainError. */
+export async function storeLogin(keychain: Keychain, login: StoredLogin): Promise<void> {
+  const before = await ourAccounts(keychain);
+  await keychain.setPassword(ACCOUNT, JSON.stringify(login));
+  for (const account of before) if (account !== ACCOUNT) await keychain.deletePassword(account);
+}
+
+export const fitsLogin = (login: StoredLogin): boolean => fitsKeychain(JSON.stringify(login));

@@ -38,9 +38,14 @@ export function tokenRequest(baseUrl: string, credentials: ClientCredentials, sc
   };
 }
 
+/** What can stand in an Authorization header. */
+export const accessToken = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,16384}$/, { error: "must be 1-16384 visible ASCII characters" });
+
 // Only access_token is promised; what else an RFC 6749 answer may carry is read when it makes sense.
 const TokenAnswer = z.looseObject({
-  access_token: z.string().regex(/^[\x21-\x7e]{1,16384}$/, { error: "must be 1-16384 visible ASCII characters" }),
+  access_token: accessToken,
   token_type: z
     .string()
     .regex(/^bearer$/i, { error: "must be Bearer" })

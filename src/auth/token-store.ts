@@ -2,9 +2,10 @@
 import * as z from "zod/v4";
 import { fitsKeychain, type Keychain, KeychainError } from "./keychain.ts";
 import { type TokenOwner, tokenAccount } from "./login.ts";
+import { accessToken } from "./oauth.ts";
 
 const StoredToken = z.object({
-  value: z.string(),
+  value: accessToken,
   /** Milliseconds since 1970. */
   obtainedAt: z.int(),
   /** As stated by the service; absent when it stated no lifetime. */

@@ -80,6 +80,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       });
       return readTokenAnswer(answer, scopes);
     } catch (error) {
+      if (error instanceof Failure && error.facts.kind === "unauthorized") identity.doubt();
       if (error instanceof TransportError) throw unreachable(error);
       throw error instanceof AnswerTooLarge ? noToken(error.message) : error;
     }

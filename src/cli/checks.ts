@@ -1,8 +1,8 @@
 // What `mic-mcp doctor` looks at, one function for each line it prints.
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Identity } from "../auth/identity.ts";
 import { type Keychain, KeychainError } from "../auth/keychain.ts";
 import type { Tokens } from "../auth/tokens.ts";
@@ -134,22 +134,31 @@ export async function checkClock(service: Service): Promise<Check> {
   }
 }
 
+/** Rights on paper say little where a disk is read-only or far away: the folder itself is written to, for a moment. */
+async function tryWriting(at: string, itself: boolean): Promise<void> {
+  await access(at, constants.W_OK | constants.X_OK);
+  if (itself) await rmdir(await mkdtemp(join(at, ".mic-mcp-doctor-")));
+}
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
+
 /** A folder that exists, or can be made; one that others can read is told. */
 export async function checkFolder(name: string, folder: string, variable: string, isPrivate: boolean): Promise<Check> {
   let at = folder;
   for (;;) {
+    let exists = false;
     try {
       const found = await stat(at);
+      exists = true;
       if (!found.isDirectory()) return wrong(name, `${at} is no folder`, `Set ${variable} to a folder.`);
-      await access(at, constants.W_OK | constants.X_OK);
+      await tryWriting(at, at === folder);
       if (at !== folder) return good(name, `${folder} (will be made when needed)`);
       const open = isPrivate && process.platform !== "win32" && (found.mode & 0o077) !== 0;
       return open
         ? wrong(name, `${folder} can be read by others`, `chmod 700 ${JSON.stringify(folder)}`)
         : good(name, folder);
     } catch (error) {
-      const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-      if (!missing || dirname(at) === at)
+      if (exists || codeOf(error) !== "ENOENT" || dirname(at) === at)
         return wrong(name, `${at} cannot be written to`, `Set ${variable} to a folder of yours.`);
       at = dirname(at);
     }

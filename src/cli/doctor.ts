@@ -1,7 +1,10 @@
 // `mic-mcp doctor`: checks everything a call depends on; each line says what is wrong and what mends it.
 import { parseArgs } from "node:util";
 import { COMMAND_LIMIT_MS } from "../auth/keychain.ts";
+import { noTokenStore } from "../auth/token-store.ts";
+import { createTokens } from "../auth/tokens.ts";
 import { readConfig } from "../config.ts";
+import { systemTiming } from "../service/attempts.ts";
 import {
   type Check,
   checkBaseUrl,
@@ -23,7 +26,10 @@ const line = ({ name, ok, detail, fix }: Check): string =>
 async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
   const config = readConfig(environment);
   const composed = compose(config, { notes: [], inProcess: false, keychainLimitMs: COMMAND_LIMIT_MS });
-  const { identity, tokens, keychain, runtime, close } = composed;
+  const { identity, keychain, runtime, transport, close } = composed;
+  const { redactor } = runtime;
+  // A token kept from earlier would prove nothing.
+  const fresh = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
   try {
     const first = [
       checkNode(),
@@ -41,13 +47,13 @@ async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]
       ? [
           await checkPlayground(runtime.service),
           await checkClock(runtime.service),
-          await checkToken(identity, tokens),
+          await checkToken(identity, fresh),
           await checkJobApi(runtime.service, await identity.workspaceId()),
         ]
       : [];
     return [...first, ...network, ...folders, checkProxy(environment)].map((check) => ({
       ...check,
-      detail: runtime.redactor.redact(check.detail),
+      detail: redactor.redact(check.detail),
     }));
   } finally {
     await close();

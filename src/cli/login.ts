@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { createIdentity } from "../auth/identity.ts";
 import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../auth/keychain.ts";
-import { readLogin, removeLogin, removeTokens, type StoredLogin, scopeSets, storeLogin } from "../auth/login.ts";
+import { fitsLogin, readLogin, removeAll, type StoredLogin, scopeSets, storeLogin } from "../auth/login.ts";
 import { createRedactor } from "../auth/redaction.ts";
 import { noTokenStore } from "../auth/token-store.ts";
 import { createTokens } from "../auth/tokens.ts";
@@ -10,7 +10,7 @@ import { checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError
 import { Failure } from "../failure.ts";
 import { CALL_LIMIT_MS, systemTiming } from "../service/attempts.ts";
 import { createTransport } from "../service/transport.ts";
-import { ask, askSecret, isInteractive, readSecretFromStdin } from "./prompt.ts";
+import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 
 const OPTIONS = {
   "base-url": { type: "string" },
@@ -21,18 +21,53 @@ const OPTIONS = {
 
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
-async function collect(args: readonly string[]): Promise<StoredLogin> {
+interface Flags {
+  readonly baseUrl: string | undefined;
+  readonly clientId: string | undefined;
+  readonly workspaceId: string | undefined;
+  readonly secretOnStdin: boolean;
+}
+
+/** Throws UsageError for a wrong flag, and for a missing one where nobody can be asked. */
+function readFlags(args: readonly string[]): Flags {
   const { values } = parseArgs({ args: [...args], options: OPTIONS });
-  const fromStdin = values["secret-stdin"] === true;
-  const complete = values["base-url"] !== undefined && values["client-id"] !== undefined && fromStdin;
-  if (!complete && (fromStdin || !isInteractive()))
-    throw new UsageError(`There is no terminal to ask on: give everything, with the secret on stdin: ${FLAGS}`);
-  const baseUrl = checkBaseUrl(values["base-url"] ?? (await ask("Base URL of the service: ")));
-  const clientId = checkCredential("client id", values["client-id"] ?? (await ask("Client id: ")));
-  const secret = fromStdin ? await readSecretFromStdin() : await askSecret("Client secret (not shown): ");
-  const clientSecret = checkCredential("client secret", secret);
-  const workspaceId = values["workspace-id"] ?? (complete ? "" : await ask("Default workspace id (empty for none): "));
-  return { baseUrl, clientId, clientSecret, ...(workspaceId !== "" && { workspaceId: checkWorkspaceId(workspaceId) }) };
+  const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
+  const secretOnStdin = values["secret-stdin"] === true && process.stdin.isTTY !== true;
+  const missing = [
+    ...(baseUrl === undefined ? ["--base-url"] : []),
+    ...(clientId === undefined ? ["--client-id"] : []),
+    ...(secretOnStdin ? [] : ["--secret-stdin"]),
+  ];
+  if (missing.length > 0 && (secretOnStdin || !isInteractive()))
+    throw new UsageError(`There is no terminal to ask on, and ${missing.join(", ")} is missing: ${FLAGS}`);
+  return {
+    baseUrl: baseUrl === undefined ? undefined : checkBaseUrl(baseUrl),
+    clientId: clientId === undefined ? undefined : checkCredential("client id", clientId),
+    workspaceId: workspaceId === undefined ? undefined : checkWorkspaceId(workspaceId),
+    secretOnStdin,
+  };
+}
+
+async function askFor(flags: Flags, prompter: Prompter): Promise<StoredLogin> {
+  const baseUrl = flags.baseUrl ?? checkBaseUrl(await prompter.ask("Base URL of the service: "));
+  const clientId = flags.clientId ?? checkCredential("client id", await prompter.ask("Client id: "));
+  const clientSecret = checkCredential("client secret", await prompter.askSecret("Client secret (not shown): "));
+  const workspace = flags.workspaceId ?? (await prompter.ask("Default workspace id (empty for none): "));
+  return { baseUrl, clientId, clientSecret, ...(workspace !== "" && { workspaceId: checkWorkspaceId(workspace) }) };
+}
+
+async function collect(flags: Flags): Promise<StoredLogin> {
+  const { baseUrl, clientId, workspaceId } = flags;
+  if (flags.secretOnStdin && baseUrl !== undefined && clientId !== undefined) {
+    const clientSecret = checkCredential("client secret", await readSecretFromStdin());
+    return { baseUrl, clientId, clientSecret, ...(workspaceId !== undefined && { workspaceId }) };
+  }
+  const prompter = openPrompter();
+  try {
+    return await askFor(flags, prompter);
+  } finally {
+    prompter.close();
+  }
 }
 
 /** Runs `work` on the keychain; one that cannot be used is told together with the way without it. */
@@ -43,7 +78,7 @@ async function withKeychain<T>(work: (keychain: Keychain) => Promise<T>): Promis
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     throw new Error(
-      `${error.message}. Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET where the server starts.`,
+      `${error.message}. Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET where the server starts; mic-mcp doctor says more.`,
     );
   } finally {
     keychain.close();
@@ -53,6 +88,7 @@ async function withKeychain<T>(work: (keychain: Keychain) => Promise<T>): Promis
 /** A token for any of the scope sets proves the pair; so does "this client may not have that scope". */
 async function prove({ baseUrl, workspaceId, ...credentials }: StoredLogin): Promise<void> {
   const redactor = createRedactor();
+  redactor.add(credentials.clientSecret);
   const transport = createTransport();
   const given = { baseUrl, workspaceId, credentials };
   const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: Date.now });
@@ -61,7 +97,10 @@ async function prove({ baseUrl, workspaceId, ...credentials }: StoredLogin): Pro
   try {
     await tokens.get(scopeSets[0] ?? [], context);
   } catch (error) {
-    if (!(error instanceof Failure && error.facts.code === "invalid_scope")) throw error;
+    if (!(error instanceof Failure)) throw error;
+    if (error.facts.code === "invalid_scope") return;
+    const { message } = error.facts;
+    throw error.with({ message: `${redactor.redact(message)} Nothing was stored.` });
   } finally {
     await transport.close();
   }
@@ -72,37 +111,33 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     throw new UsageError(
       "MIC_KEYCHAIN=off: a login would have nowhere to go. Unset it, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.",
     );
-  const entered = await collect(args);
-  await prove(entered);
-  await withKeychain(async (keychain) => {
-    const before = await readLogin(keychain);
-    if (before) await removeTokens(keychain, before);
+  const flags = readFlags(args);
+  return await withKeychain(async (keychain) => {
+    // One that cannot be used is told before anybody types a secret.
+    await readLogin(keychain);
+    const entered = await collect(flags);
+    if (!fitsLogin(entered)) throw new UsageError("This system's keychain has no room for a client secret that long.");
+    await prove(entered);
     await storeLogin(keychain, entered);
+    const { baseUrl, clientId, workspaceId } = entered;
+    const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
+    process.stdout.write(`Logged in to ${baseUrl} as ${clientId}, ${workspace}. Kept in the OS keychain.\n`);
+    return 0;
   });
-  const workspace =
-    entered.workspaceId === undefined ? "no default workspace" : `default workspace ${entered.workspaceId}`;
-  process.stdout.write(
-    `Logged in to ${entered.baseUrl} as ${entered.clientId}, ${workspace}. Kept in the OS keychain.\n`,
-  );
-  return 0;
 }
 
-/** `mic-mcp logout`: nothing of the login stays in the keychain. */
+/** `mic-mcp logout`: nothing of ours stays in the keychain. */
 export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   parseArgs({ args: [...args], options: {} });
-  const config = readConfig(environment);
-  if (config.keychain === "off")
+  if (readConfig(environment).keychain === "off")
     throw new UsageError("MIC_KEYCHAIN=off: there is no keychain to remove anything from.");
   return await withKeychain(async (keychain) => {
     const stored = await readLogin(keychain);
-    const removed = await removeLogin(keychain);
-    let tokens = stored ? await removeTokens(keychain, stored) : 0;
-    // Tokens of credentials that came from the environment lie in the keychain too.
-    if (config.baseUrl !== undefined && config.credentials)
-      tokens += await removeTokens(keychain, { baseUrl: config.baseUrl, clientId: config.credentials.clientId });
+    const removed = await removeAll(keychain);
+    const of = stored ? ` of ${stored.baseUrl}` : "";
     process.stdout.write(
-      removed || tokens > 0
-        ? `Logged out${stored ? ` of ${stored.baseUrl}` : ""}: credentials and ${tokens} tokens removed from the OS keychain.\n`
+      removed.login || removed.tokens > 0
+        ? `Logged out${of}: credentials and ${removed.tokens} tokens removed from the OS keychain.\n`
         : "Nothing was stored.\n",
     );
     return 0;

@@ -1,7 +1,7 @@
 // The command line: which command, its flags, and the exit code (interface.md, "Program").
 import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
-import { reasonOf } from "../failure.ts";
+import { Failure, reasonOf } from "../failure.ts";
 import { version } from "./version.ts";
 
 const HELP = `mic-mcp ${version}: geography and job processing for AI agents, over MCP
@@ -113,7 +113,12 @@ export async function main(argv: readonly string[], environment: NodeJS.ProcessE
     return await run(named ? first : "serve", named ? rest : argv, environment);
   } catch (error) {
     const usage = error instanceof UsageError || isParseError(error);
-    process.stderr.write(`mic-mcp: ${reasonOf(error)}\n${usage ? "Run mic-mcp --help for what it takes.\n" : ""}`);
+    const next = usage
+      ? "Run mic-mcp --help for what it takes."
+      : error instanceof Failure
+        ? error.facts.next
+        : undefined;
+    process.stderr.write(`mic-mcp: ${reasonOf(error)}\n${next === undefined ? "" : `${next}\n`}`);
     return usage ? 2 : 1;
   }
 }

@@ -1,40 +1,66 @@
 // Asking a person on the terminal: questions on stderr, a secret without echo; and secrets from a script on stdin.
-import { createInterface } from "node:readline/promises";
+import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import { UsageError } from "../config.ts";
 
 export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
-async function question(text: string, output: Writable): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output, terminal: true });
-  try {
-    return (await terminal.question(text)).trim();
-  } finally {
-    terminal.close();
-  }
+export interface Prompter {
+  ask(question: string): Promise<string>;
+  /** What is typed does not appear. */
+  askSecret(question: string): Promise<string>;
+  close(): void;
 }
 
-export const ask = (text: string): Promise<string> => question(text, process.stderr);
+/** One reader for all questions: what is typed or pasted ahead is neither lost nor shown. */
+export function openPrompter(): Prompter {
+  let shown = false;
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (shown) process.stderr.write(chunk);
+      done();
+    },
+  });
+  const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+  // Before the next character is looked at: it may already be the secret's.
+  terminal.on("line", () => {
+    shown = false;
+  });
+  terminal.on("SIGINT", () => terminal.close());
+  const lines = terminal[Symbol.asyncIterator]();
 
-/** What is typed does not appear. */
-export async function askSecret(text: string): Promise<string> {
-  process.stderr.write(text);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  try {
-    return await question("", nowhere);
-  } finally {
-    process.stderr.write("\n");
+  async function nextLine(): Promise<string> {
+    const line = await lines.next();
+    process.stderr.write("\r\n");
+    // Ctrl-C, Ctrl-D, or the terminal has gone.
+    if (line.done) throw new Error("cancelled; nothing was stored.");
+    return line.value.trim();
   }
+
+  return {
+    async ask(question) {
+      shown = true;
+      terminal.setPrompt(question);
+      terminal.prompt();
+      return await nextLine();
+    },
+    async askSecret(question) {
+      process.stderr.write(question);
+      return await nextLine();
+    },
+    close: () => terminal.close(),
+  };
 }
 
 const MAX_SECRET_BYTES = 8_192;
 
-/** All of stdin, one line break at its end left off. */
+/** All of stdin, one line break at its end left off. Throws UsageError. */
 export async function readSecretFromStdin(): Promise<string> {
   let text = "";
   process.stdin.setEncoding("utf8");
   for await (const chunk of process.stdin) {
     text += chunk;
-    if (text.length > MAX_SECRET_BYTES) break;
+    if (text.length > MAX_SECRET_BYTES) throw new UsageError("What came on stdin is too long for a client secret.");
   }
   return text.replace(/\r?\n$/, "");
 }

@@ -43,11 +43,19 @@ function setting(environment: string | undefined, stored: string | undefined): S
   return stored === undefined ? { from: "not set" } : { value: stored, from: "keychain" };
 }
 
+/** A login for another service than MIC_BASE_URL is not used (src/auth/identity.ts). */
+function usable(stored: StoredLogin | undefined, { baseUrl }: Config): Pick<Kept, "login" | "detail"> {
+  if (!stored) return {};
+  if (baseUrl === undefined || stored.baseUrl === baseUrl) return { login: stored };
+  return { detail: `holds a login for ${stored.baseUrl}, not used: MIC_BASE_URL is another` };
+}
+
 async function readKeychain(config: Config): Promise<Kept> {
   if (config.keychain === "off") return { state: "off", tokens: [] };
   const keychain = openKeychain(COMMAND_LIMIT_MS);
   try {
-    const login = await readLogin(keychain);
+    const used = usable(await readLogin(keychain), config);
+    const { login } = used;
     const baseUrl = config.baseUrl ?? login?.baseUrl;
     const clientId = config.credentials?.clientId ?? login?.clientId;
     const owner: TokenOwner | undefined =
@@ -61,7 +69,7 @@ async function readKeychain(config: Config): Promise<Kept> {
       const ageSeconds = Math.round((now - token.obtainedAt) / 1000);
       tokens.push({ scopes: scopes.join(" "), ageSeconds, ...(left !== undefined && { expiresInSeconds: left }) });
     }
-    return { ...(login && { login }), tokens, state: "available" };
+    return { ...used, tokens, state: "available" };
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     return { tokens: [], state: error.trouble, detail: error.message };

@@ -11,12 +11,13 @@ const HOUR_MS = 3_600_000;
 /** The stored login's workspace makes `workspaceId` optional in listings; a slow keychain must not hold up a connection. */
 const WORKSPACE_WAIT_MS = 1_000;
 
+const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
+  Promise.race([workspaceId(), sleep(WORKSPACE_WAIT_MS, undefined, { ref: false })]);
+
 export async function createServer(runtime: Runtime): Promise<Server> {
   const { catalogue, config, notes, version } = runtime;
-  const late = sleep(WORKSPACE_WAIT_MS, undefined, { ref: false });
-  const workspaceId = await Promise.race([runtime.workspaceId(), late]);
+  const workspaceId = await knownSoon(runtime);
   const offered = new Map(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
-  const listing = [...offered.values()].map((tool) => listed(tool, workspaceId));
 
   const server = new Server(
     { name: "mic-mcp", title: "mic-mcp: geography and job processing", version },
@@ -27,7 +28,10 @@ export async function createServer(runtime: Runtime): Promise<Server> {
       cacheHints: { "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" } },
     },
   );
-  server.setRequestHandler("tools/list", () => ({ tools: listing }));
+  server.setRequestHandler("tools/list", async () => {
+    const known = workspaceId ?? (await knownSoon(runtime));
+    return { tools: [...offered.values()].map((tool) => listed(tool, known)) };
+  });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const tool = offered.get(params.name);
     if (tool) return await callTool(tool, params.arguments, runtime, context);

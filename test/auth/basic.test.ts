@@ -1,8 +1,10 @@
 // The Basic header carries any client id and secret: what the token endpoint decodes is what was configured.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { createIdentity } from "../../src/auth/identity.ts";
 import { basicHeader } from "../../src/auth/oauth.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
+import { noTokenStore } from "../../src/auth/token-store.ts";
 import { createTokens } from "../../src/auth/tokens.ts";
 import { createTransport } from "../../src/service/transport.ts";
 import { proves } from "../proves.ts";
@@ -49,13 +51,10 @@ for (const [clientId, clientSecret] of [
   proves("5/token-basic", `the emulator gives ${clientId} a token for ${clientSecret}`, async () => {
     const emulator = await emulatorForTest({ secrets: { clientId, clientSecret } });
     const transport = createTransport();
-    const tokens = createTokens({
-      baseUrl: emulator.baseUrl,
-      credentials: { clientId, clientSecret },
-      transport,
-      timing: eagerTiming,
-      redactor: createRedactor(),
-    });
+    const redactor = createRedactor();
+    const given = { baseUrl: emulator.baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined };
+    const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: eagerTiming.now });
+    const tokens = createTokens({ identity, store: noTokenStore, transport, timing: eagerTiming, redactor });
     expect(await tokens.get(["mic.jobs:read"], within(5000))).toMatch(/\S+/);
     await transport.close();
   });

@@ -65,6 +65,7 @@ describe("a configuration", () => {
       baseUrl: undefined,
       credentials: undefined,
       workspaceId: undefined,
+      keychain: "auto",
       readOnly: false,
       toolsets: ["geography", "jobs"],
       logLevel: "warn",
@@ -77,6 +78,7 @@ describe("a configuration", () => {
       MIC_BASE_URL: "https://service.example/base///",
       ...pair,
       MIC_WORKSPACE_ID: "micws_1",
+      MIC_KEYCHAIN: "require",
       MIC_DOWNLOAD_DIR: "/tmp/downloads",
       MIC_READ_ONLY: "1",
       MIC_TOOLSETS: "jobs, geography,jobs",
@@ -86,6 +88,7 @@ describe("a configuration", () => {
       baseUrl: "https://service.example/base",
       credentials: { clientId: "id", clientSecret: "a-secret" },
       workspaceId: "micws_1",
+      keychain: "require",
       downloadDir: "/tmp/downloads",
       readOnly: true,
       toolsets: ["jobs", "geography"],
@@ -119,7 +122,6 @@ describe("a configuration", () => {
   test("with a variable whose part is not there yet warns that it has no effect", () => {
     for (const [name, value] of [
       ["MIC_STATE_DIR", "/tmp"],
-      ["MIC_KEYCHAIN", "off"],
       ["MIC_GEOGRAPHY_RATE", "28"],
       ["MIC_CONFIRM", "never"],
     ] as const)

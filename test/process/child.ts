@@ -2,7 +2,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
-import { entryArguments } from "../support/mcp.ts";
+import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 
 export interface Exit {
   readonly code: number | null;
@@ -24,12 +24,14 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>;
   /** node's own arguments, before the entry point. */
   readonly node?: readonly string[];
+  /** For `run`: all that is on stdin; default nothing. */
+  readonly input?: string | Buffer;
 }
 
-/** `mic-mcp <args>` with PATH, HOME=/nonexistent and `env`, nothing else. */
+/** `mic-mcp <args>` with PATH, HOME=/nonexistent, MIC_KEYCHAIN=off and `env`, nothing else. */
 function launch(args: readonly string[], { env = {}, node = [] }: Options): Program {
   const child = spawn(process.execPath, [...node, ...entryArguments(), ...args], {
-    env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...env },
+    env: { ...bareEnvironment("/nonexistent"), ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const out: Buffer[] = [];
@@ -78,10 +80,10 @@ export function start(args: readonly string[], options: Options = {}): Program {
   return program;
 }
 
-/** Runs a command with nothing on stdin to its end; for concurrent tests too. */
+/** Runs a command to its end; for concurrent tests too. */
 export async function run(args: readonly string[], options: Options = {}) {
   const program = launch(args, options);
-  program.process.stdin.end();
+  program.process.stdin.end(options.input);
   const { code } = await program.exit;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }

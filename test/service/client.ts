@@ -1,6 +1,8 @@
 // The client's inside without MCP around it, on the real transport: for properties that need many runs or an own clock.
 import { expect, onTestFinished } from "vitest";
+import { createIdentity } from "../../src/auth/identity.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
+import { noTokenStore } from "../../src/auth/token-store.ts";
 import { createTokens } from "../../src/auth/tokens.ts";
 import {
   createMicJob,
@@ -31,8 +33,10 @@ export function clientForTest(baseUrl: string, { timing = eagerTiming, wrap = (r
   onTestFinished(() => real.close());
   const transport = wrap(real);
   const redactor = createRedactor();
-  const tokens = createTokens({ baseUrl, credentials, transport, timing, redactor });
-  const service = createService({ baseUrl: () => baseUrl, tokens, transport, timing });
+  const given = { baseUrl, credentials, workspaceId: undefined };
+  const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: timing.now });
+  const tokens = createTokens({ identity, store: noTokenStore, transport, timing, redactor });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
   const downloads = createDownloads(service);
   onTestFinished(() => downloads.close());
   return { service, tokens, downloads, redactor };

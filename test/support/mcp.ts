@@ -136,10 +136,13 @@ function readResult(result: unknown): CallResult {
 
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 
-/** Starts a server that sees PATH, HOME (an empty folder) and `env`, nothing else, and connects a client to it. */
+/** What a program under test sees of this machine. No test may write into a developer's own keychain. */
+export const bareEnvironment = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home, MIC_KEYCHAIN: "off" });
+
+/** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */
 export async function connect(era: Era, { env = {}, args = ["serve"] }: ConnectOptions = {}): Promise<Connection> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-test-"));
-  const variables = { PATH: process.env["PATH"] ?? "", HOME: home, ...env };
+  const variables = { ...bareEnvironment(home), ...env };
   // The SDKs' transports let more of our environment through; env -i does not.
   const parameters = {
     command: "env",

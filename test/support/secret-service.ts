@@ -1,0 +1,153 @@
+// A private D-Bus session with a private gnome-keyring: the real Secret Service, in whatever state a test needs. Nothing of
+// the machine's own session is seen or touched.
+import { type ChildProcess, spawn } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, onTestFinished } from "vitest";
+import { type BusConnection, connectToBus } from "./dbus.ts";
+
+/** `absent`: a bus without a Secret Service. `mute`: one that never answers. */
+export type KeychainState = "unlocked" | "absent" | "mute";
+
+export interface Session {
+  /** What a program needs to find this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is auto. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The session's HOME and XDG folders lie below. */
+  readonly folder: string;
+  /** Where the keyring keeps its own files, encrypted. */
+  readonly keyringFolder: string;
+  /** Puts the Secret Service into the state of a session that nobody has unlocked, with all it holds. */
+  lock(): Promise<void>;
+  unlock(): Promise<void>;
+  /** Takes the Secret Service away and puts one in its place that never answers. */
+  silence(): Promise<void>;
+}
+
+const inPath = (name: string): boolean =>
+  (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+
+const MISSING = ["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !inPath(name));
+
+/** A describe block that is skipped, saying so, where the machine has no Secret Service to offer. */
+export function describeWithKeychain(name: string, body: () => void): void {
+  const told = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} not installed)`;
+  describe.skipIf(MISSING.length > 0)(told, body);
+}
+
+const PASSWORD = "the keyring's own password";
+const SECRET_SERVICE = "org.freedesktop.secrets";
+const STARTING_MS = 10_000;
+const DO_NOT_QUEUE = 4;
+
+// No service folder: nothing is started by the bus itself, so that `absent` is absent.
+const busConfiguration = (socket: string): string => `<!DOCTYPE busconfig PUBLIC
+  "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:path=${socket}</listen>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+`;
+
+async function until<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
+  for (const deadlineAt = Date.now() + STARTING_MS; Date.now() < deadlineAt; await sleep(20)) {
+    const found = await attempt().catch(() => undefined);
+    if (found !== undefined) return found;
+  }
+  throw new Error(`${what} did not come within ${STARTING_MS / 1000} s`);
+}
+
+function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.kill("SIGKILL");
+  return ended;
+}
+
+/** For the running test alone. */
+export async function sessionForTest(state: KeychainState = "unlocked"): Promise<Session> {
+  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-session-"));
+  const [home, data, runtime] = [join(folder, "home"), join(folder, "data"), join(folder, "run")];
+  const env = {
+    HOME: home,
+    XDG_DATA_HOME: data,
+    XDG_RUNTIME_DIR: runtime,
+    XDG_CONFIG_HOME: join(folder, "config"),
+    XDG_CACHE_HOME: join(folder, "cache"),
+    XDG_STATE_HOME: join(folder, "state"),
+    DBUS_SESSION_BUS_ADDRESS: `unix:path=${join(runtime, "bus")}`,
+  };
+  for (const path of [home, data, runtime]) await mkdir(path, { mode: 0o700 });
+  const configuration = join(folder, "bus.conf");
+  await writeFile(configuration, busConfiguration(join(runtime, "bus")));
+
+  const children = new Set<ChildProcess>();
+  const closers: (() => void)[] = [];
+  onTestFinished(async () => {
+    for (const close of closers) close();
+    await Promise.all([...children].map(end));
+    await rm(folder, { recursive: true, force: true });
+  });
+  function launch(command: string, args: readonly string[], input = ""): ChildProcess {
+    const child = spawn(command, args, {
+      env: { PATH: process.env["PATH"] ?? "", ...env },
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(input);
+    child.on("error", () => undefined);
+    children.add(child);
+    return child;
+  }
+
+  launch("dbus-daemon", [`--config-file=${configuration}`, "--nofork"]);
+  const bus: BusConnection = await until("the bus", () => connectToBus(join(runtime, "bus")));
+  closers.push(bus.close);
+
+  const owned = async () => (await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
+  const free = async () => !(await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
+  let keyring: ChildProcess | undefined;
+
+  async function stopKeyring(): Promise<void> {
+    if (keyring) await end(keyring);
+    await until("the Secret Service's end", free);
+  }
+  async function startKeyring(password: string | undefined): Promise<void> {
+    await stopKeyring();
+    const unlocking = password === undefined ? [] : ["--unlock"];
+    keyring = launch("gnome-keyring-daemon", ["--foreground", "--components=secrets", ...unlocking], password);
+    await until("the Secret Service", owned);
+  }
+  async function silence(): Promise<void> {
+    await stopKeyring();
+    const mute = await connectToBus(join(runtime, "bus"));
+    closers.push(mute.close);
+    await mute.call("RequestName", SECRET_SERVICE, DO_NOT_QUEUE);
+    await until("the mute Secret Service", owned);
+  }
+
+  if (state === "unlocked") await startKeyring(PASSWORD);
+  if (state === "mute") await silence();
+  return {
+    env: { ...env, MIC_KEYCHAIN: "auto" },
+    folder,
+    keyringFolder: join(data, "keyrings"),
+    lock: () => startKeyring(undefined),
+    unlock: () => startKeyring(PASSWORD),
+    silence,
+  };
+}
