@@ -23,7 +23,11 @@ async function licences({ inputs }: Metafile): Promise<string> {
 await rm(OUT, { recursive: true, force: true });
 await mkdir(OUT);
 const { metafile } = await build({
-  entryPoints: { cli: "src/cli/cli.ts", "keychain-worker": "src/auth/keychain-worker.ts" },
+  entryPoints: {
+    cli: "src/cli/cli.ts",
+    "keychain-worker": "src/auth/keychain-worker.ts",
+    "keychain-thread": "src/auth/keychain-thread.ts",
+  },
   outdir: OUT,
   chunkNames: "[name]-[hash]",
   bundle: true,

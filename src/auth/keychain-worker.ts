@@ -1,45 +1,14 @@
-// The keychain's own process: the addon can block for seconds, and a blocked server would be a dead one. Secrets come and
-// go through the channel to the parent only; without the parent it ends.
-import { reasonOf } from "../failure.ts";
-import { deletePassword, getPassword, listAccounts, setPassword } from "./keychain-addon.ts";
-import { type KeychainReply, KeychainRequest, type KeychainTrouble } from "./keychain-messages.ts";
+// The keychain's own process: the addon can block for seconds or for ever, and a blocked server would be a dead one.
+// Secrets come and go through the channel to the parent only. Its main thread passes messages on and never blocks, so that
+// without the parent the process ends, whatever its thread waits for.
+import { Worker } from "node:worker_threads";
 
-const SERVICE = "mic-mcp";
-
-// The texts of the addon and of D-Bus. The silent one first: it speaks of a "blocked" reply.
-function troubleOf(reason: string): KeychainTrouble {
-  if (/did not receive a reply|timeout was reached|timed? ?out/i.test(reason)) return "silent";
-  if (/\blocked\b|prompt was dismissed|no result found|interaction is not allowed/i.test(reason)) return "locked";
-  if (
-    /DBUS_SESSION_BUS_ADDRESS|not provided|autolaunch|native binding|Cannot find|platform storage|no such file|connection refused|NoStorageAccess|not supported|failed to connect/i.test(
-      reason,
-    )
-  )
-    return "absent";
-  return "failed";
-}
-
-async function answer({ id, operation, account = "", password }: KeychainRequest): Promise<KeychainReply> {
-  try {
-    if (operation === "list") return { id, accounts: [...(await listAccounts(SERVICE))] };
-    if (operation === "delete") return { id, existed: await deletePassword(SERVICE, account) };
-    if (operation === "set") {
-      await setPassword(SERVICE, account, password ?? "");
-      return { id };
-    }
-    const found = await getPassword(SERVICE, account);
-    return { id, ...(found !== undefined && { password: found }) };
-  } catch (error) {
-    const message = reasonOf(error);
-    return { id, trouble: troubleOf(message), message };
-  }
-}
+const source = import.meta.url.endsWith(".ts");
+const thread = new Worker(new URL(source ? "./keychain-thread.ts" : "./keychain-thread.js", import.meta.url));
 
 // An ordinary exit would wait for a call that the keychain still holds.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 // The parent decides when it ends: a signal for the whole group (Ctrl-C) is the parent's business.
 process.on("SIGINT", () => undefined);
-process.on("message", async (message) => {
-  const request = KeychainRequest.safeParse(message);
-  if (request.success && process.send) process.send(await answer(request.data));
-});
+process.on("message", (request) => thread.postMessage(request));
+thread.on("message", (reply) => process.send?.(reply));

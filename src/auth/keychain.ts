@@ -1,5 +1,6 @@
 // The OS keychain: get, set and delete one secret, answered within a time limit whatever the keychain does.
 import { type ChildProcess, fork } from "node:child_process";
+import { lstatSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { KeychainReply, type KeychainRequest, type KeychainTrouble } from "./keychain-messages.ts";
 
@@ -43,8 +44,29 @@ const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
   failed: "the OS keychain failed",
 };
 
+const ADDON_PREFIXES =
+  /^(?:(?:Couldn't access platform storage|Platform failure|Secret Service|DBus error|zbus error): )+|Did not receive a reply.*/;
+
 function troubleText(trouble: KeychainTrouble, detail: string | undefined): string {
-  return detail === undefined ? TROUBLES[trouble] : `${TROUBLES[trouble]} (${detail.split("\n")[0]?.slice(0, 200)})`;
+  const told = detail?.split("\n")[0]?.replace(ADDON_PREFIXES, "").slice(0, 200);
+  return told ? `${TROUBLES[trouble]} (${told})` : TROUBLES[trouble];
+}
+
+/** MCP clients strip the environment: without the bus address the Secret Service cannot be found. */
+function busAddress(environment: NodeJS.ProcessEnv): string | undefined {
+  const given = environment["DBUS_SESSION_BUS_ADDRESS"];
+  const uid = process.getuid?.();
+  if (given || process.platform !== "linux" || uid === undefined) return given;
+  const path = `${environment["XDG_RUNTIME_DIR"] || `/run/user/${uid}`}/bus`;
+  const socket = lstatSync(path, { throwIfNoEntry: false });
+  return socket?.isSocket() && socket.uid === uid ? `unix:path=${path}` : undefined;
+}
+
+/** What the desktop needs. Ours stays out: one of our variables may hold the secret. */
+function workerEnvironment(): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith("MIC_"));
+  const address = busAddress(process.env);
+  return { ...Object.fromEntries(others), ...(address !== undefined && { DBUS_SESSION_BUS_ADDRESS: address }) };
 }
 
 function startWorker(): ChildProcess {
@@ -52,8 +74,7 @@ function startWorker(): ChildProcess {
   const file = fileURLToPath(new URL(source ? "./keychain-worker.ts" : "./keychain-worker.js", import.meta.url));
   return fork(file, {
     execArgv: source ? ["--import", import.meta.resolve("tsx")] : [],
-    // The desktop's variables are needed there; ours are not, and one of them may hold the secret.
-    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("MIC_"))),
+    env: workerEnvironment(),
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
 }

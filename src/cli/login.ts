@@ -135,10 +135,14 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
     const stored = await readLogin(keychain);
     const removed = await removeAll(keychain);
     const of = stored ? ` of ${stored.baseUrl}` : "";
+    const parts = [
+      ...(removed.login ? ["credentials"] : []),
+      ...(removed.tokens > 0 ? [`tokens: ${removed.tokens}`] : []),
+    ];
     process.stdout.write(
-      removed.login || removed.tokens > 0
-        ? `Logged out${of}: credentials and ${removed.tokens} tokens removed from the OS keychain.\n`
-        : "Nothing was stored.\n",
+      parts.length === 0
+        ? "Nothing was stored.\n"
+        : `Logged out${of}. Removed from the OS keychain: ${parts.join(", ")}.\n`,
     );
     return 0;
   });

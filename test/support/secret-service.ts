@@ -13,7 +13,7 @@ import { type BusConnection, connectToBus } from "./dbus.ts";
 export type KeychainState = "unlocked" | "absent" | "mute";
 
 export interface Session {
-  /** What a program needs to find this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is auto. */
+  /** What a program needs to find this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is as if unset. */
   readonly env: Readonly<Record<string, string>>;
   /** The session's HOME and XDG folders lie below. */
   readonly folder: string;
@@ -24,6 +24,8 @@ export interface Session {
   unlock(): Promise<void>;
   /** Takes the Secret Service away and puts one in its place that never answers. */
   silence(): Promise<void>;
+  /** Stops the bus itself in its tracks: nothing that is asked of it ever comes back. */
+  freeze(): void;
 }
 
 const inPath = (name: string): boolean =>
@@ -36,11 +38,14 @@ const inPath = (name: string): boolean =>
     }
   });
 
-const MISSING = ["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !inPath(name));
+const MISSING = [
+  ...(process.platform === "linux" ? [] : ["Linux"]),
+  ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !inPath(name)),
+];
 
 /** A describe block that is skipped, saying so, where the machine has no Secret Service to offer. */
 export function describeWithKeychain(name: string, body: () => void): void {
-  const told = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} not installed)`;
+  const told = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} missing here)`;
   describe.skipIf(MISSING.length > 0)(told, body);
 }
 
@@ -114,7 +119,7 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
     return child;
   }
 
-  launch("dbus-daemon", [`--config-file=${configuration}`, "--nofork"]);
+  const daemon = launch("dbus-daemon", [`--config-file=${configuration}`, "--nofork"]);
   const bus: BusConnection = await until("the bus", () => connectToBus(join(runtime, "bus")));
   closers.push(bus.close);
 
@@ -143,11 +148,12 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   if (state === "unlocked") await startKeyring(PASSWORD);
   if (state === "mute") await silence();
   return {
-    env: { ...env, MIC_KEYCHAIN: "auto" },
+    env: { ...env, MIC_KEYCHAIN: "" },
     folder,
     keyringFolder: join(data, "keyrings"),
     lock: () => startKeyring(undefined),
     unlock: () => startKeyring(PASSWORD),
     silence,
+    freeze: () => void daemon.kill("SIGSTOP"),
   };
 }
