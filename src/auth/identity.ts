@@ -18,7 +18,7 @@ export interface Identity {
   baseUrl(): Promise<string>;
   /** Throws Failure `not_configured`. */
   credentials(): Promise<ClientCredentials>;
-  /** The default workspace, when there is one. Never throws. */
+  /** The default workspace, when there is one. Throws Failure when the keychain that may hold one cannot be read. */
   workspaceId(): Promise<string | undefined>;
   /** The service refused the credentials: a stored login is read anew before its next use, `login` may have mended it. */
   doubt(): void;
@@ -145,7 +145,7 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
       if (given.workspaceId !== undefined) return given.workspaceId;
       // Everything else given: the stored login has no part in this process.
       if (given.baseUrl !== undefined && given.credentials) return undefined;
-      const login = await stored().catch(() => undefined);
+      const login = await storedOrFail();
       return given.baseUrl === undefined || given.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;
     },
     doubt() {

@@ -99,8 +99,10 @@ export async function checkPlayground(service: Service): Promise<Check> {
 }
 
 /** With a default workspace its capabilities; without one, any answer to a token of ours shows that the API is there. */
-export async function checkJobApi(service: Service, workspaceId: string | undefined): Promise<Check> {
+export async function checkJobApi(service: Service, identity: Identity): Promise<Check> {
+  let workspaceId: string | undefined;
   try {
+    workspaceId = await identity.workspaceId();
     if (workspaceId !== undefined) {
       const query = { workspaceId };
       const { value } = await service.call(getMicPublicCapabilities, { query }, context());

@@ -48,7 +48,7 @@ async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]
           await checkPlayground(runtime.service),
           await checkClock(runtime.service),
           await checkToken(identity, fresh),
-          await checkJobApi(runtime.service, await identity.workspaceId()),
+          await checkJobApi(runtime.service, identity),
         ]
       : [];
     return [...first, ...network, ...folders, checkProxy(environment)].map((check) => ({

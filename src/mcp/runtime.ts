@@ -17,7 +17,7 @@ export interface Log {
 export interface Runtime {
   readonly version: string;
   readonly config: Config;
-  /** The default workspace, from the configuration or the stored login. Never throws. */
+  /** The default workspace, from the configuration or the stored login. Throws Failure when that cannot be read. */
   readonly workspaceId: () => Promise<string | undefined>;
   readonly catalogue: readonly Tool[];
   readonly service: Service;

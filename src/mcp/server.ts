@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const WORKSPACE_WAIT_MS = 1_000;
 
 const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
-  Promise.race([workspaceId(), sleep(WORKSPACE_WAIT_MS, undefined, { ref: false })]);
+  Promise.race([workspaceId().catch(() => undefined), sleep(WORKSPACE_WAIT_MS, undefined, { ref: false })]);
 
 export async function createServer(runtime: Runtime): Promise<Server> {
   const { catalogue, config, notes, version } = runtime;

@@ -35,7 +35,6 @@ function onTerminal(session: Session, args: readonly string[]) {
   return {
     screen: () => screen,
     exit,
-    type: (keys: string) => void child.stdin.write(keys),
     /** Waits for a question and answers it. */
     async answer(question: string, keys: string) {
       await expect.poll(() => screen, { timeout: 10_000 }).toContain(question);

@@ -46,7 +46,8 @@ const MISSING = [
 /** A describe block that is skipped, saying so, where the machine has no Secret Service to offer. */
 export function describeWithKeychain(name: string, body: () => void): void {
   const told = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} missing here)`;
-  describe.skipIf(MISSING.length > 0)(told, body);
+  // Each of these tests starts a dozen processes.
+  describe.skipIf(MISSING.length > 0)(told, { timeout: 60_000 }, body);
 }
 
 const PASSWORD = "the keyring's own password";
