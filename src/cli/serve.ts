@@ -43,8 +43,8 @@ export async function serve(environment: NodeJS.ProcessEnv, options: { emulator:
   });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
   // What node would print of a crash is not redacted.
-  process.on("uncaughtException", (error) => {
-    runtime.log.error({ reason: error.stack ?? reasonOf(error) }, "crash");
+  process.on("uncaughtException", (error: unknown) => {
+    runtime.log.error({ reason: error instanceof Error ? error.stack : reasonOf(error) }, "crash");
     process.exit(1);
   });
 

@@ -176,7 +176,7 @@ describe("a token endpoint that", () => {
     ["refuses the scope", answer(400, { error: "invalid_scope" }), "forbidden"],
     ["refuses with HTML", answer(403, "<html>", html), "forbidden"],
     ["refuses with nothing", answer(400), "unauthorized"],
-    ["redirects", answer(302, undefined, { location: "https://login.example/" }), "unauthorized"],
+    ["redirects", answer(302, undefined, { location: "https://login.example/" }), "contract_violation"],
     ["answers with HTML", answer(200, "<html>sign in</html>", html), "contract_violation"],
     ["answers with nothing", answer(200), "contract_violation"],
     ["answers with a list", answer(200, []), "contract_violation"],

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { run } from "../process/child.ts";
-import type { Session } from "../support/secret-service.ts";
+import { type Session, sessionForTest } from "../support/secret-service.ts";
 import { answer, type Step } from "../support/stub.ts";
 
 export const client = { clientId: "stub-client", clientSecret: "s3cr3t-0123456789abcdef" } as const;
@@ -18,6 +18,13 @@ export interface Login {
   readonly workspaceId?: string;
   /** What comes on stdin, if it is not the secret and a line break. */
   readonly input?: string;
+}
+
+/** Unlocked, and on a bus that passes nothing on: the worst a keychain can do. */
+export async function frozen(): Promise<Session> {
+  const session = await sessionForTest();
+  session.freeze();
+  return session;
 }
 
 /** `mic-mcp login` as a script calls it. */

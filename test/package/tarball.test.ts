@@ -1,4 +1,4 @@
-// The package as its users get it: packed, installed without network or scripts into an empty folder, and started.
+// The package as its users get it: packed, installed without scripts into an empty folder, and started.
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -32,7 +32,9 @@ beforeAll(async () => {
   const project = join(folder, "project");
   await mkdir(project);
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "user", private: true }));
-  const install = ["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", join(folder, facts.filename)];
+  const tarball = join(folder, facts.filename);
+  // The keychain's addon comes from npm's cache, or from the registry.
+  const install = ["install", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", tarball];
   await execute("npm", install, { cwd: project });
   installed = join(project, "node_modules");
 }, 60_000);
@@ -57,9 +59,26 @@ test("names no path of the machine that built it", async () => {
   }
 });
 
-test("brings nothing along: it has no dependencies to install", async () => {
-  expect((await readdir(installed)).filter((name) => !name.startsWith("."))).toEqual(["mic-mcp"]);
-  expect(JSON.parse(await readFile(packageFile("package.json"), "utf8"))).not.toHaveProperty("dependencies");
+test("brings along the keychain's addon alone", async () => {
+  expect((await readdir(installed)).filter((name) => !name.startsWith(".")).sort()).toEqual(["@napi-rs", "mic-mcp"]);
+  const { dependencies } = JSON.parse(await readFile(packageFile("package.json"), "utf8"));
+  expect(dependencies).toEqual({ "@napi-rs/keyring": expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+});
+
+test("reads the keychain with the addon, and does without where it is missing", async () => {
+  const stateOf = async (): Promise<unknown> => {
+    const env = { PATH: process.env["PATH"], HOME: folder, XDG_RUNTIME_DIR: folder };
+    const { stdout } = await execute(command(), ["status", "--json"], { cwd: folder, env });
+    return JSON.parse(stdout).keychain;
+  };
+  // No bus is there: the addon's own words, as far as there is an addon.
+  if (process.platform === "linux")
+    expect(await stateOf()).toMatchObject({
+      state: "absent",
+      detail: expect.stringContaining("DBUS_SESSION_BUS_ADDRESS"),
+    });
+  await rm(join(installed, "@napi-rs"), { recursive: true });
+  expect(await stateOf()).toMatchObject({ state: "absent", detail: expect.stringContaining("@napi-rs/keyring") });
 });
 
 test("installs a command that anyone may run", async () => {
@@ -98,6 +117,7 @@ test("carries the licence of every package bundled into it", async () => {
     metafile: true,
     format: "esm",
     platform: "node",
+    external: ["@napi-rs/keyring"],
     logLevel: "silent",
   });
   const folders = new Set(

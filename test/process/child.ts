@@ -54,9 +54,14 @@ function launch(args: readonly string[], { env = {}, node = [] }: Options): Prog
         return JSON.parse(line);
       }
       if (child.exitCode !== null) throw new Error(`the program has ended; on stderr: ${Buffer.concat(err)}`);
-      await new Promise((resolve) => {
-        child.stdout.once("data", resolve);
-        child.once("exit", resolve);
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          child.stdout.off("data", wake);
+          child.off("exit", wake);
+          resolve();
+        };
+        child.stdout.once("data", wake);
+        child.once("exit", wake);
       });
     }
   }
