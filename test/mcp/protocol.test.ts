@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { entryArguments } from "../support/mcp.ts";
+import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { TOOL_OF } from "../tools/catalogue.ts";
 
 const Message = z.looseObject({
@@ -21,7 +21,7 @@ class RawServer {
   #nextId = 1;
 
   constructor() {
-    const env = { PATH: process.env["PATH"], HOME: "/nonexistent" };
+    const env = bareEnvironment("/nonexistent");
     this.#child = spawn(process.execPath, [...entryArguments(), "serve"], { env });
     // A line that is no message fails the test: parse throws into it.
     createInterface(this.#child.stdout).on("line", (line) => {
