@@ -3,8 +3,15 @@
 // without the parent the process ends, whatever its thread waits for.
 import { Worker } from "node:worker_threads";
 
-const source = import.meta.url.endsWith(".ts");
-const thread = new Worker(new URL(source ? "./keychain-thread.ts" : "./keychain-thread.js", import.meta.url));
+function startThread(): Worker {
+  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL("./keychain-thread.js", import.meta.url));
+  // From the sources: on Node 20 a thread does not take over what reads TypeScript for the process.
+  const [api, thread] = [import.meta.resolve("tsx/esm/api"), new URL("./keychain-thread.ts", import.meta.url).href];
+  const code = `import { register } from ${JSON.stringify(api)}; register(); await import(${JSON.stringify(thread)});`;
+  return new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`));
+}
+
+const thread = startThread();
 
 // An ordinary exit would wait for a call that the keychain still holds.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));

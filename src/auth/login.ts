@@ -48,13 +48,13 @@ export const scopeSets: readonly (readonly string[])[] = [
 
 /** Every account of ours. Where a keychain cannot list them, those that the stored login leads to. */
 async function ourAccounts(keychain: Keychain): Promise<ReadonlySet<string>> {
-  const login = await readLogin(keychain);
-  const named = login ? scopeSets.map((scopes) => tokenAccount(login, scopes)) : [];
-  const listed = await keychain.listAccounts().catch((error: unknown) => {
-    if (error instanceof KeychainError && error.trouble === "failed") return [];
-    throw error;
-  });
-  return new Set([ACCOUNT, ...named, ...listed]);
+  try {
+    return new Set([ACCOUNT, ...(await keychain.listAccounts())]);
+  } catch (error) {
+    if (!(error instanceof KeychainError && error.trouble === "failed")) throw error;
+    const login = await readLogin(keychain);
+    return new Set([ACCOUNT, ...(login ? scopeSets.map((scopes) => tokenAccount(login, scopes)) : [])]);
+  }
 }
 
 export interface Removed {

@@ -107,11 +107,11 @@ async function prove({ baseUrl, workspaceId, ...credentials }: StoredLogin): Pro
 }
 
 export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const flags = readFlags(args);
   if (readConfig(environment).keychain === "off")
     throw new UsageError(
       "MIC_KEYCHAIN=off: a login would have nowhere to go. Unset it, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.",
     );
-  const flags = readFlags(args);
   return await withKeychain(async (keychain) => {
     // One that cannot be used is told before anybody types a secret.
     await readLogin(keychain);

@@ -130,8 +130,11 @@ describeWithKeychain("logout", () => {
 
   test("removes what it cannot read", async () => {
     const session = await sessionForTest();
-    await putEntry(session, "login", "{ broken");
-    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
-    expect(await run(["logout"], { env: session.env })).toMatchObject({ stdout: "Nothing was stored.\n" });
+    // The second kind keeps a keychain from listing anything.
+    for (const entry of ["{ broken", Buffer.from([0xff, 0xfe])]) {
+      await putEntry(session, "login", entry);
+      expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
+      expect(await run(["logout"], { env: session.env })).toMatchObject({ stdout: "Nothing was stored.\n" });
+    }
   });
 });

@@ -26,7 +26,7 @@ describe("an action that never reached the service", () => {
   });
 
   test("changed nothing when the host has no address", async () => {
-    const { service } = clientForTest("http://service.invalid");
+    const { service } = clientForTest("https://service.invalid");
     expect(await failureOf(submitJob(service, within(2000)))).toMatchObject({
       kind: "upstream_unavailable",
       sideEffect: "none",

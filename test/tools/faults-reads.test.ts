@@ -192,7 +192,7 @@ forEachEra((bench) => {
     const { result, statuses } = await under(bench(), operations.getMicJob, refused, refused);
     const failed = bench().expectFailure(result, "unauthorized");
     expect(failed).toMatchObject({ retryable: false, sideEffect: "none" });
-    expect(failed.next).toContain("MIC_CLIENT_SECRET");
+    expect(failed.next).toContain("mic-mcp doctor");
     expect(statuses).toEqual([401, 401]);
   });
 });
