@@ -31,8 +31,8 @@ const { metafile } = await build({
   outdir: OUT,
   chunkNames: "[name]-[hash]",
   bundle: true,
-  // The one native addon: its binaries are packages of their own, chosen at install time.
-  external: ["@napi-rs/keyring"],
+  // Native addons come with binaries of their own, chosen at install time; pg-native is not used.
+  external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
   splitting: true,
   format: "esm",
   platform: "node",

@@ -7,7 +7,10 @@ import { tools } from "../tools/index.ts";
 const HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
 
 const toolTable = tools
-  .map(({ name, endpoint, description }) => `| \`${name}\` | ${endpoint.id} | ${description.split(/(?<=\.) /)[0]} |`)
+  .map(
+    ({ name, endpoint, description }) =>
+      `| \`${name}\` | ${endpoint?.id ?? "(the local journal)"} | ${description.split(/(?<=\.) /)[0]} |`,
+  )
   .join("\n");
 
 const between = (text: string, name: string, content: string): string =>

@@ -23,6 +23,12 @@ export interface Config {
   readonly downloadDir: string;
   /** Where the action journal lives. */
   readonly stateDir: string;
+  /** postgres://…: the journal lives there instead. */
+  readonly journalUrl: string | undefined;
+  /** Settled actions are forgotten after this. */
+  readonly actionRetentionDays: number;
+  /** An action of unknown outcome is not sent again by itself after this. */
+  readonly actionResendHours: number;
   readonly readOnly: boolean;
   readonly toolsets: readonly Toolset[];
   readonly logLevel: LogLevel;
@@ -65,6 +71,15 @@ export const checkCredential = (what: "client id" | "client secret", text: strin
   check(what, printable, text);
 export const checkWorkspaceId = (text: string): string => check("workspace id", workspace, text);
 
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,6}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `a whole number from ${min} to ${max}`,
+    })
+    .transform(Number)
+    .optional();
+
 const Environment = z.object({
   MIC_BASE_URL: baseUrl.optional(),
   MIC_CLIENT_ID: printable.optional(),
@@ -73,11 +88,15 @@ const Environment = z.object({
   MIC_STATE_DIR: z.string().optional(),
   MIC_DOWNLOAD_DIR: z.string().optional(),
   MIC_KEYCHAIN: z.enum(["auto", "require", "off"], { error: "auto, require or off" }).optional(),
-  MIC_JOURNAL_URL: z.string().optional(),
-  MIC_GEOGRAPHY_RATE: z
+  MIC_JOURNAL_URL: z
     .string()
-    .regex(/^([1-9]\d?|[1-5]\d\d|600)$/, { error: "a whole number from 1 to 600" })
+    .refine((url) => /^postgres(ql)?:$/.test(URL.canParse(url) ? new URL(url).protocol : ""), {
+      error: "a postgres:// URL",
+    })
     .optional(),
+  MIC_ACTION_RETENTION_DAYS: wholeNumber(1, 3650),
+  MIC_ACTION_RESEND_HOURS: wholeNumber(1, 720),
+  MIC_GEOGRAPHY_RATE: wholeNumber(1, 600),
   MIC_CONFIRM: z.enum(["auto", "never"], { error: "auto or never" }).optional(),
   MIC_READ_ONLY: z.enum(["0", "1"], { error: "1 (or 0)" }).optional(),
   MIC_TOOLSETS: toolsets.optional(),
@@ -86,15 +105,9 @@ const Environment = z.object({
 
 // Variables whose part of the server is not built yet: said plainly, never silently ignored.
 const NOT_YET = {
-  MIC_STATE_DIR: "there is no durable action journal yet; it has no effect",
   MIC_GEOGRAPHY_RATE: "there is no rate limiter for the playground yet; it has no effect",
   MIC_CONFIRM: "there is no confirmation yet; it has no effect, cancelling and RESTART go ahead",
 } as const;
-
-function refuseUnkept(env: z.infer<typeof Environment>): void {
-  if (env.MIC_JOURNAL_URL !== undefined)
-    throw new UsageError("MIC_JOURNAL_URL cannot be used: the action journal is not there yet. Unset it.");
-}
 
 function pairOf(env: z.infer<typeof Environment>): Config["credentials"] {
   const { MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret } = env;
@@ -126,7 +139,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     throw new UsageError([...new Set(lines)].join("\n"));
   }
   const env = parsed.data;
-  refuseUnkept(env);
   const unknown = Object.keys(given).filter((name) => !(name in Environment.shape));
   const notYet = Object.entries(NOT_YET).filter(([name]) => name in given);
   return {
@@ -135,6 +147,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     workspaceId: env.MIC_WORKSPACE_ID,
     keychain: env.MIC_KEYCHAIN ?? "auto",
     stateDir: resolve(env.MIC_STATE_DIR ?? platformStateDir(environment)),
+    journalUrl: env.MIC_JOURNAL_URL,
+    actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
+    actionResendHours: env.MIC_ACTION_RESEND_HOURS ?? 24,
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
     readOnly: env.MIC_READ_ONLY === "1",
     toolsets: env.MIC_TOOLSETS ?? TOOLSETS,

@@ -17,7 +17,10 @@ const ROOMS: Readonly<Record<string, Room>> = {
   config: { rooms: ["contract"], packages: ["zod"] },
   service: { rooms: ["contract", "failure", "excerpt"], packages: ["zod", "undici", "lossless-json", "ajv"] },
   auth: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod", "@napi-rs/keyring"] },
-  actions: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod"] },
+  actions: {
+    rooms: ["contract", "failure", "excerpt", "service"],
+    packages: ["zod", "lossless-json", "pg", "@photostructure/sqlite"],
+  },
   catalogue: { rooms: ["contract", "failure", "excerpt", "config", "service", "auth", "actions"], packages: ["zod"] },
   tools: { rooms: ["contract", "failure", "service", "catalogue"], packages: ["zod"] },
   mcp: {

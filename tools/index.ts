@@ -10,6 +10,7 @@ import { getJob } from "./get-job.ts";
 import { getOperation } from "./get-operation.ts";
 import { getRecipe } from "./get-recipe.ts";
 import { getUsage } from "./get-usage.ts";
+import { listActions } from "./list-actions.ts";
 import { listDistricts } from "./list-districts.ts";
 import { listJobs } from "./list-jobs.ts";
 import { listRecipes } from "./list-recipes.ts";
@@ -38,4 +39,5 @@ export const tools: readonly Tool[] = [
   getUsage,
   requestFileProcessing,
   getFileProcessingRequest,
+  listActions,
 ];

@@ -19,5 +19,10 @@ export const registerInput = defineTool({
     .strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") })
     .refine(namesItsKind, referenceRule),
   output: outputs.action,
-  run: (args, call) => runAction(createMicPublicInput, args, call, tellInput),
+  run: (args, call) =>
+    runAction(args, call, {
+      endpoint: createMicPublicInput,
+      tell: tellInput,
+      findOut: "No tool lists inputs; registering the same file once more makes another input of it and harms nothing.",
+    }),
 });

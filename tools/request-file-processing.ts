@@ -16,5 +16,10 @@ export const requestFileProcessing = defineTool({
   effect: "create",
   input: z.strictObject({ ...requestMicSharedFileProcessing.body.shape, ...keyArgument("processing") }),
   output: outputs.action,
-  run: (args, call) => runAction(requestMicSharedFileProcessing, args, call, tellProcessingRequest),
+  run: (args, call) =>
+    runAction(args, call, {
+      endpoint: requestMicSharedFileProcessing,
+      tell: tellProcessingRequest,
+      findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
+    }),
 });

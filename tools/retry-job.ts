@@ -20,5 +20,10 @@ export const retryJob = defineTool({
     ...keyArgument("text"),
   }),
   output: outputs.action,
-  run: (args, call) => runAction(retryMicJob, args, call, tellJob),
+  run: (args, call) =>
+    runAction(args, call, {
+      endpoint: retryMicJob,
+      tell: tellJob,
+      findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
+    }),
 });

@@ -22,15 +22,20 @@ export const submitJob = defineTool({
     ...keyArgument("text"),
   }),
   output: outputs.action,
-  async run(args, call) {
-    const offer = call.offers.get(args.recipeVersionId);
-    const errors = offer ? await offerErrors(offer, args) : [];
-    if (errors.length > 0)
-      throw invalidArguments(
-        "submit_job was not sent: the job does not fit the recipe offer read before.",
-        errors,
-        "Correct the fields named above and call again; get_recipe shows the schema.",
-      );
-    return await runAction(createMicJob, args, call, tellJob);
-  },
+  run: (args, call) =>
+    runAction(args, call, {
+      endpoint: createMicJob,
+      tell: tellJob,
+      findOut: "Look with list_jobs for a job created at that time with this recipe version.",
+      async check() {
+        const offer = call.offers.get(args.recipeVersionId);
+        const errors = offer ? await offerErrors(offer, args) : [];
+        if (errors.length === 0) return;
+        throw invalidArguments(
+          "submit_job was not sent: the job does not fit the recipe offer read before.",
+          errors,
+          "Correct the fields named above and call again; get_recipe shows the schema.",
+        );
+      },
+    }),
 });

@@ -22,6 +22,8 @@ export interface Identity {
   workspaceId(): Promise<string | undefined>;
   /** The service refused the credentials: a stored login is read anew before its next use, `login` may have mended it. */
   doubt(): void;
+  /** Whose Idempotency-Keys are meant: the service keeps them by application. Throws Failure `not_configured`. */
+  serviceName(): Promise<string>;
 }
 
 const LOCKED: Partial<FailureFacts> = {
@@ -122,24 +124,30 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
     throw missing("No service is configured: there is no MIC_BASE_URL and no stored login", "MIC_BASE_URL");
   }
 
+  async function credentials(): Promise<ClientCredentials> {
+    const login = given.credentials && !required ? undefined : await storedOrFail();
+    const credentials = given.credentials ?? login;
+    if (!credentials)
+      throw missing(
+        "This operation needs an access token, and no client credentials are configured",
+        "MIC_CLIENT_ID and MIC_CLIENT_SECRET",
+      );
+    // A stored secret goes nowhere but to the service that it was stored for.
+    if (!given.credentials && login && given.baseUrl !== undefined && given.baseUrl !== login.baseUrl)
+      throw notConfigured(
+        `The stored login is for ${login.baseUrl}, but MIC_BASE_URL is ${given.baseUrl}.`,
+        "Run mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.",
+      );
+    refusePlainHttp(await baseUrl());
+    return { clientId: credentials.clientId, clientSecret: credentials.clientSecret };
+  }
+
   return {
     baseUrl,
-    async credentials() {
-      const login = given.credentials && !required ? undefined : await storedOrFail();
-      const credentials = given.credentials ?? login;
-      if (!credentials)
-        throw missing(
-          "This operation needs an access token, and no client credentials are configured",
-          "MIC_CLIENT_ID and MIC_CLIENT_SECRET",
-        );
-      // A stored secret goes nowhere but to the service that it was stored for.
-      if (!given.credentials && login && given.baseUrl !== undefined && given.baseUrl !== login.baseUrl)
-        throw notConfigured(
-          `The stored login is for ${login.baseUrl}, but MIC_BASE_URL is ${given.baseUrl}.`,
-          "Run mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.",
-        );
-      refusePlainHttp(await baseUrl());
-      return { clientId: credentials.clientId, clientSecret: credentials.clientSecret };
+    credentials,
+    async serviceName() {
+      const { clientId } = await credentials();
+      return JSON.stringify([await baseUrl(), clientId]);
     },
     async workspaceId() {
       if (given.workspaceId !== undefined) return given.workspaceId;

@@ -1,7 +1,9 @@
-// Running an action: one POST under one Idempotency-Key, told with its key, whether it was replayed, and its attempts.
+// Running an action tool: the journal sees to it that it happens once, and its answer says how it went.
 import type * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
-import { keyOf, requestOf } from "./requests.ts";
+import { isJsonObject } from "../contract/json.ts";
+import { encodeRequest } from "../service/encode.ts";
+import { requestOf } from "./requests.ts";
 import { resourceResult, type Telling } from "./results.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
 
@@ -12,16 +14,42 @@ export interface ActionArguments {
   readonly [field: string]: unknown;
 }
 
-export async function runAction<T>(
-  endpoint: JsonEndpoint<EnvelopeOf<T>>,
-  args: ActionArguments,
-  call: ToolCall,
-  tell: (resource: T) => Telling,
-  ifMatch?: string,
-): Promise<ToolResult> {
-  const idempotencyKey = keyOf(args);
-  const request = { ...requestOf(endpoint, args), idempotencyKey, ...(ifMatch !== undefined && { ifMatch }) };
-  const answer = await call.service.call(endpoint, request, call.context);
-  const { attempts, replayed } = answer;
-  return resourceResult(answer, tell(answer.value.data), { idempotencyKey, replayed, attempts });
+export interface ActionRun<T> {
+  readonly endpoint: JsonEndpoint<EnvelopeOf<T>>;
+  readonly tell: (resource: T) => Telling;
+  /** How an agent finds out whether an action of long ago happened. */
+  readonly findOut: string;
+  /** Judges a new action before it is sent; a resumed one was judged before. Throws Failure. */
+  readonly check?: () => Promise<void>;
+  /** The If-Match of a new action. */
+  readonly ifMatch?: () => Promise<string>;
+}
+
+function resourceId(value: unknown): string | undefined {
+  const data = isJsonObject(value) ? value["data"] : undefined;
+  const id = isJsonObject(data) ? data["id"] : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+export async function runAction<T>(args: ActionArguments, call: ToolCall, run: ActionRun<T>): Promise<ToolResult> {
+  const { endpoint, tell, findOut, check, ifMatch } = run;
+  const { idempotencyKey: explicitKey, ...meant } = args;
+  const result = await call.actions.perform({
+    service: await call.serviceName(),
+    tool: call.tool,
+    arguments: meant,
+    explicitKey,
+    async prepare() {
+      await check?.();
+      return encodeRequest(endpoint, { ...requestOf(endpoint, args), ...(ifMatch && { ifMatch: await ifMatch() }) });
+    },
+    send: (request, key, onAttempt) => call.service.send(endpoint, request, key, call.context, onAttempt),
+    resourceId,
+    findOut,
+    context: call.context,
+    whenDelivered: call.whenDelivered,
+  });
+  const value = endpoint.success.body.parse(result.value);
+  const { idempotencyKey, replayed, attempts, drift } = result;
+  return resourceResult({ value, drift }, tell(value.data), { idempotencyKey, replayed, attempts });
 }

@@ -23,11 +23,11 @@ const isVersionConflict = (error: unknown): error is Failure =>
 const readJob = async (jobId: string, call: ToolCall): Promise<Job> =>
   (await call.service.call(getMicJob, { path: { jobId } }, call.context)).value.data;
 
-function explain(conflict: Failure, tried: number, job: Job): Failure {
+function explain(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const ended = ENDED.has(job.state);
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
   return conflict.with({
-    message: `Job ${job.id} was not cancelled: the service refused version ${tried} as stale; the job is now ${moved}in state ${job.state}.`,
+    message: `Job ${job.id} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
     retryable: false,
     next: ended
       ? "The job has ended; there is nothing left to cancel."
@@ -36,17 +36,35 @@ function explain(conflict: Failure, tried: number, job: Job): Failure {
 }
 
 export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Promise<ToolResult> {
-  let version = args.resourceVersion ?? (await readJob(args.jobId, call)).resourceVersion;
+  const { resourceVersion, idempotencyKey } = args;
   for (let round = 1; ; round++) {
+    let version = resourceVersion;
+    let markTold = async (): Promise<void> => undefined;
     try {
-      return await runAction(cancelMicJob, { ...args }, call, tellOperation, jobETag(version));
+      const heard: ToolCall = {
+        ...call,
+        whenDelivered(tell) {
+          markTold = tell;
+          call.whenDelivered(tell);
+        },
+      };
+      return await runAction({ ...args }, heard, {
+        endpoint: cancelMicJob,
+        tell: tellOperation,
+        findOut: "get_job shows whether the job is CANCELLED.",
+        async ifMatch() {
+          version ??= (await readJob(args.jobId, call)).resourceVersion;
+          return jobETag(version);
+        },
+      });
     } catch (error) {
       if (!isVersionConflict(error)) throw error;
       const job = await readJob(args.jobId, call);
-      // A key stands for one exact command: only a key of our own making may be replaced for the next version.
-      const fixed = args.resourceVersion !== undefined || args.idempotencyKey !== undefined;
+      // A key stands for one exact command: only one of our own making gives way to another for the next version.
+      const fixed = resourceVersion !== undefined || idempotencyKey !== undefined;
       if (fixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
-      version = job.resourceVersion;
+      // Nobody need be told of this refusal: the next round is a new action.
+      await markTold();
     }
   }
 }

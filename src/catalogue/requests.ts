@@ -1,5 +1,5 @@
 // From a tool's flat arguments back to the endpoint's request: path, query, body, Idempotency-Key.
-import { keySchemas, makeKey } from "../actions/keys.ts";
+import { keySchemas } from "../actions/keys.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { CallRequest } from "../service/encode.ts";
@@ -33,5 +33,3 @@ export function requestOf(endpoint: Endpoint, args: Args): CallRequest {
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: keySchemas[grammar].describe("Only to repeat an earlier call: the key it reported.").optional(),
 });
-
-export const keyOf = (args: { idempotencyKey?: string | undefined }): string => args.idempotencyKey ?? makeKey();

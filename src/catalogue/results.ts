@@ -1,6 +1,6 @@
 // The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import type { JsonSchema } from "../contract/json-schema.ts";
-import type { Answer } from "../service/call.ts";
+import type { Decoded } from "../service/decode.ts";
 import type { ToolResult } from "./tool.ts";
 
 /** The one call that makes sense next, with its arguments filled in. */
@@ -51,7 +51,7 @@ interface Envelope {
   readonly meta: { readonly requestId: string };
 }
 
-export function resourceResult(answer: Answer<Envelope>, telling?: Telling, action?: ActionReport): ToolResult {
+export function resourceResult(answer: Decoded<Envelope>, telling?: Telling, action?: ActionReport): ToolResult {
   const data = exact(answer.value.data);
   const { summary, nextStep } = telling ?? {};
   const structured = {
@@ -105,5 +105,6 @@ export const outputs = {
   states: shape({ contract: text, states: { type: "array", items: object } }),
   districts: shape({ contract: text, state: text, districts: { type: "array", items: object } }),
   openApi: shape({ openapi: text, info: object, paths: object }),
+  actions: shape({ actions: { type: "array", items: object } }),
   file: shape({ path: text, bytes: { type: "integer" }, sha256: text, contentType: text, fileName: text }),
 } as const;

@@ -1,5 +1,7 @@
 // What a tool is: data that drives what agents see, plus one function that runs it.
 import type * as z from "zod/v4";
+import type { Actions } from "../actions/actions.ts";
+import type { Journal } from "../actions/journal.ts";
 import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
@@ -25,6 +27,13 @@ export interface Progress {
 
 /** What one call of a tool works with. */
 export interface ToolCall {
+  /** The tool's own name. */
+  readonly tool: string;
+  readonly actions: Actions;
+  /** Opens the action journal. Throws Failure. */
+  readonly journal: () => Promise<Journal>;
+  /** Whose Idempotency-Keys these are: base URL and client. Throws Failure `not_configured`. */
+  readonly serviceName: () => Promise<string>;
   readonly service: Service;
   readonly downloads: Downloads;
   readonly offers: Offers;
@@ -32,6 +41,8 @@ export interface ToolCall {
   readonly context: CallContext;
   /** Tells the client how far the work is; does nothing when it did not ask. */
   report(progress: Progress): void;
+  /** Runs `tell` once this call's answer has reached the client. */
+  whenDelivered(tell: () => Promise<void>): void;
 }
 
 export interface ToolResult {
@@ -49,7 +60,8 @@ export interface Tool {
   readonly description: string;
   readonly toolset: Toolset;
   readonly effect: Effect;
-  readonly endpoint: Endpoint;
+  /** Absent where a tool is about this server's own state. */
+  readonly endpoint: Endpoint | undefined;
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   /** Checks the arguments strictly, then runs. Throws Failure. */
@@ -57,7 +69,7 @@ export interface Tool {
 }
 
 export interface ToolDefinition<I extends z.ZodRawShape> {
-  readonly endpoint: Endpoint;
+  readonly endpoint?: Endpoint;
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -111,7 +123,7 @@ export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefini
     description,
     effect,
     endpoint,
-    toolset: endpoint.api === "playground" ? "geography" : "jobs",
+    toolset: endpoint?.api === "playground" ? "geography" : "jobs",
     inputSchema: toJsonSchema(input, "input"),
     outputSchema: output,
     async invoke(args, call) {

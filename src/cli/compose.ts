@@ -1,5 +1,8 @@
 // The composition root: from a configuration to everything a connection needs.
+
 import { tools } from "../../tools/index.ts";
+import { createActions } from "../actions/actions.ts";
+import { createJournal } from "../actions/open.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain.ts";
 import { createRedactor } from "../auth/redaction.ts";
@@ -14,6 +17,9 @@ import { createOffers } from "../service/offers.ts";
 import { createTransport, type Transport } from "../service/transport.ts";
 import { createLog } from "./log.ts";
 import { version } from "./version.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
@@ -52,7 +58,21 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
   const tokens = createTokens({ identity, store, transport, timing, redactor });
   const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
   const downloads = createDownloads(service);
-  const { workspaceId } = identity;
+  if (config.journalUrl !== undefined) redactor.add(decodeURIComponent(new URL(config.journalUrl).password));
+  const journal = createJournal({
+    stateDir: config.stateDir,
+    url: config.journalUrl,
+    retentionMs: config.actionRetentionDays * DAY_MS,
+    now: timing.now,
+  });
+  const actions = createActions({
+    journal: journal.open,
+    timing,
+    resendMs: config.actionResendHours * HOUR_MS,
+    redact: redactor.redact,
+    onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
+  });
+  const { workspaceId, serviceName } = identity;
   return {
     runtime: {
       version,
@@ -60,6 +80,9 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       workspaceId,
       catalogue: tools,
       service,
+      actions,
+      journal: journal.open,
+      serviceName,
       downloads,
       offers: createOffers(),
       redactor,
@@ -72,6 +95,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
     transport,
     async close() {
       await downloads.close();
+      await journal.close();
       await tokens.close();
       keychain?.close();
       await transport.close();

@@ -54,7 +54,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: { emulator:
     process.stdout.once("error", end).once("close", end);
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
   });
-  const closeProtocol = serveOnStdio(runtime);
+  const closeProtocol = serveOnStdio(runtime, process.stdin, process.stdout);
   await ended;
   // Whatever hangs on the way out must not keep the process: clients expect it gone within a second.
   setTimeout(() => process.exit(0), 800).unref();

@@ -32,7 +32,8 @@ export async function demo(args: readonly string[]): Promise<number> {
     MIC_CLIENT_SECRET: facts.clientSecret,
     MIC_WORKSPACE_ID: facts.workspaceId,
     MIC_DOWNLOAD_DIR: downloadDir,
-    // Nothing of a demo belongs into anybody's keychain.
+    // Nothing of a demo belongs into anybody's keychain or journal.
+    MIC_STATE_DIR: join(downloadDir, "state"),
     MIC_KEYCHAIN: "off",
   });
   try {

@@ -3,6 +3,7 @@ import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server
 import { argumentsObject, type Progress, type Tool, type ToolCall } from "../catalogue/tool.ts";
 import { Failure, type FailureFacts } from "../failure.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
+import type { Deliveries } from "./deliveries.ts";
 import { factsOf, failureText } from "./failures.ts";
 import type { Runtime } from "./runtime.ts";
 import { takesWorkspace } from "./surface.ts";
@@ -50,22 +51,25 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
   return workspaceId === undefined ? given : { ...given, workspaceId };
 }
 
-export async function callTool(
-  tool: Tool,
-  args: unknown,
-  runtime: Runtime,
-  context: ServerContext,
-): Promise<CallToolResult> {
-  const { service, downloads, offers, config, log } = runtime;
+interface Situation {
+  readonly runtime: Runtime;
+  readonly deliveries: Deliveries;
+  readonly context: ServerContext;
+}
+
+export async function callTool(tool: Tool, args: unknown, situation: Situation): Promise<CallToolResult> {
+  const { runtime, deliveries, context } = situation;
+  const { service, config, log } = runtime;
   const startedAt = service.timing.now();
-  const signal = context.mcpReq.signal;
+  const { signal, id } = context.mcpReq;
+  const tells: (() => Promise<void>)[] = [];
   const call: ToolCall = {
-    service,
-    downloads,
-    offers,
+    ...runtime,
+    tool: tool.name,
     downloadDir: config.downloadDir,
     context: { signal, deadlineAt: startedAt + CALL_LIMIT_MS },
     report: reporter(context),
+    whenDelivered: (tell) => tells.push(tell),
   };
   let result: CallToolResult;
   try {
@@ -83,5 +87,6 @@ export async function callTool(
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt, kind: facts.kind }, "tool call failed");
     if (facts.kind === "internal") log.error({ tool: tool.name, err: error }, "internal failure");
   }
+  deliveries.expect(id, tells, signal);
   return redacted(result, runtime);
 }

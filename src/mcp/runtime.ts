@@ -1,4 +1,6 @@
 // What every connection of one process shares: configuration, service, tokens, secrets, log.
+import type { Actions } from "../actions/actions.ts";
+import type { Journal } from "../actions/journal.ts";
 import type { Redactor } from "../auth/redaction.ts";
 import type { Tool } from "../catalogue/tool.ts";
 import type { Config } from "../config.ts";
@@ -21,6 +23,11 @@ export interface Runtime {
   readonly workspaceId: () => Promise<string | undefined>;
   readonly catalogue: readonly Tool[];
   readonly service: Service;
+  readonly actions: Actions;
+  /** Opens the action journal. Throws Failure. */
+  readonly journal: () => Promise<Journal>;
+  /** Whose Idempotency-Keys these are: base URL and client. Throws Failure. */
+  readonly serviceName: () => Promise<string>;
   readonly downloads: Downloads;
   readonly offers: Offers;
   readonly redactor: Redactor;

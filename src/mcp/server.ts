@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import { callTool } from "./call.ts";
+import type { Deliveries } from "./deliveries.ts";
 import { instructions } from "./instructions.ts";
 import type { Runtime } from "./runtime.ts";
 import { listed, offeredTools, whyNotOffered } from "./surface.ts";
@@ -14,7 +15,7 @@ const WORKSPACE_WAIT_MS = 1_000;
 const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
   Promise.race([workspaceId().catch(() => undefined), sleep(WORKSPACE_WAIT_MS, undefined, { ref: false })]);
 
-export async function createServer(runtime: Runtime): Promise<Server> {
+export async function createServer(runtime: Runtime, deliveries: Deliveries): Promise<Server> {
   const { catalogue, config, notes, version } = runtime;
   const workspaceId = await knownSoon(runtime);
   const offered = new Map(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
@@ -34,7 +35,7 @@ export async function createServer(runtime: Runtime): Promise<Server> {
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const tool = offered.get(params.name);
-    if (tool) return await callTool(tool, params.arguments, runtime, context);
+    if (tool) return await callTool(tool, params.arguments, { runtime, deliveries, context });
     const hidden = catalogue.find(({ name }) => name === params.name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${params.name}: ${why}`);

@@ -4,7 +4,7 @@ import { type Endpoint, type JsonEndpoint, scopesToRequest } from "../contract/e
 import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import { ContractViolation, checkAgainst, type Decoded, parseJson } from "./decode.ts";
-import { type CallRequest, encodeRequest } from "./encode.ts";
+import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 import { cancelled, conclude, isPassing, refusal, transportFailure, violation } from "./verdicts.ts";
 
@@ -65,14 +65,18 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     return second;
   }
 
-  /** One operation with a JSON answer. Throws Failure, whose `sideEffect` is true for the whole call. */
-  async function call<S extends z.ZodType>(
+  /**
+   * Sends one encoded request, with as many attempts as its time allows, and reads the JSON answer. `onAttempt` hears of
+   * each. Throws Failure, whose `sideEffect` is true for the whole call.
+   */
+  async function send<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
-    request: CallRequest,
+    encoded: EncodedRequest,
+    key: string | undefined,
     context: CallContext,
+    onAttempt: () => void = () => undefined,
   ): Promise<Answer<z.output<S>>> {
-    const wire = encodeRequest(await baseUrl(), endpoint, request);
-    const key = request.idempotencyKey;
+    const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
     let sent = false;
     let lost = false;
 
@@ -98,6 +102,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
 
     try {
       for (let attempts = 1; ; attempts++) {
+        onAttempt();
         const answer = await attempt();
         if (!(answer instanceof Failure) && answer.status === endpoint.success.status) {
           const replayed = answer.headers["idempotent-replayed"] === "true";
@@ -114,5 +119,9 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     }
   }
 
-  return { call, authorized, baseUrl, transport, timing };
+  /** One operation that changes nothing. */
+  const call = <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
+    send(endpoint, encodeRequest(endpoint, request), undefined, context);
+
+  return { call, send, authorized, baseUrl, transport, timing };
 }

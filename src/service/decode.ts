@@ -15,7 +15,7 @@ export interface Decoded<T> {
 }
 
 const INTEGER = /^-?\d+$/;
-const readNumber = (text: string): number | bigint => {
+export const readNumber = (text: string): number | bigint => {
   const number = Number(text);
   return INTEGER.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
 };

@@ -7,7 +7,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, invalidArguments, reasonOf } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import type { Service } from "./call.ts";
-import { type CallRequest, encodeRequest } from "./encode.ts";
+import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
 import { cancelled, isPassing, refusal, transportFailure } from "./verdicts.ts";
@@ -125,7 +125,7 @@ async function attempt(
   target: Target,
   context: CallContext,
 ) {
-  const wire = encodeRequest(await service.baseUrl(), endpoint, request);
+  const wire = wireRequest(await service.baseUrl(), endpoint, encodeRequest(endpoint, request));
   const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, service.timing)));
   const answer = await service.authorized(endpoint, wire, context, async (authorizedWire) => {
     const opened = await service.transport.open(authorizedWire, { timeoutMs, signal: context.signal });

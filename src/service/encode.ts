@@ -1,4 +1,4 @@
-// A call's exact bytes, made once and reused on every attempt: method, URL, headers, body.
+// A call's exact bytes, made once and reused on every attempt: path, headers, body.
 import { API_PREFIX, type Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { isWellFormed } from "../contract/text.ts";
@@ -9,7 +9,6 @@ export interface CallRequest {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: JsonObject;
-  readonly idempotencyKey?: string;
   /** The job's ETag, for endpoints with If-Match. */
   readonly ifMatch?: string;
 }
@@ -31,20 +30,39 @@ function pathSegment(name: string, value: string): string {
 
 const queryValue = (name: string, value: string | number): string => wellFormed(name, String(value));
 
-export function encodeRequest(baseUrl: string, endpoint: Endpoint, call: CallRequest): WireRequest {
+/** A request's bytes but for the token: what an action keeps, so that every attempt sends the same. */
+export interface EncodedRequest {
+  /** Below {base_url}, percent-encoded, with its query. */
+  readonly path: string;
+  /** Empty where there is none. */
+  readonly ifMatch: string;
+  /** Empty where there is none. */
+  readonly body: string;
+}
+
+export function encodeRequest(endpoint: Endpoint, call: CallRequest): EncodedRequest {
   const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(name, call.path?.[name] ?? ""));
-  const url = new URL(baseUrl.replace(/\/+$/, "") + API_PREFIX[endpoint.api] + path);
+  const query = new URLSearchParams();
   for (const [name, value] of Object.entries(call.query ?? {}))
-    if (value !== undefined) url.searchParams.append(name, queryValue(name, value));
+    if (value !== undefined) query.append(name, queryValue(name, value));
+  return {
+    path: API_PREFIX[endpoint.api] + path + (query.size === 0 ? "" : `?${query}`),
+    ifMatch: call.ifMatch ?? "",
+    body: call.body === undefined ? "" : JSON.stringify(call.body),
+  };
+}
+
+export function wireRequest(baseUrl: string, endpoint: Endpoint, encoded: EncodedRequest, key?: string): WireRequest {
+  const hasBody = encoded.body !== "";
   return {
     method: endpoint.method,
-    url,
+    url: new URL(baseUrl.replace(/\/+$/, "") + encoded.path),
     headers: {
       accept: endpoint.success.body === "binary" ? "application/octet-stream" : "application/json",
-      ...(call.body !== undefined && { "content-type": "application/json" }),
-      ...(call.idempotencyKey !== undefined && { "idempotency-key": call.idempotencyKey }),
-      ...(call.ifMatch !== undefined && { "if-match": call.ifMatch }),
+      ...(hasBody && { "content-type": "application/json" }),
+      ...(key !== undefined && { "idempotency-key": key }),
+      ...(encoded.ifMatch !== "" && { "if-match": encoded.ifMatch }),
     },
-    ...(call.body !== undefined && { body: Buffer.from(JSON.stringify(call.body)) }),
+    ...(hasBody && { body: Buffer.from(encoded.body) }),
   };
 }

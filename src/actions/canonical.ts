@@ -1,0 +1,31 @@
+// One text for arguments that mean the same: an agent that types them again may order keys differently.
+import { createHash } from "node:crypto";
+import { isJsonObject } from "../contract/json.ts";
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  // Pairs, since a "__proto__" key would not survive in an object.
+  return {
+    pairs: Object.keys(value)
+      .sort()
+      .map((name) => [name, sorted(value[name])]),
+  };
+}
+
+export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** Equal for equal arguments, whatever the order of their keys; left-out ones do not count. */
+export function canonicalArguments(args: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(sorted(Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined))));
+}
+
+/** Names of the top-level arguments in which two canonical texts differ. */
+export function differingArguments(one: string, other: string): string[] {
+  const read = (text: string): Map<string, string> => {
+    const parsed: { pairs?: [string, unknown][] } = JSON.parse(text);
+    return new Map((parsed.pairs ?? []).map(([name, value]) => [name, JSON.stringify(value)]));
+  };
+  const [a, b] = [read(one), read(other)];
+  return [...new Set([...a.keys(), ...b.keys()])].filter((name) => a.get(name) !== b.get(name)).sort();
+}

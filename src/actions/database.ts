@@ -1,0 +1,11 @@
+// What the journal needs of a database: one SQL text with $1, $2 … runs on each driver.
+export type Value = string | number | null;
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Database {
+  /** Runs one statement; what it returns, as rows. A write is on disk when this resolves. */
+  query(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
+  /** Runs `work` all or nothing, with no other process in between. */
+  exclusively(work: (query: Database["query"]) => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}

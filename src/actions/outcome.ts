@@ -1,0 +1,80 @@
+// How an action ended, as the journal keeps it: the answer, or the refusal, in a form that can be told again.
+import { parse, stringify } from "lossless-json";
+import * as z from "zod/v4";
+import { FieldError } from "../contract/problem.ts";
+import type { Failure, FailureFacts } from "../failure.ts";
+import { readNumber } from "../service/decode.ts";
+import type { Settlement } from "./journal.ts";
+
+const Facts = z.object({
+  kind: z.enum([
+    "rejected",
+    "unauthorized",
+    "forbidden",
+    "not_found",
+    "conflict",
+    "precondition_failed",
+    "rate_limited",
+    "upstream_unavailable",
+    "outcome_unknown",
+    "contract_violation",
+    "timeout",
+    "cancelled",
+    "not_configured",
+    "invalid_arguments",
+    "internal",
+  ]),
+  message: z.string(),
+  status: z.int().optional(),
+  code: z.string().optional(),
+  requestId: z.string().optional(),
+  retryable: z.boolean(),
+  sideEffect: z.enum(["none", "done", "unknown"]),
+  idempotencyKey: z.string().optional(),
+  retryAfterSeconds: z.number().optional(),
+  fieldErrors: z.array(FieldError).optional(),
+  next: z.string().optional(),
+});
+
+const Outcome = z.union([z.object({ value: z.unknown(), drift: z.array(z.string()) }), z.object({ failure: Facts })]);
+export type Outcome =
+  | { readonly value: unknown; readonly drift: readonly string[] }
+  | { readonly failure: FailureFacts };
+
+export const writeOutcome = (outcome: Outcome): string => stringify(outcome) ?? "";
+
+/** Throws when the text is none of ours. */
+export function readOutcome(text: string): Outcome {
+  const outcome = Outcome.parse(parse(text, null, readNumber));
+  if (!("failure" in outcome)) return outcome;
+  // Optional facts that are not there must not come back as undefined.
+  const { status, code, requestId, idempotencyKey, retryAfterSeconds, fieldErrors, next, ...facts } = outcome.failure;
+  return {
+    failure: {
+      ...facts,
+      ...(status !== undefined && { status }),
+      ...(code !== undefined && { code }),
+      ...(requestId !== undefined && { requestId }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      ...(fieldErrors !== undefined && { fieldErrors }),
+      ...(next !== undefined && { next }),
+    },
+  };
+}
+
+// A definitive refusal: the service has decided, and nothing happened. The other kinds decide nothing.
+const DEFINITIVE: ReadonlySet<FailureFacts["kind"]> = new Set([
+  "rejected",
+  "not_found",
+  "conflict",
+  "precondition_failed",
+]);
+
+/** What the journal says of a failed action. */
+export function settlementOf({ facts }: Failure): Pick<Settlement, "state" | "repeatable"> {
+  if (facts.sideEffect === "unknown") return { state: "unknown", repeatable: false };
+  // The answer could not be read, but the action took effect.
+  if (facts.sideEffect === "done") return { state: "succeeded", repeatable: false };
+  return { state: "rejected", repeatable: !DEFINITIVE.has(facts.kind) };
+}

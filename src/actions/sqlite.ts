@@ -1,0 +1,86 @@
+// The journal on this machine: one SQLite file, shared by any number of processes.
+import { existsSync } from "node:fs";
+import { chmod, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Database, Row, Value } from "./database.ts";
+
+/** How long a statement waits for another process's write. */
+const BUSY_MS = 5_000;
+const FILE = "actions.sqlite";
+
+interface Statement {
+  all(parameters: Record<string, Value>): unknown[];
+}
+interface Engine {
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  close(): void;
+}
+type EngineClass = new (path: string, options: { timeout: number }) => Engine;
+
+const hasEngine = (module: unknown): module is { DatabaseSync: EngineClass } =>
+  typeof module === "object" && module !== null && "DatabaseSync" in module;
+
+/** node's own SQLite where this node has one (22.16 and later); else the same API from a package. */
+async function loadEngine(): Promise<EngineClass> {
+  const warn = process.emitWarning;
+  // node 22 warns that its SQLite is experimental; the tests run on it.
+  process.emitWarning = () => undefined;
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const own: unknown =
+    major > 22 || (major === 22 && minor >= 16) ? process.getBuiltinModule("node:sqlite") : undefined;
+  process.emitWarning = warn;
+  return hasEngine(own) ? own.DatabaseSync : (await import("@photostructure/sqlite")).DatabaseSync;
+}
+
+const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
+
+/** Nobody else may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
+async function prepareFile(folder: string): Promise<string> {
+  if (!existsSync(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, FILE);
+  const file = await open(path, "a", 0o600);
+  await file.close();
+  if (process.platform !== "win32") await chmod(path, 0o600);
+  return path;
+}
+
+export async function openSqlite(folder: string): Promise<Database> {
+  const path = await prepareFile(folder);
+  const engine = new (await loadEngine())(path, { timeout: BUSY_MS });
+  try {
+    engine.exec("PRAGMA journal_mode = WAL");
+    engine.exec("PRAGMA synchronous = FULL");
+  } catch (error) {
+    engine.close();
+    throw error;
+  }
+  const prepared = new Map<string, Statement>();
+
+  const query: Database["query"] = async (sql, values = []) => {
+    let statement = prepared.get(sql);
+    if (!statement) {
+      statement = engine.prepare(sql);
+      prepared.set(sql, statement);
+    }
+    return statement.all(Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]))).filter(isRow);
+  };
+
+  return {
+    query,
+    async exclusively(work) {
+      engine.exec("BEGIN IMMEDIATE");
+      try {
+        await work(query);
+        engine.exec("COMMIT");
+      } catch (error) {
+        engine.exec("ROLLBACK");
+        throw error;
+      }
+    },
+    async close() {
+      prepared.clear();
+      engine.close();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import * as z from "zod/v4";
+import { listActions as readActions } from "../src/actions/listing.ts";
+import { outputs, table } from "../src/catalogue/results.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+
+const DEFAULT_LIMIT = 20;
+
+export const listActions = defineTool({
+  name: "list_actions",
+  title: "List actions",
+  description:
+    "What this server has done at the service, newest first, from its own journal: what is still open or of unknown " +
+    "outcome, and the key that resumes it. Your memory after a crash.",
+  effect: "read",
+  input: z.strictObject({
+    state: z.enum(["open", "succeeded", "rejected", "unknown"]).optional(),
+    limit: z.int().min(1).max(100).describe("Default 20.").optional(),
+  }),
+  output: outputs.actions,
+  async run({ state, limit = DEFAULT_LIMIT }, call) {
+    const actions = await readActions(await call.journal(), {
+      service: await call.serviceName().catch(() => undefined),
+      state,
+      limit,
+      now: call.service.timing.now(),
+    });
+    const rows = actions.map((action) => [
+      action.tool,
+      action.state,
+      action.idempotencyKey,
+      action.resourceId ?? "",
+      action.attempts,
+      action.updatedAt,
+    ]);
+    const head = `${actions.length} actions${state === undefined ? "" : ` ${state}`}.`;
+    const columns = ["tool", "state", "idempotencyKey", "resourceId", "attempts", "updatedAt"];
+    return { structured: { actions }, text: `${head}\n${table(columns, rows)}`, drift: [] };
+  },
+});
