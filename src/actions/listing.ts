@@ -23,7 +23,8 @@ const listed = (stored: StoredAction, now: number): ListedAction => ({
   idempotencyKey: stored.key,
   state: stateNow(stored, now),
   ...(stored.resource_id !== null && { resourceId: stored.resource_id }),
-  attempts: stored.attempts,
+  // One under way is not counted before it has ended.
+  attempts: stored.attempts + (stored.state === "open" ? 1 : 0),
   createdAt: new Date(stored.created_at).toISOString(),
   updatedAt: new Date(stored.updated_at).toISOString(),
 });
