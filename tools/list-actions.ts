@@ -1,9 +1,7 @@
 import * as z from "zod/v4";
-import { listActions as readActions } from "../src/actions/listing.ts";
+import { DEFAULT_LIMIT, listActions as readActions } from "../src/actions/listing.ts";
 import { outputs, table } from "../src/catalogue/results.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
-
-const DEFAULT_LIMIT = 20;
 
 export const listActions = defineTool({
   name: "list_actions",

@@ -1,15 +1,16 @@
 // Agent actions: each POST happens exactly once, however often, from wherever and in whatever state of the world it is called.
 
-import { setTimeout as sleep } from "node:timers/promises";
-import { Failure, type FailureFacts, reasonOf } from "../failure.ts";
+import { Failure, reasonOf } from "../failure.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
+import type { Attempts } from "../service/call.ts";
 import type { EncodedRequest } from "../service/encode.ts";
-import { canonicalArguments, differingArguments, hashOf } from "./canonical.ts";
+import { canonicalArguments, hashOf } from "./canonical.ts";
 import type { Journal, NewAction, Settlement, StoredAction } from "./journal.ts";
 import { makeKey } from "./keys.ts";
 import { journalFailure } from "./open.ts";
 import { type Outcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
-import { isGone, ownName } from "./owner.ts";
+import { isGone } from "./owner.ts";
+import { refuseOtherCommand, type ToldCall, tooOld, unknownOutcome, untold } from "./telling.ts";
 
 export interface Reply {
   readonly value: unknown;
@@ -19,21 +20,16 @@ export interface Reply {
 }
 
 /** One call of an action tool. */
-export interface ActionCall {
+export interface ActionCall extends ToldCall {
   /** Whose keys these are: base URL and client. */
   readonly service: string;
-  readonly tool: string;
-  /** The arguments that say what is meant, without the key. */
-  readonly arguments: Readonly<Record<string, unknown>>;
   readonly explicitKey: string | undefined;
   /** Makes the request of a new action; not asked for one that is resumed. */
   prepare(): Promise<EncodedRequest>;
-  /** Sends the request under its key, with attempts of its own, each announced to `onAttempt`. Throws Failure. */
-  send(request: EncodedRequest, key: string, onAttempt: () => void): Promise<Reply>;
+  /** Sends the request under its key, with attempts of its own. Throws Failure. */
+  send(request: EncodedRequest, key: string, attempts: Attempts): Promise<Reply>;
   /** The id of the resource that an answer is about. */
   resourceId(value: unknown): string | undefined;
-  /** How an agent finds out whether it happened, where the service may have forgotten the key. */
-  readonly findOut: string;
   readonly context: CallContext;
   /** Runs `tell` once the answer has reached the client. */
   whenDelivered(tell: () => Promise<void>): void;
@@ -61,8 +57,7 @@ const BEAT_MS = 10_000;
 /** Time kept back from a call's end to answer. */
 const MARGIN_MS = 500;
 
-const conflict = (key: string, message: string, next: string): Failure =>
-  new Failure({ kind: "conflict", message, retryable: false, sideEffect: "none", idempotencyKey: key, next });
+const nameOf = ({ service, key }: Pick<StoredAction, "service" | "key">): string => JSON.stringify([service, key]);
 
 export type Actions = ReturnType<typeof createActions>;
 
@@ -80,28 +75,13 @@ export function createActions({ journal, timing, resendMs, redact, onTrouble }: 
     }, BEAT_MS).unref();
   }
 
-  const nameOf = ({ service, key }: StoredAction): string => JSON.stringify([service, key]);
-
   /** Its owner is gone, or is this process and could not write down how it ended. */
-  const isAbandoned = (stored: StoredAction): boolean =>
-    stored.owner === ownName ? !underway.has(nameOf(stored)) : isGone(stored.owner);
-
-  function refuseOtherCommand(stored: StoredAction, call: ActionCall, canonical: string): void {
-    const key = stored.key;
-    const another = "Leave idempotencyKey out for a new action, or repeat that action's own arguments.";
-    if (stored.tool !== call.tool)
-      throw conflict(key, `The key ${key} belongs to an action of ${stored.tool}; nothing was sent.`, another);
-    if (stored.arguments === canonical) return;
-    const names = differingArguments(stored.arguments, canonical).join(", ");
-    throw conflict(
-      key,
-      `The key ${key} belongs to an action with other arguments (${names}); nothing was sent.`,
-      another,
-    );
-  }
+  const isAbandoned = (open: Journal, { owner }: StoredAction): boolean => owner === open.owner || isGone(owner);
 
   /** Tells a settled action again. */
-  function replay(stored: StoredAction, outcome: Outcome): ActionResult {
+  function replay(stored: StoredAction): ActionResult {
+    if (stored.outcome === null) throw unknownOutcome("The journal holds no outcome of this action.");
+    const outcome = readOutcome(stored.outcome);
     if ("failure" in outcome) throw new Failure({ ...outcome.failure, idempotencyKey: stored.key });
     return { ...outcome, attempts: stored.attempts, replayed: true, idempotencyKey: stored.key };
   }
@@ -109,13 +89,26 @@ export function createActions({ journal, timing, resendMs, redact, onTrouble }: 
   /** Once the answer has reached the client, the same arguments mean a new action. */
   const tellOnDelivery = (open: Journal, stored: StoredAction, call: ActionCall): void =>
     call.whenDelivered(async () => {
-      await open.markDelivered(stored).catch((error: unknown) => onTrouble(reasonOf(error)));
+      try {
+        await open.markDelivered(stored);
+        if (call.explicitKey !== undefined) await open.setAside(stored, timing.now() - resendMs);
+      } catch (error) {
+        onTrouble(reasonOf(error));
+      }
     });
 
-  /** What happened is told even if it cannot be written: the action then stays open, and a later call asks under the same key. */
-  const settle = async (open: Journal, stored: StoredAction, settlement: Settlement): Promise<void> => {
-    await open.settle(stored, settlement).catch((error: unknown) => onTrouble(reasonOf(error)));
-  };
+  /**
+   * What happened is told even if it cannot be written: the action then stays open and untold, and a later call asks under
+   * the same key. So it does where another process has taken the action over.
+   */
+  async function settle(open: Journal, stored: StoredAction, settlement: Settlement, call: ActionCall): Promise<void> {
+    try {
+      const settled = await open.settle(stored, settlement);
+      if (settled && settlement.state !== "unknown") tellOnDelivery(open, settled, call);
+    } catch (error) {
+      onTrouble(reasonOf(error));
+    }
+  }
 
   /** Sends an action that this process has claimed, and writes down how it ended. */
   async function work(open: Journal, stored: StoredAction, call: ActionCall): Promise<ActionResult> {
@@ -124,85 +117,69 @@ export function createActions({ journal, timing, resendMs, redact, onTrouble }: 
     const written = (outcome: Outcome) => redact(writeOutcome(outcome));
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
-      const reply = await call.send(request, idempotencyKey, () => {
-        attempts += 1;
+      const reply = await call.send(request, idempotencyKey, {
+        lost: stored.in_doubt === 1,
+        onAttempt: () => {
+          attempts += 1;
+        },
       });
-      await settle(open, stored, {
-        state: "succeeded",
-        repeatable: false,
-        attempts,
-        outcome: written({ value: reply.value, drift: reply.drift }),
-        resourceId: call.resourceId(reply.value),
-      });
-      tellOnDelivery(open, stored, call);
+      const outcome = written({ value: reply.value, drift: reply.drift });
+      const resourceId = call.resourceId(reply.value);
+      await settle(open, stored, { state: "succeeded", repeatable: false, attempts, outcome, resourceId }, call);
       return { ...reply, attempts, idempotencyKey };
     } catch (error) {
       // A fault of our own in the middle: whether anything was sent is not known.
-      const failure =
-        error instanceof Failure ? error.with({ idempotencyKey }) : unknownOutcome(stored, reasonOf(error));
+      const failure = error instanceof Failure ? error.with({ idempotencyKey }) : unknownOutcome(reasonOf(error));
       const outcome = written({ failure: failure.facts });
-      await settle(open, stored, { ...settlementOf(failure), attempts, outcome, resourceId: undefined });
-      if (failure.facts.sideEffect !== "unknown") tellOnDelivery(open, stored, call);
-      throw failure;
+      await settle(open, stored, { ...settlementOf(failure), attempts, outcome, resourceId: undefined }, call);
+      throw failure.facts.sideEffect === "unknown" ? stillUnknown(failure, stored, call) : failure;
     }
   }
 
-  function unknownOutcome(stored: StoredAction, why: string, facts: Partial<FailureFacts> = {}): Failure {
-    return new Failure({
-      kind: "outcome_unknown",
-      message: `${why} The action may or may not have taken effect.`,
-      retryable: true,
-      sideEffect: "unknown",
-      idempotencyKey: stored.key,
-      next: `Repeat the same call with idempotencyKey ${JSON.stringify(stored.key)}: that resumes this action and cannot make it happen twice.`,
-      ...facts,
-    });
-  }
+  const isTooOld = (stored: StoredAction): boolean => timing.now() - stored.created_at > resendMs;
 
-  function tooOld(stored: StoredAction, findOut: string): Failure {
-    const hours = Math.round(resendMs / 3_600_000);
-    return unknownOutcome(
-      stored,
-      `This action was first sent at ${new Date(stored.created_at).toISOString()}, more than ${hours} h ago, and its outcome was never learned; the service may have forgotten its key, so it was not sent again.`,
-      {
-        retryable: false,
-        next: `${findOut} If it did not happen, call again with a new idempotencyKey of your own (8-128 letters, digits, - _).`,
-      },
-    );
-  }
+  const stillUnknown = (failure: Failure, stored: StoredAction, call: ActionCall): Failure =>
+    isTooOld(stored) ? tooOld(stored, call, resendMs) : untold(failure, stored, call, stored.created_at + resendMs);
 
-  /** An action that is in the journal: told again, taken over, or waited for. Undefined when it has to be looked at anew. */
-  async function resume(open: Journal, stored: StoredAction, call: ActionCall): Promise<ActionResult | undefined> {
-    if (stored.state === "succeeded" || (stored.state === "rejected" && stored.repeatable === 0)) {
-      if (stored.outcome === null) throw unknownOutcome(stored, "The journal holds no outcome of this action.");
-      tellOnDelivery(open, stored, call);
-      return replay(stored, readOutcome(stored.outcome));
-    }
-    const abandoned = isAbandoned(stored);
-    if (stored.state !== "open" || abandoned || stored.lease_until < timing.now()) {
-      const undecided = stored.state !== "rejected";
-      if (undecided && timing.now() - stored.created_at > resendMs) throw tooOld(stored, call.findOut);
-      const claimed = await open.claim(stored, abandoned ? stored.owner : "");
-      return claimed && (await own(open, claimed, call));
-    }
-    if (timeLeftMs(call.context, timing) < MARGIN_MS + POLL_MS)
-      throw unknownOutcome(stored, "Another call is still working on this very action.");
-    await sleep(POLL_MS, undefined, { signal: call.context.signal });
-    return undefined;
-  }
-
-  async function own(open: Journal, stored: StoredAction, call: ActionCall): Promise<ActionResult> {
-    const name = nameOf(stored);
+  /** Takes an action with `take`, unless this process has it already, and works on it. Undefined when it was not to be had. */
+  async function own(
+    open: Journal,
+    name: string,
+    call: ActionCall,
+    take: () => Promise<StoredAction | undefined>,
+  ): Promise<ActionResult | undefined> {
+    if (underway.has(name)) return undefined;
     underway.add(name);
-    keepBeating(open);
     try {
-      return await work(open, stored, call);
+      const claimed = await take();
+      if (!claimed) return undefined;
+      keepBeating(open);
+      return await work(open, claimed, call);
     } finally {
       underway.delete(name);
     }
   }
 
-  async function insert(open: Journal, call: ActionCall, canonical: string): Promise<StoredAction | undefined> {
+  /** An action that is in the journal: told again, taken over, or waited for. Undefined when it has to be looked at anew. */
+  async function resume(open: Journal, stored: StoredAction, call: ActionCall): Promise<ActionResult | undefined> {
+    const name = nameOf(stored);
+    if (stored.state === "succeeded" || (stored.state === "rejected" && stored.repeatable === 0)) {
+      tellOnDelivery(open, stored, call);
+      return replay(stored);
+    }
+    const abandoned = isAbandoned(open, stored);
+    const isFree = stored.state !== "open" || abandoned || stored.lease_until < timing.now();
+    if (isFree && !underway.has(name)) {
+      if (stored.state !== "rejected" && isTooOld(stored)) throw tooOld(stored, call, resendMs);
+      return await own(open, name, call, () => open.claim(stored, abandoned ? stored.owner : ""));
+    }
+    if (timeLeftMs(call.context, timing) < MARGIN_MS + POLL_MS)
+      throw stillUnknown(unknownOutcome("Another call is still working on this very action."), stored, call);
+    await timing.sleep(POLL_MS, call.context.signal);
+    return undefined;
+  }
+
+  async function begin(open: Journal, call: ActionCall, canonical: string): Promise<ActionResult | undefined> {
     const request = await call.prepare();
     const action: NewAction = {
       service: call.service,
@@ -214,7 +191,7 @@ export function createActions({ journal, timing, resendMs, redact, onTrouble }: 
       ...request,
       bodyHash: hashOf(request.body),
     };
-    return await open.insert(action);
+    return await own(open, nameOf(action), call, () => open.insert(action));
   }
 
   async function attempt(open: Journal, call: ActionCall): Promise<ActionResult> {
@@ -226,16 +203,13 @@ export function createActions({ journal, timing, resendMs, redact, onTrouble }: 
           ? await open.findUntold(call.service, call.tool, hashOf(canonical))
           : await open.find(call.service, key);
       if (stored) {
-        refuseOtherCommand(stored, call, canonical);
+        refuseOtherCommand(stored, call.tool, canonical);
         // From here on this call is about that one action, even if its outcome is told to another call meanwhile.
         key = stored.key;
-        const result = await resume(open, stored, call);
-        if (result) return result;
-        continue;
       }
-      // Undefined: another process was faster, and its action is the one to look at.
-      const claimed = await insert(open, call, canonical);
-      if (claimed) return await own(open, claimed, call);
+      // Undefined: another call was faster, and its action is the one to look at.
+      const result = await (stored ? resume(open, stored, call) : begin(open, call, canonical));
+      if (result) return result;
     }
   }
 

@@ -15,6 +15,7 @@ const Stored = z.object({
   if_match: z.string(),
   body: z.string(),
   state: ActionState,
+  in_doubt: z.int(),
   attempts: z.int(),
   owner: z.string(),
   lease_until: z.int(),
@@ -65,8 +66,9 @@ export async function openJournal(database: Database, owner: string, now: () => 
     insert: (action: NewAction) =>
       write(
         `INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
-           state, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at, delivered_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', 0, $11, $12, NULL, 0, NULL, $13, $13, NULL)
+           state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
+           delivered_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', 0, 0, $11, $12, NULL, 0, NULL, $13, $13, NULL)
          ON CONFLICT DO NOTHING RETURNING *`,
         [
           action.service,
@@ -96,12 +98,18 @@ export async function openJournal(database: Database, owner: string, now: () => 
         [service, tool, argumentsHash],
       ),
 
-    /** Takes an action over that nobody works on: unknown, repeatable, or open with `deadOwner` or a lease that has run out. */
+    /**
+     * Takes an action over that nobody works on: unknown, repeatable, or open with `deadOwner` or a lease that has run out.
+     * It is untold from now on: if an earlier outcome was told, an agent that repeats it asks for this very one.
+     */
     claim: ({ service, key }: StoredAction, deadOwner: string) =>
       write(
         `UPDATE actions SET state = 'open', owner = $3, lease_until = $4, updated_at = $5,
            -- Whoever left it open has sent it at least once, for all anybody knows.
-           attempts = attempts + CASE WHEN state = 'open' THEN 1 ELSE 0 END
+           attempts = attempts + CASE WHEN state = 'open' THEN 1 ELSE 0 END,
+           in_doubt = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
+           -- Told once, it may have a younger twin, which goes on having the arguments for itself.
+           explicit = CASE WHEN delivered_at IS NULL THEN explicit ELSE 1 END, delivered_at = NULL
          WHERE service = $1 AND key = $2
            AND (state = 'unknown' OR (state = 'rejected' AND repeatable = 1)
              OR (state = 'open' AND (lease_until < $5 OR owner = $6)))
@@ -118,11 +126,20 @@ export async function openJournal(database: Database, owner: string, now: () => 
         [service, key, state, attempts, outcome ?? null, repeatable ? 1 : 0, resourceId ?? null, now(), owner],
       ),
 
-    /** The agent has been told how it ended. */
-    markDelivered: ({ service, key }: Pick<StoredAction, "service" | "key">) =>
+    /** The agent has been told that it ended like this; one that has been taken up again since stays untold. */
+    markDelivered: ({ service, key, state, attempts }: StoredAction) =>
       write(
-        "UPDATE actions SET delivered_at = $3 WHERE service = $1 AND key = $2 AND delivered_at IS NULL RETURNING *",
-        [service, key, now()],
+        `UPDATE actions SET delivered_at = $5 WHERE service = $1 AND key = $2 AND state = $3 AND attempts = $4
+           AND state IN ('succeeded', 'rejected') AND delivered_at IS NULL RETURNING *`,
+        [service, key, state, attempts, now()],
+      ),
+
+    /** The agent has done the same again under a key of its own: what is unknown since before `before` is not resumed any more. */
+    setAside: ({ service, tool, arguments: canonical, key }: StoredAction, before: number) =>
+      database.query(
+        `UPDATE actions SET delivered_at = $5 WHERE service = $1 AND tool = $2 AND arguments = $3 AND key <> $4
+           AND delivered_at IS NULL AND state IN ('unknown', 'open') AND lease_until < $5 AND created_at < $6`,
+        [service, tool, canonical, key, now(), before],
       ),
 
     /** Everything this process is working on stays its own for another lease. */
@@ -150,6 +167,7 @@ export async function openJournal(database: Database, owner: string, now: () => 
     prune: (before: number) =>
       database.query("DELETE FROM actions WHERE state IN ('succeeded', 'rejected') AND updated_at < $1", [before]),
 
+    owner,
     close: () => database.close(),
   };
 }

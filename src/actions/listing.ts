@@ -12,6 +12,9 @@ export interface ListedAction {
   readonly updatedAt: string;
 }
 
+/** How many are listed unless another number is asked for. */
+export const DEFAULT_LIMIT = 20;
+
 const MAX_LOOKED_AT = 1_000;
 
 /** An open action whose owner has died is unknown, whoever comes to look first. */

@@ -1,14 +1,17 @@
 // The journal's tables, versioned and only ever forward. One text for SQLite and PostgreSQL.
 import type { Database } from "./database.ts";
 
-/** Times are milliseconds since 1970; `explicit` is 1 where the agent named the key itself. */
+/**
+ * Times are milliseconds since 1970. `explicit`: 1 where the agent named the key itself. `in_doubt`: 1 where an attempt of
+ * an earlier claim may have taken effect unseen. `repeatable`: 1 where nothing happened and the same bytes may be sent again.
+ */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
     `CREATE TABLE actions (
        service TEXT NOT NULL, key TEXT NOT NULL, tool TEXT NOT NULL,
        arguments TEXT NOT NULL, arguments_hash TEXT NOT NULL, explicit INTEGER NOT NULL,
        path TEXT NOT NULL, if_match TEXT NOT NULL, body TEXT NOT NULL, body_hash TEXT NOT NULL,
-       state TEXT NOT NULL, attempts INTEGER NOT NULL, owner TEXT NOT NULL, lease_until BIGINT NOT NULL,
+       state TEXT NOT NULL, in_doubt INTEGER NOT NULL, attempts INTEGER NOT NULL, owner TEXT NOT NULL, lease_until BIGINT NOT NULL,
        outcome TEXT, repeatable INTEGER NOT NULL, resource_id TEXT,
        created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, delivered_at BIGINT,
        PRIMARY KEY (service, key))`,
@@ -29,16 +32,21 @@ export class NewerJournal extends Error {
 
 /** Brings the tables up to JOURNAL_VERSION. Throws NewerJournal when a later mic-mcp has written them. */
 export async function migrate(database: Database): Promise<void> {
-  await database.query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL)");
   const versionOf = async (query: Database["query"]): Promise<number> => {
     const [row] = await query("SELECT MAX(version) AS version FROM journal_version");
-    return typeof row?.["version"] === "number" ? row["version"] : 0;
+    const version = typeof row?.["version"] === "number" ? row["version"] : 0;
+    if (version > JOURNAL_VERSION)
+      throw new NewerJournal(`it has version ${version}, and this mic-mcp knows ${JOURNAL_VERSION}`);
+    return version;
   };
-  const found = await versionOf(database.query);
-  if (found > JOURNAL_VERSION)
-    throw new NewerJournal(`it has version ${found}, and this mic-mcp knows ${JOURNAL_VERSION}`);
+  const found = await versionOf(database.query).catch((error: unknown) => {
+    if (error instanceof NewerJournal) throw error;
+    // The table is not there yet. Whatever else it is shows below.
+    return 0;
+  });
   if (found === JOURNAL_VERSION) return;
   await database.exclusively(async (query) => {
+    await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL)");
     // Another process may have been faster.
     for (let version = await versionOf(query); version < JOURNAL_VERSION; version++) {
       for (const statement of MIGRATIONS[version] ?? []) await query(statement);

@@ -3,7 +3,6 @@ import { Failure, reasonOf } from "../failure.ts";
 import type { Database } from "./database.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { NewerJournal } from "./migrations.ts";
-import { ownName } from "./owner.ts";
 
 export interface JournalOptions {
   /** The folder of the SQLite file. */
@@ -13,6 +12,8 @@ export interface JournalOptions {
   /** Settled actions older than this are forgotten. */
   readonly retentionMs: number;
   readonly now: () => number;
+  /** This process, as src/actions/owner.ts names it. */
+  readonly owner: string;
 }
 
 /** A dead owner on this machine is seen at once; elsewhere its lease has to run out. */
@@ -22,7 +23,7 @@ function advice(error: unknown, reason: string): string {
   if (error instanceof NewerJournal) return "Use that later mic-mcp, or another MIC_STATE_DIR.";
   if (/full|ENOSPC|quota/i.test(reason)) return "Free space on that disk and call again.";
   if (/not a database|malformed|corrupt/i.test(reason))
-    return "Move the damaged journal file away (it may hold unsettled actions: keep it) and call again.";
+    return "Move the damaged journal file away (keep it: it may hold unsettled actions) and start mic-mcp again.";
   if (/locked|busy/i.test(reason)) return "Another process holds the journal: call again in a few seconds.";
   if (/connect|ECONN|ENOTFOUND|terminat|password|authentication/i.test(reason))
     return "Check MIC_JOURNAL_URL and its server.";
@@ -61,7 +62,7 @@ export function createJournal(options: JournalOptions): JournalHandle {
   async function start(): Promise<Journal> {
     const database = await openDatabase(options);
     try {
-      const journal = await openJournal(database, ownName, options.now, LEASE_MS);
+      const journal = await openJournal(database, options.owner, options.now, LEASE_MS);
       await journal.prune(options.now() - options.retentionMs);
       return journal;
     } catch (error) {

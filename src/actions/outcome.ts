@@ -76,5 +76,5 @@ export function settlementOf({ facts }: Failure): Pick<Settlement, "state" | "re
   if (facts.sideEffect === "unknown") return { state: "unknown", repeatable: false };
   // The answer could not be read, but the action took effect.
   if (facts.sideEffect === "done") return { state: "succeeded", repeatable: false };
-  return { state: "rejected", repeatable: !DEFINITIVE.has(facts.kind) };
+  return { state: "rejected", repeatable: facts.retryable || !DEFINITIVE.has(facts.kind) };
 }

@@ -2,10 +2,14 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { reasonOf } from "../failure.ts";
 import type { Database, Row, Value } from "./database.ts";
 
-/** How long a statement waits for another process's write. */
+/** How long a statement waits for another process's write: at once without, then with the event loop free in between. */
 const BUSY_MS = 5_000;
+const BUSY_AT_ONCE_MS = 50;
+const BUSY_PAUSE_MS = 25;
 const FILE = "actions.sqlite";
 
 interface Statement {
@@ -33,6 +37,21 @@ async function loadEngine(): Promise<EngineClass> {
   return hasEngine(own) ? own.DatabaseSync : (await import("@photostructure/sqlite")).DatabaseSync;
 }
 
+// By its message: the package's statements give no code.
+const isBusy = (error: unknown): boolean => /database is locked/.test(reasonOf(error));
+
+async function whenFree<T>(work: () => T): Promise<T> {
+  const until = performance.now() + BUSY_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+    }
+    await sleep(BUSY_PAUSE_MS);
+  }
+}
+
 const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
 
 /** Nobody else may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
@@ -47,9 +66,9 @@ async function prepareFile(folder: string): Promise<string> {
 
 export async function openSqlite(folder: string): Promise<Database> {
   const path = await prepareFile(folder);
-  const engine = new (await loadEngine())(path, { timeout: BUSY_MS });
+  const engine = new (await loadEngine())(path, { timeout: BUSY_AT_ONCE_MS });
   try {
-    engine.exec("PRAGMA journal_mode = WAL");
+    await whenFree(() => engine.exec("PRAGMA journal_mode = WAL"));
     engine.exec("PRAGMA synchronous = FULL");
   } catch (error) {
     engine.close();
@@ -57,24 +76,30 @@ export async function openSqlite(folder: string): Promise<Database> {
   }
   const prepared = new Map<string, Statement>();
 
+  function prepare(sql: string): Statement {
+    const known = prepared.get(sql) ?? engine.prepare(sql);
+    prepared.set(sql, known);
+    return known;
+  }
+
   const query: Database["query"] = async (sql, values = []) => {
-    let statement = prepared.get(sql);
-    if (!statement) {
-      statement = engine.prepare(sql);
-      prepared.set(sql, statement);
-    }
-    return statement.all(Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]))).filter(isRow);
+    const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
+    return (await whenFree(() => prepare(sql).all(named))).filter(isRow);
   };
 
   return {
     query,
     async exclusively(work) {
-      engine.exec("BEGIN IMMEDIATE");
+      await whenFree(() => engine.exec("BEGIN IMMEDIATE"));
       try {
         await work(query);
         engine.exec("COMMIT");
       } catch (error) {
-        engine.exec("ROLLBACK");
+        try {
+          engine.exec("ROLLBACK");
+        } catch {
+          // A full disk has rolled it back already.
+        }
         throw error;
       }
     },

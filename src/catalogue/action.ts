@@ -43,7 +43,7 @@ export async function runAction<T>(args: ActionArguments, call: ToolCall, run: A
       await check?.();
       return encodeRequest(endpoint, { ...requestOf(endpoint, args), ...(ifMatch && { ifMatch: await ifMatch() }) });
     },
-    send: (request, key, onAttempt) => call.service.send(endpoint, request, key, call.context, onAttempt),
+    send: (request, key, attempts) => call.service.send(endpoint, request, key, call.context, attempts),
     resourceId,
     findOut,
     context: call.context,

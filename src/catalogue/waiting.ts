@@ -1,5 +1,4 @@
 // Holding an answer until a resource stops moving or time is up: get_job and get_operation with waitSeconds.
-import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { timeLeftMs } from "../service/attempts.ts";
 import type { ToolCall } from "./tool.ts";
@@ -36,7 +35,7 @@ export async function waitWhile<T>(watched: Watched<T>, seconds: number, { servi
     const leftMs = untilAt - timing.now();
     if (leftMs <= 0) break;
     watched.onRead(value);
-    await sleep(Math.min(pauseMs, leftMs), undefined, { signal: context.signal });
+    await timing.sleep(Math.min(pauseMs, leftMs), context.signal);
     const before = watched.version(value);
     value = await watched.read();
     pauseMs = watched.version(value) === before ? Math.min(LAST_MS, pauseMs * GROWTH) : FIRST_MS;

@@ -3,6 +3,7 @@
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
 import { createJournal } from "../actions/open.ts";
+import { ownName } from "../actions/owner.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain.ts";
 import { createRedactor } from "../auth/redaction.ts";
@@ -64,6 +65,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
     url: config.journalUrl,
     retentionMs: config.actionRetentionDays * DAY_MS,
     now: timing.now,
+    owner: ownName,
   });
   const actions = createActions({
     journal: journal.open,

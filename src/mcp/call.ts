@@ -1,6 +1,7 @@
 // One tools/call: arguments in, result or failure out, redacted at this one exit.
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { argumentsObject, type Progress, type Tool, type ToolCall } from "../catalogue/tool.ts";
+import { isJsonObject } from "../contract/json.ts";
 import { Failure, type FailureFacts } from "../failure.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -45,6 +46,12 @@ function redacted(result: CallToolResult, runtime: Runtime): CallToolResult {
   return clean === text ? result : JSON.parse(clean);
 }
 
+function keyIn(structured: Readonly<Record<string, unknown>>): string | undefined {
+  const { action } = structured;
+  const key = isJsonObject(action) ? action["idempotencyKey"] : undefined;
+  return typeof key === "string" ? key : undefined;
+}
+
 async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>>, runtime: Runtime) {
   if (given["workspaceId"] !== undefined || !takesWorkspace(tool)) return given;
   const workspaceId = await runtime.workspaceId();
@@ -63,6 +70,7 @@ export async function callTool(tool: Tool, args: unknown, situation: Situation):
   const startedAt = service.timing.now();
   const { signal, id } = context.mcpReq;
   const tells: (() => Promise<void>)[] = [];
+  const asked = JSON.stringify([tool.name, args ?? null]);
   const call: ToolCall = {
     ...runtime,
     tool: tool.name,
@@ -72,21 +80,29 @@ export async function callTool(tool: Tool, args: unknown, situation: Situation):
     whenDelivered: (tell) => tells.push(tell),
   };
   let result: CallToolResult;
+  let key: string | undefined;
   try {
-    const given = argumentsObject(tool.name, args);
+    const resentKey = deliveries.keyOf(id, asked);
+    const given = {
+      ...argumentsObject(tool.name, args),
+      ...(resentKey !== undefined && { idempotencyKey: resentKey }),
+    };
     const { structured, text, drift } = await tool.invoke(await withWorkspace(tool, given, runtime), call);
     result = {
       content: [{ type: "text", text }],
       structuredContent: structured,
       ...(drift.length > 0 && { _meta: { "mic-mcp/drift": drift } }),
     };
+    key = keyIn(structured);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
   } catch (error) {
     const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
     result = failureResult(tool.name, facts);
+    key = facts.idempotencyKey;
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt, kind: facts.kind }, "tool call failed");
     if (facts.kind === "internal") log.error({ tool: tool.name, err: error }, "internal failure");
   }
+  if (key !== undefined) deliveries.keep(id, asked, key);
   deliveries.expect(id, tells, signal);
   return redacted(result, runtime);
 }

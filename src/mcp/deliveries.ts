@@ -11,9 +11,17 @@ export interface Deliveries {
   delivered(id: RequestId): void;
   /** Resolves when everything told so far is written down. */
   settled(): Promise<void>;
+  /** An id comes once in a connection: with the same call again it is the same request, sent again. Gives the key it had. */
+  keyOf(id: RequestId, call: string): string | undefined;
+  /** The action of this request has this key. */
+  keep(id: RequestId, call: string, key: string): void;
 }
 
+/** Requests whose keys are remembered, in case they are sent again. */
+const MAX_KEPT = 1_000;
+
 export function createDeliveries(): Deliveries {
+  const keys = new Map<RequestId, { readonly call: string; readonly key: string }>();
   const expected = new Map<RequestId, readonly (() => Promise<void>)[]>();
   let telling: Promise<unknown> = Promise.resolve();
   return {
@@ -30,6 +38,14 @@ export function createDeliveries(): Deliveries {
     },
     settled: async () => {
       await telling;
+    },
+    keyOf(id, call) {
+      const kept = keys.get(id);
+      return kept?.call === call ? kept.key : undefined;
+    },
+    keep(id, call, key) {
+      keys.set(id, { call, key });
+      for (const oldest of keys.keys()) if (keys.size > MAX_KEPT) keys.delete(oldest);
     },
   };
 }

@@ -4,6 +4,7 @@ import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/
 import { callTool } from "./call.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { instructions } from "./instructions.ts";
+import { offeredResources, serveResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
 import { listed, offeredTools, whyNotOffered } from "./surface.ts";
 
@@ -23,10 +24,14 @@ export async function createServer(runtime: Runtime, deliveries: Deliveries): Pr
   const server = new Server(
     { name: "mic-mcp", title: "mic-mcp: geography and job processing", version },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: {}, ...(offeredResources(runtime).length > 0 && { resources: {} }) },
       instructions: instructions(config, workspaceId, notes),
-      // The list depends on the configuration alone, which never changes while the process lives.
-      cacheHints: { "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" } },
+      // The lists depend on the configuration alone, which never changes while the process lives.
+      cacheHints: {
+        "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+        "resources/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+        "resources/templates/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+      },
     },
   );
   server.setRequestHandler("tools/list", async () => {
@@ -40,5 +45,6 @@ export async function createServer(runtime: Runtime, deliveries: Deliveries): Pr
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${params.name}: ${why}`);
   });
+  if (offeredResources(runtime).length > 0) serveResources(server, runtime);
   return server;
 }

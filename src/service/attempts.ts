@@ -24,9 +24,17 @@ export interface Timing {
   now(): number;
   /** 0 to below 1. */
   random(): number;
+  /** Rejects with the signal's reason once it is aborted. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export const systemTiming: Timing = { now: () => Date.now(), random: () => Math.random() };
+export const systemTiming: Timing = {
+  now: () => Date.now(),
+  random: () => Math.random(),
+  sleep: async (ms, signal) => {
+    await sleep(ms, undefined, { signal });
+  },
+};
 
 export const timeLeftMs = (context: CallContext, timing: Timing): number => context.deadlineAt - timing.now();
 
@@ -40,12 +48,14 @@ export async function waitBeforeRetry(
   context: CallContext,
   timing: Timing,
 ): Promise<boolean> {
-  const { retryAfterSeconds } = failure.facts;
+  const { retryAfterSeconds, status } = failure.facts;
+  // The first request under this key is still being worked on: its answer is worth all the time there is.
+  const inProgress = status === 409;
+  const backoffMs = timing.random() * Math.min(CAP_MS, BASE_MS * 2 ** attempt);
   const waitMs =
-    retryAfterSeconds === undefined
-      ? timing.random() * Math.min(CAP_MS, BASE_MS * 2 ** attempt)
-      : retryAfterSeconds * 1000;
-  if (attempt >= MAX_ATTEMPTS || waitMs + MIN_ATTEMPT_MS > timeLeftMs(context, timing)) return false;
-  await sleep(waitMs, undefined, { signal: context.signal });
+    retryAfterSeconds === undefined ? Math.max(backoffMs, inProgress ? BASE_MS : 0) : retryAfterSeconds * 1000;
+  if (attempt >= MAX_ATTEMPTS && !inProgress) return false;
+  if (waitMs + MIN_ATTEMPT_MS > timeLeftMs(context, timing)) return false;
+  await timing.sleep(waitMs, context.signal);
   return true;
 }

@@ -24,6 +24,13 @@ export interface ServiceOptions {
   readonly timing: Timing;
 }
 
+/** What is known of a request's earlier attempts, and who hears of the next. */
+export interface Attempts {
+  /** An earlier one, of another call, may have taken effect unseen. */
+  readonly lost?: boolean;
+  readonly onAttempt?: () => void;
+}
+
 export interface Answer<T> extends Decoded<T> {
   /** Requests sent, token renewals not counted. */
   readonly attempts: number;
@@ -66,22 +73,22 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
   }
 
   /**
-   * Sends one encoded request, with as many attempts as its time allows, and reads the JSON answer. `onAttempt` hears of
-   * each. Throws Failure, whose `sideEffect` is true for the whole call.
+   * Sends one encoded request, with as many attempts as its time allows, and reads the JSON answer. Throws Failure, whose
+   * `sideEffect` is true of all attempts, earlier ones included.
    */
   async function send<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
     encoded: EncodedRequest,
     key: string | undefined,
     context: CallContext,
-    onAttempt: () => void = () => undefined,
+    { lost: lostBefore = false, onAttempt }: Attempts = {},
   ): Promise<Answer<z.output<S>>> {
-    const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
-    let sent = false;
-    let lost = false;
+    let sent = lostBefore;
+    let lost = lostBefore;
 
     async function attempt(): Promise<WireAnswer | Failure> {
       try {
+        const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
         const answer = await authorized(endpoint, wire, context, (authorizedWire) => {
           sent = true;
           const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing)));
@@ -102,7 +109,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
 
     try {
       for (let attempts = 1; ; attempts++) {
-        onAttempt();
+        onAttempt?.();
         const answer = await attempt();
         if (!(answer instanceof Failure) && answer.status === endpoint.success.status) {
           const replayed = answer.headers["idempotent-replayed"] === "true";

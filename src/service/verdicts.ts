@@ -52,9 +52,7 @@ export function refusal(endpoint: Endpoint, answer: WireAnswer, now: number): Fa
   });
 }
 
-const resume = (key: string | undefined): string =>
-  `repeat the same call with idempotencyKey ${JSON.stringify(key)}: that resumes this action and cannot make it happen twice.`;
-
+/** `sent`: some attempt of it, of this call or an earlier one, may have reached the service. */
 export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boolean): Failure {
   const unknown = isAction(endpoint) && sent;
   return new Failure({
@@ -63,21 +61,23 @@ export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boo
     retryable: true,
     sideEffect: unknown ? "unknown" : "none",
     ...(key !== undefined && { idempotencyKey: key }),
-    ...(unknown && { next: `To learn what happened, ${resume(key)}` }),
   });
 }
 
-// After a lost attempt these say nothing about that one: the second never came as far, or met what the first had done.
-// A contract violation without side effect is the token endpoint's.
-const SAYS_NOTHING: ReadonlySet<FailureKind> = new Set([
-  "unauthorized",
-  "forbidden",
-  "conflict",
-  "precondition_failed",
-  "contract_violation",
-]);
+// A 5xx to a POST may be a stored answer or not: the contract does not say whether the service keeps one under the key
+// (Stripe does), whether it was written by the service or by a gateway before it, and whether anything was done before it.
+// So it is treated as a lost answer. Asking again under the same key with the same bytes is always safe: a stored 5xx
+// comes again and changes nothing, any other is executed now, or its true answer is told. What is not safe is to take it
+// for "nothing happened". An action that gets nothing but 5xx ends as `unknown`: each later call asks again under the
+// same key, until it is too old to be asked (src/actions/telling.ts).
+//
+// After a lost answer only these still decide: the service has judged these very bytes and refused them, and had an
+// earlier attempt been executed, its own answer would have come back under the key. Every other refusal may have come
+// before the key was looked at (no token, no permission), or is what a first execution left behind (a conflict, a stale
+// version), and says nothing about it.
+const DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
 
-/** The last word on a failed call. `lost`: an attempt of this call may have taken effect without its answer arriving. */
+/** The last word on a failed call. `lost`: an attempt, of this call or an earlier one, may have taken effect unseen. */
 export function conclude(endpoint: Endpoint, failure: Failure, key: string | undefined, lost: boolean): Failure {
   const keyed = key === undefined ? failure : failure.with({ idempotencyKey: key });
   if (!isAction(endpoint) || !lost || failure.facts.sideEffect !== "none") return keyed;
@@ -87,12 +87,10 @@ export function conclude(endpoint: Endpoint, failure: Failure, key: string | und
       message: `${failure.message} The action may or may not have taken effect.`,
       retryable: true,
       sideEffect: "unknown",
-      next: `To learn what happened, ${resume(key)}`,
     });
-  if (!SAYS_NOTHING.has(failure.facts.kind)) return keyed;
+  if (DECIDES.has(failure.facts.kind)) return keyed;
   return keyed.with({
     message: `${failure.message} An earlier attempt may have taken effect.`,
     sideEffect: "unknown",
-    next: `${failure.facts.next ?? ""} Then, to learn what happened, ${resume(key)}`.trim(),
   });
 }

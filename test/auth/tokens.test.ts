@@ -4,6 +4,7 @@ import { enveloped, job, jobList } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
 import {
   clientForTest,
+  eagerTiming,
   failureOf,
   KEY,
   readJob,
@@ -90,7 +91,7 @@ describe("a token", () => {
       async () => {
         const stub = await stubForTest();
         const clock = { nowMs: Date.now() };
-        const { service } = clientForTest(stub.baseUrl, { timing: { now: () => clock.nowMs, random: () => 0 } });
+        const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
         stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
         stub.respond(() => whole);
         const read = () => readJob(service, { signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 });
@@ -106,7 +107,7 @@ describe("a token", () => {
   proves("5/token-renewed", "of unknown lifetime is used until it is refused", async () => {
     const stub = await stubForTest();
     const clock = { nowMs: Date.now() };
-    const { service } = clientForTest(stub.baseUrl, { timing: { now: () => clock.nowMs, random: () => 0 } });
+    const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
     stub.expect(whole, whole, answer(401), whole, whole);
     for (let day = 0; day < 4; day++) {
       await readJob(service, { signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 });

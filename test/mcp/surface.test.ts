@@ -7,7 +7,7 @@ import { tools as catalogue } from "../../tools/index.ts";
 import { operations } from "../emulator/operations.ts";
 import { proves } from "../proves.ts";
 import { type Connection, connectionForFile, eras, type ListedTool } from "../support/mcp.ts";
-import { EXTRA_ARGUMENTS, POST_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
+import { EXTRA_ARGUMENTS, OWN_TOOLS, POST_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
 
 // interface.md, "Tools", in its order.
 const NAMES = [
@@ -29,6 +29,7 @@ const NAMES = [
   "get_usage",
   "request_file_processing",
   "get_file_processing_request",
+  "list_actions",
 ];
 
 const connections = Object.fromEntries(eras.map((era) => [era, connectionForFile(era)]));
@@ -81,15 +82,20 @@ describe("the list", () => {
     for (const other of others) expect(other).toBe(one);
   });
 
-  proves(["4.1/operation-ids"], "has one tool for each operation, in interface.md's words and order", async () => {
-    const names = (await connection().listTools()).map(({ name }) => name);
-    expect(names).toEqual(NAMES);
-    expect(names).toEqual(Object.values(TOOL_OF));
-    const byEndpoint = Object.fromEntries(catalogue.map(({ endpoint, name }) => [endpoint.id, name]));
-    expect(catalogue).toHaveLength(endpoints.length);
-    expect(byEndpoint).toEqual(TOOL_OF);
-    expect(Object.keys(byEndpoint).sort()).toEqual(Object.keys(operations).sort());
-  });
+  proves(
+    ["4.1/operation-ids"],
+    "has one tool for each operation and its own, in interface.md's words and order",
+    async () => {
+      const names = (await connection().listTools()).map(({ name }) => name);
+      expect(names).toEqual(NAMES);
+      expect(names).toEqual([...Object.values(TOOL_OF), ...Object.keys(OWN_TOOLS)]);
+      const ofOperations = catalogue.filter(({ name }) => !(name in OWN_TOOLS));
+      const byEndpoint = Object.fromEntries(ofOperations.map(({ endpoint, name }) => [endpoint?.id, name]));
+      expect(ofOperations).toHaveLength(endpoints.length);
+      expect(byEndpoint).toEqual(TOOL_OF);
+      expect(Object.keys(byEndpoint).sort()).toEqual(Object.keys(operations).sort());
+    },
+  );
 
   test("costs an agent few tokens", async () => {
     const tools = await connection().listTools();
@@ -115,12 +121,12 @@ describe.each(NAMES)("%s", (name) => {
     "takes the operation's fields, flat, and its extra arguments",
     async () => {
       const endpoint = catalogue.find((tool) => tool.name === name)?.endpoint;
-      if (endpoint === undefined) throw new Error(`${name} has no endpoint`);
-      const { pathParameters, query, body } = endpoint;
-      const fields = [pathParameters, query, ...(body === undefined ? [] : [body])].flatMap(({ shape }) =>
-        Object.keys(shape),
+      expect(endpoint === undefined).toBe(name in OWN_TOOLS);
+      const fields = [endpoint?.pathParameters, endpoint?.query, endpoint?.body].flatMap((part) =>
+        Object.keys(part?.shape ?? {}),
       );
-      const extra = Object.entries(EXTRA_ARGUMENTS).find(([tool]) => tool === name)?.[1] ?? [];
+      const argumentsBeyond = { ...EXTRA_ARGUMENTS, ...OWN_TOOLS };
+      const extra = Object.entries(argumentsBeyond).find(([tool]) => tool === name)?.[1] ?? [];
       const { inputSchema } = await listed(name);
       const { properties } = Schema.parse(inputSchema);
       expect(Object.keys(properties).sort()).toEqual([...fields, ...extra].sort());

@@ -1,24 +1,11 @@
 // How long is waited between attempts, on a clock of our own: sleeping moves it and takes no time.
-import { syncBuiltinESMExports } from "node:module";
-import timers from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { CALL_LIMIT_MS, waitBeforeRetry } from "../../src/service/attempts.ts";
 import { retryAfterSeconds } from "../../src/service/problems.ts";
 
 const slept: number[] = [];
-// A module mock would outlive this file; the builtin's own export does not.
-beforeAll(() => {
-  vi.spyOn(timers, "setTimeout").mockImplementation(async (ms = 0) => {
-    slept.push(ms);
-  });
-  syncBuiltinESMExports();
-});
-afterAll(() => {
-  vi.restoreAllMocks();
-  syncBuiltinESMExports();
-});
 
 const passing = (retryAfter?: number): Failure =>
   new Failure({
@@ -33,7 +20,11 @@ const passing = (retryAfter?: number): Failure =>
 async function waited(attempt: number, failure: Failure, leftMs: number, random: number): Promise<number | undefined> {
   slept.length = 0;
   const context = { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs };
-  const again = await waitBeforeRetry(attempt, failure, context, { now: () => 1_000_000, random: () => random });
+  const again = await waitBeforeRetry(attempt, failure, context, {
+    now: () => 1_000_000,
+    random: () => random,
+    sleep: async (ms) => void slept.push(ms),
+  });
   expect(slept).toHaveLength(again ? 1 : 0);
   return slept[0];
 }

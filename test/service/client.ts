@@ -11,14 +11,15 @@ import {
   requestMicSharedFileProcessing,
 } from "../../src/contract/endpoints/job-processing.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
-import type { CallContext, Timing } from "../../src/service/attempts.ts";
+import { type CallContext, systemTiming, type Timing } from "../../src/service/attempts.ts";
 import { createService, type Service } from "../../src/service/call.ts";
 import { createDownloads } from "../../src/service/downloads.ts";
+import { encodeRequest } from "../../src/service/encode.ts";
 import { createTransport, type Transport } from "../../src/service/transport.ts";
 import { createJob, createProcessingRequest } from "../contract/samples.ts";
 
 /** The system's clock, and a backoff that waits no time. */
-export const eagerTiming: Timing = { now: () => Date.now(), random: () => 0 };
+export const eagerTiming: Timing = { ...systemTiming, random: () => 0 };
 
 export const credentials = { clientId: "stub-client", clientSecret: "stub-secret-0123456789" } as const;
 
@@ -57,10 +58,15 @@ export const readJobs = (service: Service, context = within(10_000)) =>
   service.call(listMicJobs, { query: { workspaceId: "micws_1" } }, context);
 
 export const submitJob = (service: Service, context = within(10_000)) =>
-  service.call(createMicJob, { body: createJob, idempotencyKey: KEY }, context);
+  service.send(createMicJob, encodeRequest(createMicJob, { body: createJob }), KEY, context);
 
 export const requestProcessing = (service: Service, context = within(10_000)) =>
-  service.call(requestMicSharedFileProcessing, { body: createProcessingRequest, idempotencyKey: KEY }, context);
+  service.send(
+    requestMicSharedFileProcessing,
+    encodeRequest(requestMicSharedFileProcessing, { body: createProcessingRequest }),
+    KEY,
+    context,
+  );
 
 /** The facts of the Failure that a call ends with; any other end fails the test. */
 export async function failureOf(call: Promise<unknown>): Promise<FailureFacts> {

@@ -26,7 +26,7 @@ describe("time", () => {
     const stub = await stubForTest();
     const limitsMs: number[] = [];
     const clock = { nowMs: 0 };
-    const timing = { now: () => clock.nowMs, random: () => 0 };
+    const timing = { ...eagerTiming, now: () => clock.nowMs };
     const { service } = clientForTest(stub.baseUrl, { timing, wrap: hurried(limitsMs) });
     stub.respond(() => {
       clock.nowMs += 18_000;

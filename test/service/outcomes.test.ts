@@ -80,7 +80,6 @@ describe("an action whose answer was lost every time", () => {
       retryable: true,
       idempotencyKey: KEY,
     });
-    expect(facts.next).toContain(KEY);
   });
 });
 

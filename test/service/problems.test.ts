@@ -1,19 +1,15 @@
 // Every kind of error answer a service may give, and what the agent is told (service.md, section 7; doubt 2).
 import { describe, expect, test } from "vitest";
-import {
-  createMicJob,
-  getMicJob,
-  getMicSharedFileProcessingRequest,
-} from "../../src/contract/endpoints/job-processing.ts";
+import { getMicJob, getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
 import {
   getPlaygroundOpenApi,
   listPlaygroundDistricts,
   listPlaygroundStates,
 } from "../../src/contract/endpoints/playground.ts";
-import { createJob, problem, processingRequest, statesResponse } from "../contract/samples.ts";
+import { problem, processingRequest, statesResponse } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
 import { answer, stubForTest } from "../support/stub.ts";
-import { clientForTest, failureOf, KEY, readJob, within } from "./client.ts";
+import { clientForTest, failureOf, readJob, submitJob, within } from "./client.ts";
 
 const told = { code: "stage_failed", requestId: "req-2", retryable: true, fieldErrors: problem.fieldErrors };
 
@@ -191,7 +187,7 @@ test("the failure names the operation, so that an agent knows which call of seve
   const { service } = clientForTest(stub.baseUrl);
   stub.respond(() => answer(404));
   const read = await failureOf(service.call(getMicJob, { path: { jobId: "j" } }, within(5000)));
-  const write = await failureOf(service.call(createMicJob, { body: createJob, idempotencyKey: KEY }, within(5000)));
+  const write = await failureOf(submitJob(service, within(5000)));
   expect(read.message).toContain("getMicJob");
   expect(write.message).toContain("createMicJob");
 });

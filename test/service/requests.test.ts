@@ -11,7 +11,7 @@ import {
 } from "../../src/contract/endpoints/job-processing.ts";
 import { jobETag } from "../../src/contract/jobs.ts";
 import { Failure } from "../../src/failure.ts";
-import { encodeRequest } from "../../src/service/encode.ts";
+import { encodeRequest, wireRequest } from "../../src/service/encode.ts";
 import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
 import { answer, stubForTest } from "../support/stub.ts";
@@ -59,7 +59,11 @@ describe("an id in a path", () => {
           [getMicPublicInput, "inputId", "/base/sandbox/v1/mic/inputs/", ""],
           [getMicPublicOperation, "operationId", "/base/sandbox/v1/mic/operations/", ""],
         ] as const) {
-          const { url } = encodeRequest("https://service.example/base/", endpoint, { path: { [name]: id } });
+          const { url } = wireRequest(
+            "https://service.example/base/",
+            endpoint,
+            encodeRequest(endpoint, { path: { [name]: id } }),
+          );
           expect(url.pathname).toBe(`${before}${encodeURIComponent(id)}${after}`);
           expect([url.origin, url.search, url.hash]).toEqual(["https://service.example", "", ""]);
         }
@@ -102,7 +106,7 @@ describe("a query value", () => {
 
   test("that no URL can carry is refused, not sent as another", () => {
     const query = { workspaceId: "a\ud800" };
-    expect(() => encodeRequest("https://service.example", listMicJobs, { query })).toThrow(Failure);
+    expect(() => encodeRequest(listMicJobs, { query })).toThrow(Failure);
   });
 });
 
@@ -133,8 +137,8 @@ describe("the bytes of a request", () => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
     stub.expect(answer(202, enveloped(operation)));
-    const call = { path: { jobId: "job-1" }, body: cancelJob, idempotencyKey: KEY, ifMatch: jobETag(12) };
-    await service.call(cancelMicJob, call, within(5000));
+    const call = { path: { jobId: "job-1" }, body: cancelJob, ifMatch: jobETag(12) };
+    await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, within(5000));
     expect(stub.requests[0]?.headers).toMatchObject({ "if-match": '"12"', "idempotency-key": KEY });
   });
 
@@ -156,8 +160,8 @@ describe("the bytes of a request", () => {
     stub.respond(() => answer(202, enveloped(operation)));
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary" }), async (reason) => {
-        const call = { path: { jobId: "job-1" }, body: { reason }, idempotencyKey: KEY, ifMatch: '"1"' };
-        await service.call(cancelMicJob, call, within(5000));
+        const call = { path: { jobId: "job-1" }, body: { reason }, ifMatch: '"1"' };
+        await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, within(5000));
         expect(JSON.parse(stub.requests.at(-1)?.body.toString() ?? "")).toEqual({ reason });
       }),
       { numRuns: 50 },

@@ -30,8 +30,9 @@ const connectionsOf = {
 } as const;
 const session = (era: keyof typeof connectionsOf) => ({ stub: stubOf(), connection: connectionsOf[era]() });
 
-const key = "agent-key-0001";
-const submit = ["submit_job", { ...createJob, idempotencyKey: key }] as const;
+// A key each: what happened under one is told again, not sent again.
+const key = (name: string): string => `agent-key-${name}`;
+const submit = (name: string) => ["submit_job", { ...createJob, idempotencyKey: key(name) }] as const;
 const read = ["get_job", { jobId: "job-1" }] as const;
 const busy = { "retry-after": "600" };
 
@@ -44,7 +45,7 @@ const failures: readonly (readonly [
 ])[] = [
   [
     "a Problem with field errors",
-    submit,
+    submit("refused"),
     answer(422, problem),
     {
       kind: "rejected",
@@ -52,10 +53,10 @@ const failures: readonly (readonly [
       code: "stage_failed",
       requestId: "req-2",
       sideEffect: "none",
-      idempotencyKey: key,
+      idempotencyKey: key("refused"),
       fieldErrors: [...problem.fieldErrors],
     },
-    ["stage_failed", "/parameterValues/year", "must be at most 2026", "Nothing was changed", "req-2", key],
+    ["stage_failed", "/parameterValues/year", "must be at most 2026", "Nothing was changed", "req-2", key("refused")],
   ],
   [
     "a limit that does not fit",
@@ -73,10 +74,16 @@ const failures: readonly (readonly [
   ],
   [
     "an action without an answer",
-    submit,
+    submit("unknown"),
     answer(503, undefined, busy),
-    { kind: "outcome_unknown", sideEffect: "unknown", retryable: true, idempotencyKey: key, retryAfterSeconds: 600 },
-    ["not known", key, "Next:"],
+    {
+      kind: "outcome_unknown",
+      sideEffect: "unknown",
+      retryable: true,
+      idempotencyKey: key("unknown"),
+      retryAfterSeconds: 600,
+    },
+    ["not known", key("unknown"), "Next:"],
   ],
   [
     "a read that breaks the contract",
@@ -87,10 +94,10 @@ const failures: readonly (readonly [
   ],
   [
     "an action that breaks the contract",
-    submit,
+    submit("done"),
     answer(202, enveloped({ ...job, state: "DONE" })),
-    { kind: "contract_violation", sideEffect: "done", retryable: false, idempotencyKey: key },
-    ["/data/state", "took effect", key],
+    { kind: "contract_violation", sideEffect: "done", retryable: false, idempotencyKey: key("done") },
+    ["/data/state", "took effect", key("done")],
   ],
   [
     "a resource that is not there",
@@ -137,9 +144,9 @@ test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and ho
   const request = await connection.callTool("get_file_processing_request", { requestId: processingRequest.id });
   expect(request.structured).toMatchObject({ data: { revision: "9223372036854775807" } });
   expect(request.text).toContain("9223372036854775807");
-  const [tool, args] = submit;
+  const [tool, args] = submit("told");
   const submitted = await connection.callTool(tool, args);
-  expect(submitted.structured).toMatchObject({ action: { idempotencyKey: key, replayed: true, attempts: 2 } });
+  expect(submitted.structured).toMatchObject({ action: { idempotencyKey: key("told"), replayed: true, attempts: 2 } });
 });
 
 describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (era) => {
@@ -148,7 +155,7 @@ describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (
     for (const [step, [tool, args]] of [
       [neverAnswer, read],
       [slowly(200, enveloped(job), 100, 100), read],
-      [neverAnswer, submit],
+      [neverAnswer, submit("cancelled")],
     ] as const) {
       const client = new AbortController();
       let closedAfterMs = Number.POSITIVE_INFINITY;

@@ -38,6 +38,9 @@ export const EXTRA_ARGUMENTS: Readonly<Partial<Record<ToolName, readonly string[
   request_file_processing: ["idempotencyKey"],
 };
 
+/** Tools about this server's own state, and all their arguments. */
+export const OWN_TOOLS: Readonly<Record<string, readonly string[]>> = { list_actions: ["state", "limit"] };
+
 export const POST_TOOLS = {
   createMicPublicInput: "register_input",
   createMicJob: "submit_job",

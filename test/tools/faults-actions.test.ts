@@ -82,7 +82,7 @@ forEachEra((bench) => {
       expect(await bench().service.executions(key)).toBe(1);
       const again = await under(bench(), id, { ...args, idempotencyKey: key });
       expect(again.result.structured, again.result.text).toMatchObject({
-        action: { idempotencyKey: key, replayed: true, attempts: 1 },
+        action: { idempotencyKey: key, replayed: true, attempts: 3 },
       });
       expect(await bench().service.executions(key)).toBe(1);
     });
