@@ -37,8 +37,8 @@ function explain(conflict: Failure, tried: number | undefined, job: Job): Failur
 
 export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Promise<ToolResult> {
   const { resourceVersion, idempotencyKey } = args;
+  let version = resourceVersion;
   for (let round = 1; ; round++) {
-    let version = resourceVersion;
     let markTold = async (): Promise<void> => undefined;
     try {
       const heard: ToolCall = {
@@ -65,6 +65,7 @@ export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Pr
       if (fixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
       // Nobody need be told of this refusal: the next round is a new action.
       await markTold();
+      version = job.resourceVersion;
     }
   }
 }

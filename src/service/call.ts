@@ -127,8 +127,8 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
   }
 
   /** One operation that changes nothing. */
-  const call = <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
-    send(endpoint, encodeRequest(endpoint, request), undefined, context);
+  const call = async <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
+    await send(endpoint, encodeRequest(endpoint, request), undefined, context);
 
   return { call, send, authorized, baseUrl, transport, timing };
 }
