@@ -9,7 +9,6 @@ import type { Journal, NewAction, Settlement, StoredAction } from "./journal.ts"
 import { makeKey } from "./keys.ts";
 import { journalFailure } from "./open.ts";
 import { type Outcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
-import { isGone } from "./owner.ts";
 import { refuseOtherCommand, type ToldCall, tooOld, unknownOutcome, untold } from "./telling.ts";
 
 export interface Reply {
@@ -47,6 +46,8 @@ export interface ActionsOptions {
   readonly timing: Timing;
   /** An action whose outcome is unknown for longer than this is not sent again by itself. */
   readonly resendMs: number;
+  /** Certain that this owner of an action, another process, has gone. */
+  readonly isGone: (owner: string) => boolean;
   readonly redact: (text: string) => string;
   /** Hears of a journal that failed after the fact. */
   readonly onTrouble: (reason: string) => void;
@@ -61,7 +62,7 @@ const nameOf = ({ service, key }: Pick<StoredAction, "service" | "key">): string
 
 export type Actions = ReturnType<typeof createActions>;
 
-export function createActions({ journal, timing, resendMs, redact, onTrouble }: ActionsOptions) {
+export function createActions({ journal, timing, resendMs, isGone, redact, onTrouble }: ActionsOptions) {
   /** Actions that this process is working on right now. */
   const underway = new Set<string>();
   let beat: NodeJS.Timeout | undefined;
@@ -89,12 +90,7 @@ export function createActions({ journal, timing, resendMs, redact, onTrouble }: 
   /** Once the answer has reached the client, the same arguments mean a new action. */
   const tellOnDelivery = (open: Journal, stored: StoredAction, call: ActionCall): void =>
     call.whenDelivered(async () => {
-      try {
-        await open.markDelivered(stored);
-        if (call.explicitKey !== undefined) await open.setAside(stored, timing.now() - resendMs);
-      } catch (error) {
-        onTrouble(reasonOf(error));
-      }
+      await open.markDelivered(stored).catch((error: unknown) => onTrouble(reasonOf(error)));
     });
 
   /**

@@ -134,14 +134,6 @@ export async function openJournal(database: Database, owner: string, now: () => 
         [service, key, state, attempts, now()],
       ),
 
-    /** The agent has done the same again under a key of its own: what is unknown since before `before` is not resumed any more. */
-    setAside: ({ service, tool, arguments: canonical, key }: StoredAction, before: number) =>
-      database.query(
-        `UPDATE actions SET delivered_at = $5 WHERE service = $1 AND tool = $2 AND arguments = $3 AND key <> $4
-           AND delivered_at IS NULL AND state IN ('unknown', 'open') AND lease_until < $5 AND created_at < $6`,
-        [service, tool, canonical, key, now(), before],
-      ),
-
     /** Everything this process is working on stays its own for another lease. */
     heartbeat: () =>
       database.query("UPDATE actions SET lease_until = $2 WHERE owner = $1 AND state = 'open'", [

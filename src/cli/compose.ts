@@ -3,7 +3,7 @@
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
 import { createJournal } from "../actions/open.ts";
-import { ownName } from "../actions/owner.ts";
+import { isGone, ownName } from "../actions/owner.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain.ts";
 import { createRedactor } from "../auth/redaction.ts";
@@ -71,6 +71,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
     journal: journal.open,
     timing,
     resendMs: config.actionResendHours * HOUR_MS,
+    isGone,
     redact: redactor.redact,
     onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
   });

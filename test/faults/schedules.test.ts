@@ -1,0 +1,297 @@
+// Seeded schedules of faults over the whole way of an action, in one process with virtual time. A failing schedule is shrunk
+// and prints its seed: FAULT_SEED=<seed> npx vitest run test/faults (FAULT_RUNS for more of them).
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { migrate } from "../../src/actions/migrations.ts";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import { startEmulator } from "../../src/emulator/index.ts";
+import { registerInput } from "../../tools/register-input.ts";
+import { manualClock } from "../support/emulator.ts";
+import {
+  type Call,
+  ENDS,
+  type JournalStrike,
+  Machine,
+  makeWorld,
+  RESEND_MS,
+  STRIKES,
+  type World,
+  WRITES,
+} from "./machine.ts";
+
+const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
+const RUNS = Number(process.env["FAULT_RUNS"] ?? 400);
+/** The emulator lists all its executions each time it is asked: a new one now and then keeps that short. */
+const RUNS_EACH = 100;
+
+interface Step {
+  readonly who: 0 | 1;
+  /** Without a key, with the key last heard of, or with a new one of the agent's own. */
+  readonly ask: "keyless" | "keyed" | "own";
+  readonly order: number;
+  readonly strikes: readonly (typeof STRIKES)[number][];
+  readonly journal: JournalStrike | undefined;
+  readonly isDelivered: boolean;
+  /** The same call at the same moment, to the other process or to the same. */
+  readonly twin: "none" | "other" | "same";
+  /** Time that passes before. */
+  readonly jumpMs: number;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  who: fc.constantFrom(0 as const, 1 as const),
+  ask: fc.oneof(
+    { weight: 6, arbitrary: fc.constant("keyless" as const) },
+    { weight: 3, arbitrary: fc.constant("keyed" as const) },
+    { weight: 1, arbitrary: fc.constant("own" as const) },
+  ),
+  order: fc.nat(5),
+  strikes: fc.array(fc.constantFrom(...STRIKES), { maxLength: 4 }),
+  journal: fc.option(fc.record({ at: fc.constantFrom(...WRITES), how: fc.constantFrom(...ENDS) }), {
+    nil: undefined,
+    freq: 3,
+  }),
+  isDelivered: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+  twin: fc.oneof(
+    { weight: 6, arbitrary: fc.constant("none" as const) },
+    { weight: 1, arbitrary: fc.constantFrom("other" as const, "same" as const) },
+  ),
+  jumpMs: fc.oneof(
+    { weight: 6, arbitrary: fc.constant(0) },
+    { weight: 2, arbitrary: fc.constantFrom(1_000, 40_000) },
+    { weight: 1, arbitrary: fc.constantFrom(3_600_000, RESEND_MS + 1) },
+  ),
+});
+
+const schedule = fc.record({
+  /** A dead process is seen at once (this machine), or its lease has to run out (another one). */
+  seesDeath: fc.boolean(),
+  steps: fc.array(step, { minLength: 1, maxLength: 8 }),
+});
+
+/** What an agent wants done once. */
+interface Intent {
+  key: string | undefined;
+  /** The agent was told how it ended, and it cannot end in another way any more. */
+  isOver: boolean;
+}
+
+/** The agent and what it may rely on. */
+class Model {
+  readonly #intents: Intent[] = [];
+  /** Not told yet: the same call is about one of these. */
+  readonly #untold = new Set<Intent>();
+  /** Told, but perhaps not written down as told: the same call is about one of these or is a new one. */
+  readonly #perhapsUntold = new Set<Intent>();
+  lastKey: string | undefined;
+
+  get intents(): readonly Intent[] {
+    return this.#intents;
+  }
+
+  /** Which intent a call with this outcome was about. */
+  identify(ask: Step["ask"], askedKey: string | undefined, observed: string | undefined): Intent {
+    const byKey = this.#intents.find(({ key }) => key !== undefined && key === (askedKey ?? observed));
+    if (askedKey !== undefined) {
+      if (observed !== undefined) expect(observed).toBe(askedKey);
+      return byKey ?? this.#begin(askedKey);
+    }
+    expect(ask).toBe("keyless");
+    const known = [...this.#untold];
+    const keyless = known.find(({ key }) => key === undefined);
+    if (observed === undefined) return keyless ?? known[0] ?? this.#begin(undefined);
+    if (byKey) {
+      expect([...this.#untold, ...this.#perhapsUntold], "an action that was told is not resumed").toContain(byKey);
+      return byKey;
+    }
+    if (keyless) {
+      keyless.key = observed;
+      return keyless;
+    }
+    expect(known, "an untold action is resumed, not begun anew").toEqual([]);
+    return this.#begin(observed);
+  }
+
+  #begin(key: string | undefined): Intent {
+    const intent = { key, isOver: false };
+    this.#intents.push(intent);
+    return intent;
+  }
+
+  told(intent: Intent, isWritten: boolean, isOver: boolean): void {
+    this.#untold.delete(intent);
+    intent.isOver ||= isOver;
+    if (isWritten) this.#perhapsUntold.delete(intent);
+    else this.#perhapsUntold.add(intent);
+  }
+
+  untold(intent: Intent): void {
+    // Told again or not, it was told.
+    if (intent.isOver) return;
+    this.#perhapsUntold.delete(intent);
+    this.#untold.add(intent);
+  }
+
+  /** Nothing was sent: as if it had never been asked, but that the journal may have noted it before it failed. */
+  refused(intent: Intent): void {
+    if (this.#untold.has(intent)) return;
+    if (intent.key === undefined) this.#intents.splice(this.#intents.indexOf(intent), 1);
+    else this.#perhapsUntold.add(intent);
+  }
+
+  isUntold(intent: Intent): boolean {
+    return this.#untold.has(intent);
+  }
+}
+
+const shuffled = (args: Readonly<Record<string, unknown>>, order: number) => {
+  const entries = Object.entries(args);
+  return Object.fromEntries([...entries.slice(order % entries.length), ...entries.slice(0, order % entries.length)]);
+};
+
+let runs = 0;
+
+async function run(world: World, { seesDeath, steps }: { seesDeath: boolean; steps: readonly Step[] }): Promise<void> {
+  const owner = `run-${++runs}`;
+  world.sent.length = 0;
+  const machines: [Machine, Machine] = [new Machine(world), new Machine(world)];
+  const model = new Model();
+  const meant = {
+    workspaceId: world.emulator.workspaceId,
+    inputKind: "M4_FILE",
+    referenceId: world.emulator.fileIds[0],
+    alias: "a file",
+    clientReference: owner,
+  };
+  let ownKeys = 0;
+
+  const replaceCrashed = (): void => {
+    for (const at of [0, 1] as const) {
+      if (!machines[at].crashed) continue;
+      if (seesDeath) world.gone.add(machines[at].owner);
+      machines[at] = new Machine(world);
+    }
+  };
+
+  async function play({ who, ask, order, strikes, journal, isDelivered, twin, jumpMs }: Step): Promise<void> {
+    await world.arrive();
+    world.clock.advance(jumpMs);
+    replaceCrashed();
+    const asked = ask === "own" ? `own-${owner}-${++ownKeys}` : ask === "keyed" ? model.lastKey : undefined;
+    const kind = asked === undefined ? "keyless" : ask;
+    const args = { ...shuffled(meant, order), ...(asked !== undefined && { idempotencyKey: asked }) };
+    const script = { tool: registerInput, arguments: args, owner, strikes, journal };
+    const plain = { ...script, arguments: { ...args }, strikes: [], journal: undefined };
+    const other = machines[twin === "same" ? who : who === 0 ? 1 : 0];
+    const calls = await Promise.all([machines[who].call(script), ...(twin === "none" ? [] : [other.call(plain)])]);
+    for (const call of calls) await judge(call, kind, asked, isDelivered, calls.length > 1);
+  }
+
+  async function judge(
+    call: Call,
+    ask: Step["ask"],
+    asked: string | undefined,
+    isDelivered: boolean,
+    hasTwin: boolean,
+  ): Promise<void> {
+    const { outcome, sent } = call;
+    const keys = new Set(sent.map(({ key }) => key));
+    if (outcome.kind === "value") keys.add(outcome.key);
+    if (outcome.kind === "failure" && outcome.facts.idempotencyKey !== undefined)
+      keys.add(outcome.facts.idempotencyKey);
+    expect(keys.size, "one call is about one action").toBeLessThanOrEqual(1);
+    const [observed] = keys;
+    const intent = model.identify(ask, asked, observed);
+    const { facts } = outcome.kind === "failure" ? outcome : { facts: undefined };
+
+    if (facts?.kind === "internal") {
+      expect(sent, "nothing is sent without a journal").toEqual([]);
+      expect(facts).toMatchObject({ sideEffect: "none", retryable: true });
+      model.refused(intent);
+      return;
+    }
+    const wasUntold = model.isUntold(intent);
+    if (outcome.kind === "crash" || facts?.kind === "cancelled") {
+      if (ask === "keyless" || sent.length > 0 || wasUntold) model.untold(intent);
+      else model.told(intent, false, false);
+      return;
+    }
+    const executions = await world.executions(observed ?? "");
+    if (outcome.kind === "value") expect(executions, "what is told as done is done").toBe(1);
+    if (facts && observed === undefined) throw new Error(`a failure without a key: ${JSON.stringify(facts)}`);
+    if (facts?.sideEffect === "done") expect(executions).toBe(1);
+    if (facts?.sideEffect === "none" && !hasTwin) {
+      expect(executions, "what is told as not done is not done").toBe(0);
+      expect(world.late, "nor is it on its way").toEqual([]);
+    }
+    if (facts?.sideEffect === "unknown") {
+      expect(facts.next).toMatch(
+        facts.retryable || facts.kind !== "outcome_unknown" ? /register_input \{.*\}/ : /find out/i,
+      );
+      if (facts.kind === "outcome_unknown" && !facts.retryable) expect(sent, "too old to be sent again").toEqual([]);
+      model.untold(intent);
+    } else if (!isDelivered) model.untold(intent);
+    else model.told(intent, (await call.deliver()) && !hasTwin, facts?.sideEffect !== "none" || !facts.retryable);
+    if (isDelivered && observed !== undefined) model.lastKey = observed;
+  }
+
+  for (const each of steps) await play(each);
+
+  // The dust settles: the agent asks until it is told, and then asks for another one.
+  const plain: Step = {
+    who: 0,
+    ask: "keyless",
+    order: 1,
+    strikes: [],
+    journal: undefined,
+    isDelivered: true,
+    twin: "none",
+    jumpMs: 60_000,
+  };
+  await play(plain);
+  await play({ ...plain, ask: "keyed", who: 1 });
+  await play({ ...plain, who: 1 });
+
+  const bytesOf = new Map<string, string>();
+  for (const { key, bytes } of world.sent) {
+    expect(bytesOf.get(key) ?? bytes, "the same key, the same bytes").toBe(bytes);
+    bytesOf.set(key, bytes);
+  }
+  for (const key of bytesOf.keys()) expect(await world.executions(key), key).toBeLessThanOrEqual(1);
+  // Every key that was sent belongs to one thing that the agent wanted.
+  const wanted = model.intents.flatMap(({ key }) => key ?? []);
+  expect(new Set(wanted).size).toBe(wanted.length);
+  for (const key of bytesOf.keys()) expect(wanted).toContain(key);
+}
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mic-mcp-faults-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function check(seed: number, numRuns: number): Promise<void> {
+  const clock = manualClock();
+  const emulator = await startEmulator({ clock });
+  const database = await openSqlite(folder);
+  await migrate(database);
+  const world = makeWorld(emulator, clock, database);
+  try {
+    await fc.assert(
+      fc.asyncProperty(schedule, (each) => run(world, each)),
+      { seed, numRuns, ...(process.env["FAULT_PATH"] !== undefined && { path: process.env["FAULT_PATH"] }) },
+    );
+  } finally {
+    await world.transport.close();
+    await database.close();
+    await emulator.close();
+  }
+}
+
+for (let batch = 0; batch * RUNS_EACH < RUNS; batch++)
+  test(`an action happens once, and what is told of it is true (seed ${SEED + batch})`, { timeout: 120_000 }, () =>
+    check(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)),
+  );
