@@ -21,7 +21,7 @@ const LEASE_MS = 30_000;
 
 function advice(error: unknown, reason: string): string {
   if (error instanceof NewerJournal) return "Use that later mic-mcp, or another MIC_STATE_DIR.";
-  if (/full|ENOSPC|quota/i.test(reason)) return "Free space on that disk and call again.";
+  if (/full|ENOSPC|EDQUOT|disk I\/O/i.test(reason)) return "Free space on the disk of the state folder and call again.";
   if (/not a database|malformed|corrupt/i.test(reason))
     return "Move the damaged journal file away (keep it: it may hold unsettled actions) and start mic-mcp again.";
   if (/locked|busy/i.test(reason)) return "Another process holds the journal: call again in a few seconds.";

@@ -27,12 +27,19 @@ function isAlive(pid: number): boolean {
   }
 }
 
+function partsOf(owner: string): unknown[] {
+  try {
+    const parts: unknown = JSON.parse(owner);
+    return Array.isArray(parts) ? parts : [];
+  } catch {
+    return [];
+  }
+}
+
 /** Certain that this owner is gone. False also where it cannot be known: then its lease has to run out. */
 export function isGone(owner: string): boolean {
   if (owner === ownName) return false;
-  const parts: unknown = JSON.parse(owner);
-  if (!Array.isArray(parts)) return false;
-  const [where, pid]: unknown[] = parts;
+  const [where, pid] = partsOf(owner);
   if (where !== HERE || typeof pid !== "number") return false;
   // The same process id again, under another name: its former holder is gone.
   return pid === process.pid || !isAlive(pid);

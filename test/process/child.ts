@@ -24,13 +24,16 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>;
   /** node's own arguments, before the entry point. */
   readonly node?: readonly string[];
+  /** A command that runs node as its own last arguments. */
+  readonly under?: readonly string[];
   /** For `run`: all that is on stdin; default nothing. */
   readonly input?: string | Buffer;
 }
 
 /** `mic-mcp <args>` with PATH, HOME=/nonexistent, MIC_KEYCHAIN=off and `env`, nothing else. */
-function launch(args: readonly string[], { env = {}, node = [] }: Options): Program {
-  const child = spawn(process.execPath, [...node, ...entryArguments(), ...args], {
+function launch(args: readonly string[], { env = {}, node = [], under = [] }: Options): Program {
+  const [command = process.execPath, ...rest] = [...under, process.execPath, ...node, ...entryArguments(), ...args];
+  const child = spawn(command, rest, {
     env: { ...bareEnvironment("/nonexistent"), ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });

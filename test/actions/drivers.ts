@@ -1,0 +1,42 @@
+// The journal's two databases: what is tested of one is tested of the other. PostgreSQL is skipped, saying so, where there is none.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
+import type { Database } from "../../src/actions/database.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { openAt, type Place } from "./place.ts";
+
+export interface Driver {
+  /** A new, empty place for a journal. */
+  place(): Promise<Place>;
+  /** For the running test alone. */
+  open(place: Place): Promise<Database>;
+}
+
+async function open(place: Place): Promise<Database> {
+  const database = await openAt(place);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+export function describeEachDriver(tests: (driver: Driver) => void): void {
+  describe("SQLite", () => {
+    tests({ open, place: async () => ({ stateDir: await folder(), url: undefined }) });
+  });
+  const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
+  describe.skipIf(postgresMissing !== undefined)(`PostgreSQL${skipped}`, () => {
+    let server: PostgresServer | undefined;
+    beforeAll(async () => {
+      server = await startPostgres();
+    });
+    afterAll(() => server?.stop());
+    tests({ open, place: async () => ({ stateDir: "", url: await server?.database() }) });
+  });
+}

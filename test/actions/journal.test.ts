@@ -1,0 +1,289 @@
+// The journal's contract, the same on both databases: what is in it, who may take it, what a dead process leaves behind.
+import { execFile } from "node:child_process";
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Journal, openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { JOURNAL_VERSION, NewerJournal } from "../../src/actions/migrations.ts";
+import { type Driver, describeEachDriver } from "./drivers.ts";
+import type { Place } from "./place.ts";
+import { GONE, newAction } from "./samples.ts";
+
+const LEASE_MS = 30_000;
+const SUCCEEDED: Settlement = {
+  state: "succeeded",
+  attempts: 1,
+  outcome: '{"value":1,"drift":[]}',
+  repeatable: false,
+  resourceId: "job-1",
+};
+const UNKNOWN: Settlement = { state: "unknown", attempts: 2, outcome: "{}", repeatable: false, resourceId: undefined };
+const REFUSED: Settlement = { ...UNKNOWN, state: "rejected" };
+const PUT_OFF: Settlement = { ...REFUSED, repeatable: true };
+
+interface Bench {
+  readonly clock: { nowMs: number };
+  readonly place: Place;
+  /** Another process's view of the same journal. */
+  as(owner: string): Promise<Journal>;
+}
+
+async function bench(driver: Driver): Promise<Bench> {
+  const clock = { nowMs: 1_800_000_000_000 };
+  const place = await driver.place();
+  return {
+    clock,
+    place,
+    as: async (owner) => await openJournal(await driver.open(place), owner, () => clock.nowMs, LEASE_MS),
+  };
+}
+
+const racer = fileURLToPath(new URL("racer.ts", import.meta.url));
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+
+/** What each of `processes` real processes won. */
+async function race(place: Place, what: string, count: number, processes = 4): Promise<string[][]> {
+  const task = JSON.stringify({ ...place, race: what, count, startAt: Date.now() + 2_500 });
+  const runs = Array.from({ length: processes }, () =>
+    promisify(execFile)(process.execPath, ["--import", tsx, racer, task]),
+  );
+  return (await Promise.all(runs)).map(({ stdout }): string[] => JSON.parse(stdout));
+}
+
+describeEachDriver((driver) => {
+  test("a new action is written as it is and found by its key", async () => {
+    const { clock, as } = await bench(driver);
+    const journal = await as("one");
+    const body = JSON.stringify({ reason: 'é🍨\u0000\ud800"\\', n: 1e21 });
+    const action = newAction({ body, arguments: body, ifMatch: '"7"' });
+    const written = await journal.insert(action);
+    expect(written).toEqual({
+      service: "service",
+      key: action.key,
+      tool: "submit_job",
+      arguments: body,
+      path: action.path,
+      if_match: '"7"',
+      body,
+      state: "open",
+      in_doubt: 0,
+      attempts: 0,
+      owner: "one",
+      lease_until: clock.nowMs + LEASE_MS,
+      outcome: null,
+      repeatable: 0,
+      resource_id: null,
+      created_at: clock.nowMs,
+      updated_at: clock.nowMs,
+      delivered_at: null,
+    });
+    expect(await journal.find("service", action.key)).toEqual(written);
+    expect(await journal.find("another service", action.key)).toBeUndefined();
+  });
+
+  test("a key is there once for each service, whoever comes first", async () => {
+    const { as } = await bench(driver);
+    const [one, two] = [await as("one"), await as("two")];
+    expect(await one.insert(newAction({ explicit: true }))).toBeDefined();
+    expect(await two.insert(newAction({ explicit: true, argumentsHash: "other" }))).toBeUndefined();
+    expect(await two.insert(newAction({ service: "another service", explicit: true }))).toBeDefined();
+  });
+
+  test("untold, the same call without a key has no twin; with a key of its own it has", async () => {
+    const { clock, as } = await bench(driver);
+    const [one, two] = [await as("one"), await as("two")];
+    const first = await one.insert(newAction({ key: "first" }));
+    expect(await two.insert(newAction({ key: "second" }))).toBeUndefined();
+    expect((await two.findUntold("service", "submit_job", "hash"))?.key).toBe("first");
+    expect(await two.findUntold("service", "retry_job", "hash")).toBeUndefined();
+    expect(await two.findUntold("another service", "submit_job", "hash")).toBeUndefined();
+    clock.nowMs += 1;
+    expect(await two.insert(newAction({ key: "third", explicit: true }))).toBeDefined();
+    expect((await two.findUntold("service", "submit_job", "hash"))?.key, "the latest").toBe("third");
+    if (!first) throw new Error("not inserted");
+    const settled = await one.settle(first, SUCCEEDED);
+    if (!settled) throw new Error("not settled");
+    await one.markDelivered(settled);
+    expect(await two.insert(newAction({ key: "fourth" })), "told, it leaves room").toBeDefined();
+  });
+
+  test("an action is taken over when nobody works on it, and by one alone", async () => {
+    const { clock, as } = await bench(driver);
+    const [one, two, three] = [await as("one"), await as("two"), await as("three")];
+    const open = await one.insert(newAction());
+    if (!open) throw new Error("not inserted");
+    expect(await two.claim(open, ""), "its owner lives").toBeUndefined();
+    expect(await two.claim(open, "three"), "another is dead").toBeUndefined();
+    const claimed = await two.claim(open, "one");
+    expect(claimed).toMatchObject({ owner: "two", state: "open", attempts: 1, in_doubt: 1, body: "{}" });
+    expect(await three.claim(open, "one"), "it has another owner by now").toBeUndefined();
+    clock.nowMs += LEASE_MS + 1;
+    await two.heartbeat();
+    expect(await three.claim(open, ""), "its owner's heart beats").toBeUndefined();
+    clock.nowMs += LEASE_MS + 1;
+    expect(await three.claim(open, "")).toMatchObject({ owner: "three", attempts: 2, in_doubt: 1 });
+  });
+
+  test("what is unknown or put off is taken up again; what is decided is not", async () => {
+    const { as } = await bench(driver);
+    const journal = await as("one");
+    const claimAfter = async (key: string, settlement: Settlement) => {
+      const open = await journal.insert(newAction({ key, argumentsHash: key }));
+      if (!open) throw new Error("not inserted");
+      await journal.settle(open, settlement);
+      return await journal.claim(open, "");
+    };
+    expect(await claimAfter("unknown", UNKNOWN)).toMatchObject({ state: "open", attempts: 2, in_doubt: 1 });
+    expect(await claimAfter("put off", PUT_OFF), "nothing happened: no doubt").toMatchObject({
+      attempts: 2,
+      in_doubt: 0,
+    });
+    expect(await claimAfter("refused", REFUSED)).toBeUndefined();
+    expect(await claimAfter("succeeded", SUCCEEDED)).toBeUndefined();
+  });
+
+  test("only its owner settles an action, once", async () => {
+    const { clock, as } = await bench(driver);
+    const [one, two] = [await as("one"), await as("two")];
+    const open = await one.insert(newAction());
+    if (!open) throw new Error("not inserted");
+    expect(await two.settle(open, SUCCEEDED)).toBeUndefined();
+    clock.nowMs += 5;
+    expect(await one.settle(open, SUCCEEDED)).toMatchObject({
+      state: "succeeded",
+      attempts: 1,
+      outcome: SUCCEEDED.outcome,
+      resource_id: "job-1",
+      updated_at: clock.nowMs,
+      created_at: clock.nowMs - 5,
+    });
+    expect(await one.settle(open, UNKNOWN)).toBeUndefined();
+    const lost = await one.insert(newAction({ key: "lost", argumentsHash: "lost" }));
+    if (!lost) throw new Error("not inserted");
+    await two.claim(lost, "one");
+    expect(await one.settle(lost, SUCCEEDED), "taken over").toBeUndefined();
+  });
+
+  test("told is what was told, not what has been taken up again since", async () => {
+    const { as } = await bench(driver);
+    const journal = await as("one");
+    const open = await journal.insert(newAction());
+    if (!open) throw new Error("not inserted");
+    expect(await journal.markDelivered(open), "nothing to tell yet").toBeUndefined();
+    const putOff = await journal.settle(open, PUT_OFF);
+    if (!putOff) throw new Error("not settled");
+    expect(await journal.markDelivered(putOff)).toBeDefined();
+    expect(await journal.findUntold("service", "submit_job", "hash")).toBeUndefined();
+    // A younger twin has the arguments for itself; both can be untold at once.
+    expect(await journal.insert(newAction({ key: "younger" }))).toBeDefined();
+    const again = await journal.claim(putOff, "");
+    expect(again).toMatchObject({ delivered_at: null });
+    const unknown = await journal.settle(putOff, { ...UNKNOWN, attempts: 3 });
+    if (!unknown) throw new Error("not settled");
+    expect(await journal.markDelivered(putOff), "told of an earlier end").toBeUndefined();
+    expect(await journal.markDelivered(unknown), "an unknown end is none").toBeUndefined();
+    expect((await journal.find("service", putOff.key))?.delivered_at).toBeNull();
+  });
+
+  test("lists the latest first, by service and state, no more than asked for", async () => {
+    const { clock, as } = await bench(driver);
+    const journal = await as("one");
+    for (const [key, settlement] of [
+      ["a", SUCCEEDED],
+      ["b", UNKNOWN],
+      ["c", undefined],
+      ["d", REFUSED],
+    ] as const) {
+      clock.nowMs += 1;
+      const open = await journal.insert(newAction({ key, argumentsHash: key }));
+      if (open && settlement) await journal.settle(open, settlement);
+    }
+    await journal.insert(newAction({ key: "e", service: "another" }));
+    const keys = async (service: string | undefined, states: Parameters<Journal["list"]>[1], limit: number) =>
+      (await journal.list(service, states, limit)).map(({ key }) => key).join("");
+    expect(await keys("service", ["open", "succeeded", "rejected", "unknown"], 10)).toBe("dcba");
+    expect(await keys("service", ["open", "unknown"], 10)).toBe("cb");
+    expect(await keys("service", ["open", "succeeded", "rejected", "unknown"], 2)).toBe("dc");
+    expect(await keys(undefined, ["open"], 10)).toMatch(/^(ce|ec)$/);
+  });
+
+  test("forgets what was settled long ago, and never what is open or unknown", async () => {
+    const { clock, as } = await bench(driver);
+    const journal = await as("one");
+    for (const [key, settlement] of [
+      ["done", SUCCEEDED],
+      ["unknown", UNKNOWN],
+      ["open", undefined],
+      ["refused", REFUSED],
+    ] as const) {
+      const open = await journal.insert(newAction({ key, argumentsHash: key }));
+      if (open && settlement) await journal.settle(open, settlement);
+    }
+    clock.nowMs += 1000;
+    const late = await journal.insert(newAction({ key: "late", argumentsHash: "late" }));
+    if (late) await journal.settle(late, SUCCEEDED);
+    await journal.prune(clock.nowMs);
+    const left = await journal.list("service", ["open", "succeeded", "rejected", "unknown"], 10);
+    expect(left.map(({ key }) => key).sort()).toEqual(["late", "open", "unknown"]);
+  });
+
+  test("keeps any text that JSON can hold, byte for byte", async () => {
+    const { as } = await bench(driver);
+    const journal = await as("one");
+    let n = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.json(), fc.string({ unit: "binary" }), async (body, text) => {
+        const key = `key-${++n}`;
+        const outcome = JSON.stringify(text);
+        const open = await journal.insert(newAction({ key, argumentsHash: key, body, arguments: body }));
+        if (!open) throw new Error("not inserted");
+        await journal.settle(open, { ...SUCCEEDED, outcome });
+        expect(await journal.find("service", key)).toMatchObject({ body, arguments: body, outcome });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("of a later version is left alone", async () => {
+    const { place, as } = await bench(driver);
+    await as("one");
+    const database = await driver.open(place);
+    await database.query("INSERT INTO journal_version (version) VALUES ($1)", [JOURNAL_VERSION + 1]);
+    await expect(as("two")).rejects.toThrow(NewerJournal);
+    await expect(as("two")).rejects.toThrow(String(JOURNAL_VERSION + 1));
+  });
+
+  test("is made once, and opened again as it is", async () => {
+    const { place, as } = await bench(driver);
+    await (await as("one")).insert(newAction());
+    expect(await (await as("two")).find("service", "key-0000")).toBeDefined();
+    const rows = await (await driver.open(place)).query("SELECT version FROM journal_version ORDER BY version");
+    expect(rows).toEqual(Array.from({ length: JOURNAL_VERSION }, (_, at) => ({ version: at + 1 })));
+  });
+
+  const processes = { timeout: 60_000 };
+  test("is made once by several processes that open it at the same moment", processes, async () => {
+    const { place } = await bench(driver);
+    expect(await race(place, "open", 0, 6)).toHaveLength(6);
+    const rows = await (await driver.open(place)).query("SELECT version FROM journal_version");
+    expect(rows).toHaveLength(JOURNAL_VERSION);
+  });
+
+  test.each(["insert", "twins", "claim"])(
+    "several processes that race for the same (%s) win each once",
+    processes,
+    async (what) => {
+      const { place, as } = await bench(driver);
+      const count = 100;
+      const gone = await as(GONE);
+      if (what === "claim")
+        for (let n = 0; n < count; n++) await gone.insert(newAction({ key: `key-${n}`, explicit: true }));
+      const wins = await race(place, what, count);
+      const won = wins.flat();
+      expect(new Set(won).size).toBe(count);
+      expect(won).toHaveLength(count);
+    },
+  );
+});

@@ -1,0 +1,225 @@
+// A journal that cannot be used: actions are refused with what to do about it, nothing is sent, and reads go on.
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import { createJob, enveloped, job } from "../contract/samples.ts";
+import { type Server, startServer } from "../support/server.ts";
+import { answer, refusingBaseUrl, type Stub, stubForTest } from "../support/stub.ts";
+
+const FILE = "actions.sqlite";
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function serverOn(environment: Readonly<Record<string, string>>, under: readonly string[] = []) {
+  const stub = await stubForTest();
+  const env = {
+    MIC_BASE_URL: stub.baseUrl,
+    MIC_CLIENT_ID: "client",
+    MIC_CLIENT_SECRET: "client-secret-0123456789",
+    ...environment,
+  };
+  return { stub, server: await startServer({ env, under }) };
+}
+
+/** POSTs are refused before anything is sent; reads go on. */
+async function expectRefused(stub: Stub, server: Server, message: RegExp, next: RegExp): Promise<void> {
+  const told = await server.call("submit_job", createJob);
+  expect(told.error).toMatchObject({ kind: "internal", sideEffect: "none", retryable: true });
+  expect(told.error?.message).toMatch(/journal.*without it no action is sent/);
+  expect(told.error?.message).toMatch(message);
+  expect(told.error?.next).toMatch(next);
+  expect(told.text).toContain("Nothing was changed.");
+  expect(stub.requests).toHaveLength(0);
+  const listed = await server.call("list_actions", {});
+  expect(listed.error?.kind).toBe("internal");
+  stub.expect(answer(200, enveloped(job)));
+  expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
+}
+
+async function expectAccepted(stub: Stub, server: Server): Promise<void> {
+  stub.expect(answer(202, enveloped(job)));
+  const told = await server.call("submit_job", { ...createJob, clientReference: "again" });
+  expect(told.error, told.text).toBeUndefined();
+}
+
+const canMount = ((): boolean => {
+  try {
+    execFileSync("unshare", ["-m", "sh", "-c", "mount -t tmpfs tmpfs /mnt"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+const unlessMounted = canMount ? "" : " (skipped: no mount namespaces here)";
+/** Runs what follows with `mount` done in a mount namespace of its own: it goes with the process. */
+const mounting = (mount: string): readonly string[] => ["unshare", "-m", "sh", "-c", `${mount} && exec "$@"`, "sh"];
+
+test("a file where the folder should be", async () => {
+  const stateDir = join(await folder(), "state");
+  await writeFile(stateDir, "");
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  await expectRefused(stub, server, /ENOTDIR|EEXIST/, /MIC_STATE_DIR/);
+  await rm(stateDir);
+  await expectAccepted(stub, server);
+});
+
+test.skipIf(!canMount)(`a read-only disk${unlessMounted}`, async () => {
+  const stateDir = await folder();
+  const under = mounting(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
+});
+
+test.skipIf(!canMount)(`a journal that became read-only${unlessMounted}`, async () => {
+  const stateDir = await folder();
+  await (await openSqlite(stateDir)).close();
+  const under = mounting(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
+});
+
+test.skipIf(!canMount)(`a full disk, from the beginning${unlessMounted}`, async () => {
+  const stateDir = await folder();
+  const under = mounting(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /Free space/);
+});
+
+test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
+  const stateDir = await folder();
+  const under = mounting(`mount -t tmpfs -o size=256k tmpfs ${stateDir}`);
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  stub.respond(() => answer(202, enveloped(job)));
+  let accepted = 0;
+  for (; accepted < 200; accepted++) {
+    const { error } = await server.call("submit_job", { ...createJob, clientReference: `job ${accepted}` });
+    if (!error) continue;
+    expect(error).toMatchObject({ sideEffect: "none", retryable: true });
+    expect(error.next).toMatch(/Free space/);
+    break;
+  }
+  expect(accepted).toBeGreaterThan(0);
+  expect(accepted).toBeLessThan(200);
+  expect(stub.requests, "what was refused was not sent").toHaveLength(accepted);
+});
+
+test("a file that is no journal", async () => {
+  const stateDir = await folder();
+  await writeFile(join(stateDir, FILE), "no database at all\n".repeat(500));
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  await expectRefused(stub, server, /not a database/, /[Mm]ove the damaged/);
+  expect(await readFile(join(stateDir, FILE), "utf8"), "it is evidence").toMatch(/^no database/);
+  await rm(join(stateDir, FILE));
+  await expectAccepted(stub, server);
+});
+
+test("a damaged journal", async () => {
+  const stateDir = await folder();
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  stub.respond(() => answer(202, enveloped(job)));
+  for (let n = 0; n < 5; n++) await server.call("submit_job", { ...createJob, clientReference: `job ${n}` });
+  await server.kill();
+  const database = await openSqlite(stateDir);
+  await database.query("PRAGMA wal_checkpoint(TRUNCATE)");
+  await database.close();
+  const bytes = await readFile(join(stateDir, FILE));
+  await writeFile(join(stateDir, FILE), bytes.fill(0xab, 4096));
+  const next = await serverOn({ MIC_STATE_DIR: stateDir });
+  await expectRefused(next.stub, next.server, /malformed|corrupt/, /[Mm]ove the damaged/);
+});
+
+test("a journal of a later version", async () => {
+  const stateDir = await folder();
+  const database = await openSqlite(stateDir);
+  await database.query("CREATE TABLE journal_version (version INTEGER NOT NULL)");
+  await database.query("INSERT INTO journal_version (version) VALUES (99)");
+  await database.close();
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  await expectRefused(stub, server, /version 99/, /later mic-mcp/);
+});
+
+test("a journal that another process holds locked, and then does not", async () => {
+  const stateDir = await folder();
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  const database = await openSqlite(stateDir);
+  onTestFinished(() => database.close());
+  await database.query("BEGIN EXCLUSIVE");
+  const refused = server.call("submit_job", createJob);
+  // While it waits for the lock, everything else goes on.
+  stub.expect(answer(200, enveloped(job)));
+  expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
+  expect((await refused).error).toMatchObject({ kind: "internal", sideEffect: "none", retryable: true });
+  expect((await refused).error?.message).toContain("locked");
+  expect((await refused).error?.next).toMatch(/call again in a few seconds/);
+  expect(stub.requests).toHaveLength(1);
+  await database.query("ROLLBACK");
+  await expectAccepted(stub, server);
+});
+
+test("a PostgreSQL server that is not there", async () => {
+  const { port } = new URL(await refusingBaseUrl());
+  const { stub, server } = await serverOn({
+    MIC_JOURNAL_URL: `postgres://mic:pass-word-123@127.0.0.1:${port}/journal`,
+  });
+  await expectRefused(stub, server, /ECONNREFUSED/, /MIC_JOURNAL_URL/);
+  expect(server.stderr()).not.toContain("pass-word-123");
+});
+
+test("reading alone touches no journal", async () => {
+  const stateDir = join(await folder(), "state");
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  stub.expect(answer(200, enveloped(job)));
+  await server.call("get_job", { jobId: "job-1" });
+  await expect(stat(stateDir)).rejects.toThrow("ENOENT");
+});
+
+test.skipIf(process.platform === "win32")(
+  "nobody else may read it: the folder is 0700, the files are 0600",
+  async () => {
+    const stateDir = join(await folder(), "deep", "state");
+    const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+    await expectAccepted(stub, server);
+    const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+    expect(await mode(stateDir)).toBe("700");
+    for (const suffix of ["", "-wal", "-shm"]) expect(await mode(join(stateDir, `${FILE}${suffix}`))).toBe("600");
+  },
+);
+
+test.skipIf(process.platform === "win32")("a file that others could read is closed to them", async () => {
+  const stateDir = await folder();
+  await mkdir(stateDir, { recursive: true });
+  await writeFile(join(stateDir, FILE), "", { mode: 0o644 });
+  await chmod(join(stateDir, FILE), 0o644);
+  await (await openSqlite(stateDir)).close();
+  expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
+});
+
+test("what is written is synced: a commit is on disk when it returns", async () => {
+  const database = await openSqlite(await folder());
+  onTestFinished(() => database.close());
+  expect(await database.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
+  expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
+});
+
+test("an action is on disk, whole, before its first byte is sent", async () => {
+  const stateDir = await folder();
+  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
+  let found: Promise<readonly object[]> | undefined;
+  stub.respond(({ headers }) => {
+    found = openSqlite(stateDir).then(async (database) => {
+      const rows = await database.query("SELECT * FROM actions WHERE key = $1", [String(headers["idempotency-key"])]);
+      await database.close();
+      return rows;
+    });
+    return answer(202, enveloped(job));
+  });
+  await server.call("submit_job", createJob);
+  expect(await found).toMatchObject([{ state: "open", tool: "submit_job", body: stub.requests[0]?.body.toString() }]);
+});

@@ -1,0 +1,298 @@
+// Real servers over real pipes on one journal: killed at any moment, cut off, doubled. Whatever happens, the emulator has
+// executed the action once, and a last repeated call tells its outcome. FAULT_SEED and FAULT_KILLS choose other moments.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { type Server, startServer, type Told } from "../support/server.ts";
+
+const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
+const KILLS = Number(process.env["FAULT_KILLS"] ?? 12);
+const OPERATION = "createMicPublicInput";
+
+const Requests = z.array(
+  z.looseObject({ operationId: z.string().nullable(), idempotencyKey: z.string().optional(), bodySha256: z.string() }),
+);
+const Executions = z.array(z.looseObject({ idempotencyKey: z.string(), executions: z.int() }));
+
+let emulator: Emulator;
+beforeAll(async () => {
+  emulator = await startEmulator();
+});
+afterAll(() => emulator.close());
+
+async function admin(path: string, body?: object): Promise<unknown> {
+  const answer = await fetch(`${emulator.baseUrl}/__emulator/${path}`, {
+    ...(body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return await answer.json();
+}
+const fault = (what: object): Promise<unknown> => admin("faults", { operationId: OPERATION, fault: what });
+const executed = async () => Executions.parse(await admin("executions"));
+const received = async () =>
+  Requests.parse(await admin("requests")).filter(({ operationId }) => operationId === OPERATION);
+
+let wishes = 0;
+
+/** One thing that an agent wants done, and what has become of it at the service. */
+class Wish {
+  readonly #before: Promise<number> = received().then(({ length }) => length);
+  readonly arguments = {
+    workspaceId: emulator.workspaceId,
+    inputKind: "M4_FILE",
+    referenceId: emulator.fileIds[0],
+    clientReference: `wish ${++wishes}`,
+  };
+  /** Typed again by somebody who orders them otherwise. */
+  readonly retyped = Object.fromEntries(Object.entries(this.arguments).reverse());
+
+  async requests() {
+    return (await received()).slice(await this.#before);
+  }
+
+  async executions(): Promise<number> {
+    const keys = new Set((await this.requests()).map(({ idempotencyKey }) => idempotencyKey));
+    return (await executed())
+      .filter(({ idempotencyKey }) => keys.has(idempotencyKey))
+      .reduce((sum, { executions }) => sum + executions, 0);
+  }
+
+  arrived = () => expect.poll(async () => (await this.requests()).length, { interval: 5 }).toBeGreaterThan(0);
+  committed = () => expect.poll(() => this.executions(), { interval: 5 }).toBe(1);
+
+  /** Done once, told as done, every request the same command; gives how it was told. */
+  async expectDone(told: Told): Promise<{ key: string; replayed: boolean }> {
+    expect(told.error, told.text).toBeUndefined();
+    const { idempotencyKey = "", replayed = false } = told.action ?? {};
+    const requests = await this.requests();
+    expect(new Set(requests.map((each) => each.idempotencyKey))).toEqual(new Set([idempotencyKey]));
+    expect(new Set(requests.map((each) => each.bodySha256)).size).toBe(1);
+    expect(await this.executions()).toBe(1);
+    return { key: idempotencyKey, replayed };
+  }
+}
+
+async function stateFolder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "mic-mcp-faults-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+const serverOn = (environment: Readonly<Record<string, string>>): Promise<Server> =>
+  startServer({ env: { ...emulatorEnv(emulator), ...environment } });
+
+/** A small generator of its own: vitest runs nothing else between two of its numbers. */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const TOOL = "register_input";
+const patient = { timeout: 120_000 };
+
+test(`killed at ${KILLS} moments of chance (seed ${SEED}), each time the next process finds out`, patient, async () => {
+  const random = randomFrom(SEED);
+  const env = { MIC_STATE_DIR: await stateFolder() };
+  let server = await serverOn(env);
+  await server.call("list_jobs", { workspaceId: emulator.workspaceId });
+  for (let n = 0; n < KILLS; n++) {
+    const wish = new Wish();
+    const waitMs = Math.floor(random() * 60);
+    await fault({ kind: "delay", delayMs: Math.floor(random() * 30) });
+    server.send(TOOL, wish.arguments, n);
+    await sleep(waitMs);
+    await server.kill();
+    const before = server.received(n);
+    server = await serverOn(env);
+    const told = await server.call(TOOL, n % 2 === 0 ? wish.arguments : wish.retyped);
+    // Told before it was killed, the same again may be another one: each happens once all the same.
+    if (before && told.action?.replayed === false) {
+      expect(told.action.idempotencyKey).not.toBe(before.action?.idempotencyKey);
+      expect(await wish.executions()).toBe(2);
+      continue;
+    }
+    const { key } = await wish.expectDone(told);
+    const another = await server.call(TOOL, wish.arguments);
+    expect(another.action?.replayed, `killed after ${waitMs} ms`).toBe(false);
+    expect(another.action?.idempotencyKey).not.toBe(key);
+    expect(await wish.executions()).toBe(2);
+  }
+});
+
+test("killed after the service has done it and before it answers", patient, async () => {
+  const env = { MIC_STATE_DIR: await stateFolder() };
+  const [wish, server] = [new Wish(), await serverOn(env)];
+  await fault({ kind: "hang", afterCommit: true });
+  server.send(TOOL, wish.arguments, 1);
+  await wish.committed();
+  await server.kill();
+  const next = await serverOn(env);
+  const listed = await next.call("list_actions", { state: "unknown" });
+  expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
+  expect(await wish.expectDone(await next.call(TOOL, wish.retyped))).toMatchObject({ replayed: true });
+});
+
+test("killed while the service still works on it: the next process waits for that answer", patient, async () => {
+  const env = { MIC_STATE_DIR: await stateFolder() };
+  const [wish, server] = [new Wish(), await serverOn(env)];
+  await fault({ kind: "delay", delayMs: 1_500 });
+  server.send(TOOL, wish.arguments, 1);
+  await wish.arrived();
+  await server.kill();
+  await wish.expectDone(await (await serverOn(env)).call(TOOL, wish.arguments));
+});
+
+test("killed between the answer and writing it down", patient, async () => {
+  const stateDir = await stateFolder();
+  const [wish, server] = [new Wish(), await serverOn({ MIC_STATE_DIR: stateDir })];
+  await fault({ kind: "delay", delayMs: 300 });
+  server.send(TOOL, wish.arguments, 1);
+  await wish.arrived();
+  const database = await openSqlite(stateDir);
+  await database.query("BEGIN IMMEDIATE");
+  await wish.committed();
+  await sleep(300);
+  await server.kill();
+  await database.query("ROLLBACK");
+  await database.close();
+  const told = await (await serverOn({ MIC_STATE_DIR: stateDir })).call(TOOL, wish.arguments);
+  expect(await wish.expectDone(told)).toMatchObject({ replayed: true });
+});
+
+test("its output is broken before the answer is out: what the journal holds is told to the next", patient, async () => {
+  const env = { MIC_STATE_DIR: await stateFolder() };
+  const [wish, server] = [new Wish(), await serverOn(env)];
+  await fault({ kind: "delay", delayMs: 300 });
+  server.send(TOOL, wish.arguments, 1);
+  await wish.arrived();
+  server.breakOutput();
+  await wish.committed();
+  await server.exit;
+  const told = await (await serverOn(env)).call(TOOL, wish.arguments);
+  expect(await wish.expectDone(told)).toMatchObject({ replayed: true });
+});
+
+test("its input is closed while an action is under way", patient, async () => {
+  const env = { MIC_STATE_DIR: await stateFolder() };
+  const [wish, server] = [new Wish(), await serverOn(env)];
+  await fault({ kind: "delay", delayMs: 400 });
+  server.send(TOOL, wish.arguments, 1);
+  await wish.arrived();
+  server.endInput();
+  await server.exit;
+  await wish.expectDone(await (await serverOn(env)).call(TOOL, wish.arguments));
+});
+
+test("a call that was cancelled is the same action when it is made again", patient, async () => {
+  const [wish, server] = [new Wish(), await serverOn({ MIC_STATE_DIR: await stateFolder() })];
+  await fault({ kind: "hang", afterCommit: true });
+  server.send(TOOL, wish.arguments, 1);
+  await wish.committed();
+  server.cancel(1);
+  await sleep(100);
+  const { key } = await wish.expectDone(await server.call(TOOL, wish.retyped));
+  const another = await server.call(TOOL, wish.arguments);
+  expect(another.action?.idempotencyKey, "told now").not.toBe(key);
+});
+
+test(
+  "the very same request, sent again by the protocol, is the same action; another request is not",
+  patient,
+  async () => {
+    const [wish, server] = [new Wish(), await serverOn({ MIC_STATE_DIR: await stateFolder() })];
+    await fault({ kind: "delay", delayMs: 200 });
+    server.send(TOOL, wish.arguments, 7);
+    const first = await wish.expectDone(await server.call(TOOL, wish.arguments, 7));
+    const again = await wish.expectDone(await server.call(TOOL, wish.arguments, 7));
+    expect(again).toEqual({ key: first.key, replayed: true });
+    expect((await server.call(TOOL, wish.arguments, 8)).action?.idempotencyKey).not.toBe(first.key);
+  },
+);
+
+test("two calls of one server at the same moment are one action", patient, async () => {
+  const server = await serverOn({ MIC_STATE_DIR: await stateFolder() });
+  for (let round = 0; round < 10; round++) {
+    const wish = new Wish();
+    await fault({ kind: "delay", delayMs: 50 });
+    const [one, other] = await Promise.all([server.call(TOOL, wish.arguments), server.call(TOOL, wish.retyped)]);
+    await wish.expectDone(one);
+    await wish.expectDone(other);
+    expect(await wish.requests()).toHaveLength(1);
+  }
+});
+
+/** What holds on any journal that two servers share. */
+function sharing(environment: () => Promise<Readonly<Record<string, string>>>): void {
+  test("two servers that get the same call at the same moment act once", patient, async () => {
+    const env = await environment();
+    const [one, other] = await Promise.all([serverOn(env), serverOn(env)]);
+    for (let round = 0; round < 10; round++) {
+      const wish = new Wish();
+      // Neither is told before both have asked.
+      await fault({ kind: "delay", delayMs: 200 });
+      const tolds = await Promise.all([one.call(TOOL, wish.arguments), other.call(TOOL, wish.retyped)]);
+      const [first, second] = [await wish.expectDone(tolds[0]), await wish.expectDone(tolds[1])];
+      expect(first.key).toBe(second.key);
+      expect([first.replayed, second.replayed].sort()).toEqual([false, true]);
+      expect(await wish.requests()).toHaveLength(1);
+    }
+  });
+
+  test("one of two servers is killed while both have the call: the other ends it", patient, async () => {
+    const env = await environment();
+    const [one, other] = await Promise.all([serverOn(env), serverOn(env)]);
+    const wish = new Wish();
+    await fault({ kind: "hang", afterCommit: true });
+    one.send(TOOL, wish.arguments, 1);
+    await wish.committed();
+    const waiting = other.call(TOOL, wish.retyped);
+    await sleep(300);
+    await one.kill();
+    expect(await wish.expectDone(await waiting)).toMatchObject({ replayed: true });
+  });
+}
+
+describe("on one file", () => sharing(async () => ({ MIC_STATE_DIR: await stateFolder() })));
+
+const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
+describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => {
+  let postgres: PostgresServer | undefined;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(() => postgres?.stop());
+  const environment = async () => ({
+    MIC_JOURNAL_URL: (await postgres?.database()) ?? "",
+    MIC_STATE_DIR: await stateFolder(),
+  });
+  sharing(environment);
+
+  test("its connections are cut while actions are under way", patient, async () => {
+    const env = await environment();
+    const server = await serverOn(env);
+    const random = randomFrom(SEED);
+    for (let round = 0; round < 10; round++) {
+      const wish = new Wish();
+      await fault({ kind: "delay", delayMs: Math.floor(random() * 60) });
+      server.send(TOOL, wish.arguments, round);
+      await sleep(random() * 80);
+      await postgres?.cut();
+      const first = await server.answerTo(round);
+      // Either it was told, or it was refused before anything was sent, or it is unknown: never done twice.
+      if (first.error) {
+        expect(first.error.sideEffect).toBe("none");
+        await wish.expectDone(await server.call(TOOL, wish.retyped));
+      } else await wish.expectDone(first);
+    }
+  });
+});

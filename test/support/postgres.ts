@@ -1,0 +1,109 @@
+// A throw-away PostgreSQL server of this machine's own installation (Debian: postgresql), on a loopback port.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+
+const ROOT = "/usr/lib/postgresql";
+
+function findBin(): string | undefined {
+  if (!existsSync(ROOT)) return undefined;
+  return readdirSync(ROOT)
+    .map((version) => join(ROOT, version, "bin"))
+    .findLast((bin) => existsSync(join(bin, "initdb")));
+}
+
+/** PostgreSQL refuses to run as root: then it is the user that Debian's package makes. */
+function userId(): number | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  try {
+    return Number(execFileSync("id", ["-u", "postgres"], { encoding: "utf8" }));
+  } catch {
+    return undefined;
+  }
+}
+
+const bin = findBin();
+const uid = userId();
+
+/** Why there is no PostgreSQL here; undefined where there is one. */
+export const postgresMissing =
+  bin === undefined
+    ? "PostgreSQL is not installed"
+    : process.getuid?.() === 0 && uid === undefined
+      ? "root may not run PostgreSQL, and there is no user postgres"
+      : undefined;
+
+export interface PostgresServer {
+  /** A new, empty database. */
+  database(): Promise<string>;
+  /** Breaks every client's connection off. */
+  cut(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== "object" || address === null) throw new Error("no free port");
+  return address.port;
+}
+
+async function ended(server: ChildProcess): Promise<void> {
+  if (server.exitCode === null && server.signalCode === null)
+    await new Promise((resolve) => server.once("exit", resolve));
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  if (bin === undefined) throw new Error(postgresMissing);
+  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
+  const identity = uid === undefined ? {} : { uid };
+  if (uid !== undefined) chownSync(folder, uid, -1);
+  const data = join(folder, "data");
+  execFileSync(join(bin, "initdb"), ["-D", data, "-A", "trust", "-U", "mic", "--no-sync"], {
+    ...identity,
+    cwd: folder,
+    stdio: "ignore",
+  });
+  const port = await freePort();
+  const server = spawn(
+    join(bin, "postgres"),
+    ["-D", data, "-p", String(port), "-k", "", "-c", "listen_addresses=127.0.0.1"],
+    { ...identity, cwd: folder, stdio: "ignore" },
+  );
+  const url = (name: string) => `postgres://mic@127.0.0.1:${port}/${name}`;
+  async function asked(sql: string): Promise<void> {
+    const client = new pg.Client({ connectionString: url("postgres") });
+    await client.connect();
+    await client.query(sql);
+    await client.end();
+  }
+  for (let tries = 0; ; tries++) {
+    try {
+      await asked("SELECT 1");
+      break;
+    } catch (error) {
+      if (tries > 100 || server.exitCode !== null) throw error;
+    }
+    await sleep(100);
+  }
+  let databases = 0;
+  return {
+    async database() {
+      const name = `journal${++databases}`;
+      await asked(`CREATE DATABASE ${name}`);
+      return url(name);
+    },
+    cut: () => asked("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
+    async stop() {
+      server.kill("SIGINT");
+      await ended(server);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
