@@ -81,6 +81,13 @@ const ListedTool = z.looseObject({
 });
 export type ListedTool = z.infer<typeof ListedTool>;
 
+const ResourceContent = z.looseObject({
+  uri: z.string(),
+  mimeType: z.string().optional(),
+  text: z.string().optional(),
+});
+type ResourceContent = z.infer<typeof ResourceContent>;
+
 export interface Progress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -97,6 +104,12 @@ export interface Connection {
   callTool(name: string, args?: Readonly<Json>, options?: CallOptions): Promise<CallResult>;
   listTools(): Promise<readonly ListedTool[]>;
   instructions(): string | undefined;
+  /** Rejects on a protocol error. */
+  listResources(): Promise<readonly Json[]>;
+  listResourceTemplates(): Promise<readonly Json[]>;
+  readResource(uri: string): Promise<readonly ResourceContent[]>;
+  /** What the server says it can do. */
+  capabilities(): Json;
   /** What the server wrote to stderr so far. */
   stderr(): string;
   readonly pid: number;
@@ -200,6 +213,10 @@ async function openOlder(parameters: Parameters): Promise<Opened> {
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, undefined, { ...options })),
     listTools,
     instructions: () => client.getInstructions(),
+    listResources: async () => z.array(Json).parse((await client.listResources()).resources),
+    listResourceTemplates: async () => z.array(Json).parse((await client.listResourceTemplates()).resourceTemplates),
+    readResource: async (uri) => z.array(ResourceContent).parse((await client.readResource({ uri })).contents),
+    capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
     stderr,
     pid: transport.pid ?? 0,
     close: () => client.close(),
@@ -225,6 +242,10 @@ async function openModern(parameters: Parameters, era: "v2-legacy" | "v2-modern"
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, { ...options })),
     listTools,
     instructions: () => client.getInstructions(),
+    listResources: async () => z.array(Json).parse((await client.listResources()).resources),
+    listResourceTemplates: async () => z.array(Json).parse((await client.listResourceTemplates()).resourceTemplates),
+    readResource: async (uri) => z.array(ResourceContent).parse((await client.readResource({ uri })).contents),
+    capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
     stderr,
     pid: transport.pid ?? 0,
     close: () => client.close(),
