@@ -121,7 +121,6 @@ describe("a configuration", () => {
 
   test("with a variable whose part is not there yet warns that it has no effect", () => {
     for (const [name, value] of [
-      ["MIC_STATE_DIR", "/tmp"],
       ["MIC_GEOGRAPHY_RATE", "28"],
       ["MIC_CONFIRM", "never"],
     ] as const)

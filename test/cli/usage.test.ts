@@ -48,15 +48,13 @@ describe("mic-mcp", () => {
   });
 
   test.concurrent.each([
-    [["serve", "--http"], "--http", {}],
-    [["serve", "--http", "--port", "0"], "--http", {}],
-    [["serve"], "MIC_JOURNAL_URL", { MIC_JOURNAL_URL: "postgres://user:pass-in-url@db/journal" }],
-  ])("%j is not there yet and says so (%s)", async (args, named, env) => {
-    const { code, stdout, stderr } = await run(args, { env: { ...env } });
+    [["serve", "--http"], "--http"],
+    [["serve", "--http", "--port", "0"], "--http"],
+  ])("%j is not there yet and says so (%s)", async (args, named) => {
+    const { code, stdout, stderr } = await run(args);
     expect(code).toBe(2);
     expect(stdout).toBe("");
     expect(stderr).toContain(named);
     expect(stderr).toMatch(/not there yet/);
-    expect(stderr).not.toContain("pass-in-url");
   });
 });

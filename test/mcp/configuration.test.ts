@@ -5,9 +5,9 @@ import { operations } from "../emulator/operations.ts";
 import { serviceForFile } from "../emulator/service.ts";
 import { proves } from "../proves.ts";
 import { type Connection, connectionForTest, type Era, emulatorEnv } from "../support/mcp.ts";
-import { POST_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
+import { OWN_TOOLS, POST_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
 
-const ALL = Object.values(TOOL_OF);
+const ALL = [...Object.values<string>(TOOL_OF), ...Object.keys(OWN_TOOLS)];
 const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi"];
 const POSTS = Object.values<string>(POST_TOOLS);
 const service = serviceForFile();

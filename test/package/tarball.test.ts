@@ -40,6 +40,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** The second one picks its binary with the help of node-gyp-build, of a folder of its own. */
+const ADDONS_INSTALLED = ["@napi-rs", "@photostructure", "mic-mcp", "node-addon-api", "node-gyp-build"];
+
 const packageFile = (...path: string[]): string => join(installed, "mic-mcp", ...path);
 const command = (): string => join(installed, ".bin", "mic-mcp");
 
@@ -59,10 +62,11 @@ test("names no path of the machine that built it", async () => {
   }
 });
 
-test("brings along the keychain's addon alone", async () => {
-  expect((await readdir(installed)).filter((name) => !name.startsWith(".")).sort()).toEqual(["@napi-rs", "mic-mcp"]);
+test("brings along the addons of keychain and journal alone", async () => {
+  expect((await readdir(installed)).filter((name) => !name.startsWith(".")).sort()).toEqual(ADDONS_INSTALLED);
   const { dependencies } = JSON.parse(await readFile(packageFile("package.json"), "utf8"));
-  expect(dependencies).toEqual({ "@napi-rs/keyring": expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+  const pinned = expect.stringMatching(/^\d+\.\d+\.\d+$/);
+  expect(dependencies).toEqual({ "@napi-rs/keyring": pinned, "@photostructure/sqlite": pinned });
 });
 
 test("reads the keychain with the addon, and does without where it is missing", async () => {
@@ -117,7 +121,7 @@ test("carries the licence of every package bundled into it", async () => {
     metafile: true,
     format: "esm",
     platform: "node",
-    external: ["@napi-rs/keyring"],
+    external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
     logLevel: "silent",
   });
   const folders = new Set(

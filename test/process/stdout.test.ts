@@ -33,6 +33,7 @@ test.each(["debug", "warn"])(
         MIC_LOG_LEVEL: level,
         MIC_DOWNLOAD_DIR: downloads,
         MIC_STATE_DIR: downloads,
+        MIC_CONFIRM: "never",
         NODE_DEBUG: "http,net,undici",
       },
     });
@@ -50,6 +51,8 @@ test.each(["debug", "warn"])(
       callMessage(11, "get_job", { wrong: true }),
       callMessage(12, "no_such_tool"),
       callMessage(13, "download_asset", { assetId: "no-such-asset" }),
+      callMessage(15, "list_actions"),
+      callMessage(16, "cancel_job", { jobId: "no-such-job", reason: "none", resourceVersion: 1 }),
       { ...callMessage(14, "list_states"), params: { name: "list_states", arguments: "none" } },
     ];
     for (const call of calls) program.send(call);
@@ -64,6 +67,6 @@ test.each(["debug", "warn"])(
     expect(lines.pop()).toBe("");
     for (const line of lines) expect(() => Message.parse(JSON.parse(line))).not.toThrow();
     expect(lines.length).toBeGreaterThanOrEqual(calls.length + 1);
-    expect(program.stderr()).toContain("MIC_STATE_DIR");
+    expect(program.stderr()).toContain("MIC_CONFIRM");
   },
 );

@@ -153,7 +153,8 @@ export async function expectBounds(
 /** The service got it and does not call it malformed; what it thinks of it otherwise does not matter here. */
 async function expectSent(bench: Bench, tool: string, args: Args): Promise<void> {
   const { error, text } = await bench.call(tool, args);
-  if (error === undefined) return;
+  // A key that is as it has to be, and belongs to an action of another tool's test.
+  if (error === undefined || (error.kind === "conflict" && text.includes("The key "))) return;
   // Only the service's answers have a status.
   expect(error.status, `${tool} ${JSON.stringify(args).slice(0, 300)}: ${text}`).toBeDefined();
   const isForeignCursor = error.code === "INVALID_CURSOR" || error.code === "INVALID_PLAYGROUND_REQUEST";
