@@ -29,6 +29,8 @@ export interface Config {
   readonly actionRetentionDays: number;
   /** An action of unknown outcome is not sent again by itself after this. */
   readonly actionResendHours: number;
+  /** "auto": cancelling and RESTART ask the person where the client can ask. */
+  readonly confirm: "auto" | "never";
   readonly readOnly: boolean;
   readonly toolsets: readonly Toolset[];
   readonly logLevel: LogLevel;
@@ -106,7 +108,6 @@ const Environment = z.object({
 // Variables whose part of the server is not built yet: said plainly, never silently ignored.
 const NOT_YET = {
   MIC_GEOGRAPHY_RATE: "there is no rate limiter for the playground yet; it has no effect",
-  MIC_CONFIRM: "there is no confirmation yet; it has no effect, cancelling and RESTART go ahead",
 } as const;
 
 function pairOf(env: z.infer<typeof Environment>): Config["credentials"] {
@@ -151,6 +152,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
     actionResendHours: env.MIC_ACTION_RESEND_HOURS ?? 24,
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
+    confirm: env.MIC_CONFIRM ?? "auto",
     readOnly: env.MIC_READ_ONLY === "1",
     toolsets: env.MIC_TOOLSETS ?? TOOLSETS,
     logLevel: env.MIC_LOG_LEVEL ?? "warn",

@@ -1,5 +1,5 @@
-import { outputs, resourceResult } from "../src/catalogue/results.ts";
-import { tellProcessingRequest } from "../src/catalogue/telling/processing-request.ts";
+import { outputs, toldResult } from "../src/catalogue/results.ts";
+import { processingRequestSubject } from "../src/catalogue/telling/processing-request.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
 
@@ -11,8 +11,8 @@ export const getFileProcessingRequest = defineTool({
   effect: "read",
   input: getMicSharedFileProcessingRequest.pathParameters,
   output: outputs.toldResource,
-  async run(path, { service, context }) {
-    const answer = await service.call(getMicSharedFileProcessingRequest, { path }, context);
-    return resourceResult(answer, tellProcessingRequest(answer.value.data));
+  async run(path, call) {
+    const answer = await call.service.call(getMicSharedFileProcessingRequest, { path }, call.context);
+    return await toldResult(answer, processingRequestSubject, call);
   },
 });

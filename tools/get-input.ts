@@ -1,5 +1,5 @@
-import { outputs, resourceResult } from "../src/catalogue/results.ts";
-import { tellInput } from "../src/catalogue/telling/input.ts";
+import { outputs, toldResult } from "../src/catalogue/results.ts";
+import { inputSubject } from "../src/catalogue/telling/input.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { getMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 
@@ -11,8 +11,8 @@ export const getInput = defineTool({
   effect: "read",
   input: getMicPublicInput.pathParameters,
   output: outputs.toldResource,
-  async run(path, { service, context }) {
-    const answer = await service.call(getMicPublicInput, { path }, context);
-    return resourceResult(answer, tellInput(answer.value.data));
+  async run(path, call) {
+    const answer = await call.service.call(getMicPublicInput, { path }, call.context);
+    return await toldResult(answer, inputSubject, call);
   },
 });

@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
-import { outputs, resourceResult } from "../src/catalogue/results.ts";
-import { isJobMoving, jobProgress, tellJob } from "../src/catalogue/telling/job.ts";
+import { outputs, toldResult } from "../src/catalogue/results.ts";
+import { isJobMoving, jobProgress, jobSubject } from "../src/catalogue/telling/job.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
@@ -26,6 +26,6 @@ export const getJob = defineTool({
       waitSeconds,
       call,
     );
-    return resourceResult(answer, tellJob(answer.value.data));
+    return await toldResult(answer, jobSubject, call);
   },
 });

@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
-import { outputs, resourceResult } from "../src/catalogue/results.ts";
-import { isOperationMoving, tellOperation } from "../src/catalogue/telling/operation.ts";
+import { outputs, toldResult } from "../src/catalogue/results.ts";
+import { isOperationMoving, operationSubject } from "../src/catalogue/telling/operation.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
 import { getMicPublicOperation } from "../src/contract/endpoints/job-processing.ts";
@@ -26,6 +26,6 @@ export const getOperation = defineTool({
       waitSeconds,
       call,
     );
-    return resourceResult(answer, tellOperation(answer.value.data));
+    return await toldResult(answer, operationSubject, call);
   },
 });

@@ -1,3 +1,4 @@
+import { uris } from "../src/catalogue/resources/uri.ts";
 import { outputs, resourceResult } from "../src/catalogue/results.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
@@ -15,6 +16,6 @@ export const getRecipe = defineTool({
   async run(path, { service, context, offers }) {
     const answer = await service.call(getMicExecutableRecipe, { path }, context);
     offers.remember([answer.value.data]);
-    return resourceResult(answer);
+    return resourceResult(answer, uris.recipe(path.versionId));
   },
 });

@@ -1,5 +1,6 @@
 import * as z from "zod/v4";
 import { DEFAULT_LIMIT, listActions as readActions } from "../src/actions/listing.ts";
+import { uris } from "../src/catalogue/resources/uri.ts";
 import { outputs, table } from "../src/catalogue/results.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 
@@ -32,6 +33,6 @@ export const listActions = defineTool({
     ]);
     const head = `${actions.length} actions${state === undefined ? "" : ` ${state}`}.`;
     const columns = ["tool", "state", "idempotencyKey", "resourceId", "attempts", "updatedAt"];
-    return { structured: { actions }, text: `${head}\n${table(columns, rows)}`, drift: [] };
+    return { structured: { actions }, text: `${head}\n${table(columns, rows)}`, drift: [], link: uris.actions };
   },
 });

@@ -1,3 +1,4 @@
+import { uris } from "../src/catalogue/resources/uri.ts";
 import { outputs, table } from "../src/catalogue/results.ts";
 import { vintageText } from "../src/catalogue/telling/vintage.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
@@ -32,6 +33,6 @@ export const listDistricts = defineTool({
     if (value.districts.length === 0) throw noSuchState(args.state);
     const rows = value.districts.map((district) => [district.code, district.name, district.mandalCount]);
     const text = `${value.state}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;
-    return { structured: value, text, drift };
+    return { structured: value, text, drift, link: uris.districts(args.state) };
   },
 });

@@ -1,5 +1,6 @@
 import * as z from "zod/v4";
 import { pageResult, view } from "../src/catalogue/pages.ts";
+import { uris } from "../src/catalogue/resources/uri.ts";
 import { outputs } from "../src/catalogue/results.ts";
 import { summarizeJob } from "../src/catalogue/telling/job.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
@@ -15,6 +16,13 @@ export const listJobs = defineTool({
   output: outputs.page,
   async run({ view, ...query }, { service, context }) {
     const answer = await service.call(listMicJobs, { query }, context);
-    return pageResult(answer, { tool: "list_jobs", query, view, items: "jobs", summarize: summarizeJob });
+    return pageResult(answer, {
+      tool: "list_jobs",
+      query,
+      view,
+      items: "jobs",
+      summarize: summarizeJob,
+      link: uris.jobs(query.workspaceId),
+    });
   },
 });

@@ -1,5 +1,6 @@
 import * as z from "zod/v4";
 import { pageResult, view } from "../src/catalogue/pages.ts";
+import { uris } from "../src/catalogue/resources/uri.ts";
 import { outputs } from "../src/catalogue/results.ts";
 import { summarizeOffer } from "../src/catalogue/telling/recipe.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
@@ -18,6 +19,13 @@ export const listRecipes = defineTool({
   async run({ view, ...query }, { service, context, offers }) {
     const answer = await service.call(listMicExecutableRecipes, { query }, context);
     offers.remember(answer.value.data);
-    return pageResult(answer, { tool: "list_recipes", query, view, items: "recipe offers", summarize: summarizeOffer });
+    return pageResult(answer, {
+      tool: "list_recipes",
+      query,
+      view,
+      items: "recipe offers",
+      summarize: summarizeOffer,
+      link: uris.recipes(query.workspaceId),
+    });
   },
 });

@@ -1,4 +1,5 @@
 import * as z from "zod/v4";
+import { uris } from "../src/catalogue/resources/uri.ts";
 import { outputs, table } from "../src/catalogue/results.ts";
 import { vintageText } from "../src/catalogue/telling/vintage.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
@@ -24,6 +25,6 @@ export const listStates = defineTool({
       state.lgdCode ?? "",
     ]);
     const text = `${rows.length} states. ${vintageText(value)}\n${table(["code", "name", "districts", "mandals", "lgdCode"], rows)}`;
-    return { structured: value, text, drift };
+    return { structured: value, text, drift, link: uris.states };
   },
 });

@@ -2,7 +2,7 @@ import * as z from "zod/v4";
 import { runAction } from "../src/catalogue/action.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
-import { tellInput } from "../src/catalogue/telling/input.ts";
+import { inputSubject } from "../src/catalogue/telling/input.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
@@ -22,7 +22,7 @@ export const registerInput = defineTool({
   run: (args, call) =>
     runAction(args, call, {
       endpoint: createMicPublicInput,
-      tell: tellInput,
+      subject: inputSubject,
       findOut: "No tool lists inputs; registering the same file once more makes another input of it and harms nothing.",
     }),
 });

@@ -2,7 +2,7 @@ import * as z from "zod/v4";
 import { runAction } from "../src/catalogue/action.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
-import { tellProcessingRequest } from "../src/catalogue/telling/processing-request.ts";
+import { processingRequestSubject } from "../src/catalogue/telling/processing-request.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { requestMicSharedFileProcessing } from "../src/contract/endpoints/job-processing.ts";
 
@@ -19,7 +19,7 @@ export const requestFileProcessing = defineTool({
   run: (args, call) =>
     runAction(args, call, {
       endpoint: requestMicSharedFileProcessing,
-      tell: tellProcessingRequest,
+      subject: processingRequestSubject,
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
     }),
 });

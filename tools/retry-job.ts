@@ -2,7 +2,8 @@ import * as z from "zod/v4";
 import { runAction } from "../src/catalogue/action.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
-import { tellJob } from "../src/catalogue/telling/job.ts";
+import { jobSubject } from "../src/catalogue/telling/job.ts";
+import { quote } from "../src/catalogue/telling/quote.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 
@@ -20,10 +21,14 @@ export const retryJob = defineTool({
     ...keyArgument("text"),
   }),
   output: outputs.action,
+  confirm: ({ jobId, retryMode, reason }) =>
+    retryMode === "RESTART"
+      ? `Run job ${jobId} anew from the start? The stages it has finished are thrown away. The reason given: ${quote(reason)}`
+      : undefined,
   run: (args, call) =>
     runAction(args, call, {
       endpoint: retryMicJob,
-      tell: tellJob,
+      subject: jobSubject,
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
     }),
 });

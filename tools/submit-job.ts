@@ -2,7 +2,7 @@ import * as z from "zod/v4";
 import { runAction } from "../src/catalogue/action.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
-import { tellJob } from "../src/catalogue/telling/job.ts";
+import { jobSubject } from "../src/catalogue/telling/job.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { invalidArguments } from "../src/failure.ts";
@@ -25,7 +25,7 @@ export const submitJob = defineTool({
   run: (args, call) =>
     runAction(args, call, {
       endpoint: createMicJob,
-      tell: tellJob,
+      subject: jobSubject,
       findOut: "Look with list_jobs for a job created at that time with this recipe version.",
       async check() {
         const offer = call.offers.get(args.recipeVersionId);

@@ -23,6 +23,8 @@ export interface ActionCall extends ToldCall {
   /** Whose keys these are: base URL and client. */
   readonly service: string;
   readonly explicitKey: string | undefined;
+  /** The key of a new action, where none is given: the one that a person has agreed to. */
+  readonly proposedKey?: string | undefined;
   /** Makes the request of a new action; not asked for one that is resumed. */
   prepare(): Promise<EncodedRequest>;
   /** Sends the request under its key, with attempts of its own. Throws Failure. */
@@ -179,7 +181,7 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
     const request = await call.prepare();
     const action: NewAction = {
       service: call.service,
-      key: call.explicitKey ?? makeKey(),
+      key: call.explicitKey ?? call.proposedKey ?? makeKey(),
       tool: call.tool,
       arguments: canonical,
       argumentsHash: hashOf(canonical),
@@ -190,14 +192,23 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
     return await own(open, nameOf(action), call, () => open.insert(action));
   }
 
+  /** The action that a call is about, if it is in the journal. */
+  async function find(
+    open: Journal,
+    { service, tool, proposedKey }: Pick<ActionCall, "service" | "tool" | "proposedKey">,
+    key: string | undefined,
+    argumentsHash: string,
+  ): Promise<StoredAction | undefined> {
+    if (key !== undefined) return await open.find(service, key);
+    const agreed = proposedKey === undefined ? undefined : await open.find(service, proposedKey);
+    return agreed ?? (await open.findUntold(service, tool, argumentsHash));
+  }
+
   async function attempt(open: Journal, call: ActionCall): Promise<ActionResult> {
     const canonical = canonicalArguments(call.arguments);
     let key = call.explicitKey;
     for (;;) {
-      const stored =
-        key === undefined
-          ? await open.findUntold(call.service, call.tool, hashOf(canonical))
-          : await open.find(call.service, key);
+      const stored = await find(open, call, key, hashOf(canonical));
       if (stored) {
         refuseOtherCommand(stored, call.tool, canonical);
         // From here on this call is about that one action, even if its outcome is told to another call meanwhile.
@@ -210,6 +221,12 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
   }
 
   return {
+    /** Whether such a call would be about an action that is in the journal already. Throws Failure. */
+    async isKnown(service: string, tool: string, args: ActionCall["arguments"], key: string | undefined) {
+      const found = await find(await journal(), { service, tool }, key, hashOf(canonicalArguments(args)));
+      return found !== undefined;
+    },
+
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<ActionResult> {
       const open = await journal();

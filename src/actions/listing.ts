@@ -18,7 +18,7 @@ export const DEFAULT_LIMIT = 20;
 const MAX_LOOKED_AT = 1_000;
 
 /** An open action whose owner has died is unknown, whoever comes to look first. */
-const stateNow = ({ state, owner, lease_until }: StoredAction, now: number): ActionState =>
+export const stateNow = ({ state, owner, lease_until }: StoredAction, now: number): ActionState =>
   state === "open" && (lease_until < now || isGone(owner)) ? "unknown" : state;
 
 const listed = (stored: StoredAction, now: number): ListedAction => ({

@@ -4,7 +4,7 @@ import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { encodeRequest } from "../service/encode.ts";
 import { requestOf } from "./requests.ts";
-import { resourceResult, type Telling } from "./results.ts";
+import { type Subject, toldResult } from "./results.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
 
 type EnvelopeOf<T> = z.ZodType<{ data: T; meta: { requestId: string } }>;
@@ -16,7 +16,7 @@ export interface ActionArguments {
 
 export interface ActionRun<T> {
   readonly endpoint: JsonEndpoint<EnvelopeOf<T>>;
-  readonly tell: (resource: T) => Telling;
+  readonly subject: Subject<T>;
   /** How an agent finds out whether an action of long ago happened. */
   readonly findOut: string;
   /** Judges a new action before it is sent; a resumed one was judged before. Throws Failure. */
@@ -32,13 +32,14 @@ function resourceId(value: unknown): string | undefined {
 }
 
 export async function runAction<T>(args: ActionArguments, call: ToolCall, run: ActionRun<T>): Promise<ToolResult> {
-  const { endpoint, tell, findOut, check, ifMatch } = run;
+  const { endpoint, subject, findOut, check, ifMatch } = run;
   const { idempotencyKey: explicitKey, ...meant } = args;
   const result = await call.actions.perform({
     service: await call.serviceName(),
     tool: call.tool,
     arguments: meant,
     explicitKey,
+    proposedKey: call.proposedKey,
     async prepare() {
       await check?.();
       return encodeRequest(endpoint, { ...requestOf(endpoint, args), ...(ifMatch && { ifMatch: await ifMatch() }) });
@@ -51,5 +52,5 @@ export async function runAction<T>(args: ActionArguments, call: ToolCall, run: A
   });
   const value = endpoint.success.body.parse(result.value);
   const { idempotencyKey, replayed, attempts, drift } = result;
-  return resourceResult({ value, drift }, tell(value.data), { idempotencyKey, replayed, attempts });
+  return await toldResult({ value, drift }, subject, call, { idempotencyKey, replayed, attempts });
 }

@@ -4,7 +4,7 @@ import { cancelMicJob, getMicJob } from "../contract/endpoints/job-processing.ts
 import { type Job, jobETag } from "../contract/jobs.ts";
 import { Failure } from "../failure.ts";
 import { runAction } from "./action.ts";
-import { tellOperation } from "./telling/operation.ts";
+import { operationSubject } from "./telling/operation.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
 
 interface CancelArguments {
@@ -43,6 +43,8 @@ export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Pr
     try {
       const heard: ToolCall = {
         ...call,
+        // It stands for the first version; another one is another command.
+        proposedKey: round === 1 ? call.proposedKey : undefined,
         whenDelivered(tell) {
           markTold = tell;
           call.whenDelivered(tell);
@@ -50,7 +52,7 @@ export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Pr
       };
       return await runAction({ ...args }, heard, {
         endpoint: cancelMicJob,
-        tell: tellOperation,
+        subject: operationSubject,
         findOut: "get_job shows whether the job is CANCELLED.",
         async ifMatch() {
           version ??= (await readJob(args.jobId, call)).resourceVersion;

@@ -17,6 +17,8 @@ interface PageOptions<T> {
   readonly query: Readonly<Record<string, unknown>>;
   readonly view: "summary" | "full" | undefined;
   readonly items: string;
+  /** The URI of the list. */
+  readonly link: string;
   readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
 }
 
@@ -41,5 +43,6 @@ export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>):
     structured: { data: items, page, meta },
     text: `${head}\n${full ? lean(data.map(exact)) : summaryTable(data.map(options.summarize))}`,
     drift: answer.drift,
+    link: options.link,
   };
 }

@@ -1,7 +1,7 @@
 // The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Decoded } from "../service/decode.ts";
-import type { ToolResult } from "./tool.ts";
+import type { ToolCall, ToolResult } from "./tool.ts";
 
 /** The one call that makes sense next, with its arguments filled in. */
 export interface NextStep {
@@ -14,6 +14,12 @@ export interface NextStep {
 export interface Telling {
   readonly summary: string;
   readonly nextStep?: NextStep;
+}
+
+/** How a kind of resource is told: the URI that names it, and the row of the table that fits it. */
+export interface Subject<T> {
+  readonly uri: (resource: T) => string;
+  readonly tell: (resource: T, call: ToolCall) => Telling | Promise<Telling>;
 }
 
 export interface ActionReport {
@@ -46,12 +52,18 @@ export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} $
 export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
   [columns, ...rows].map((cells) => cells.join("\t")).join("\n");
 
-interface Envelope {
-  readonly data: unknown;
+interface Envelope<T> {
+  readonly data: T;
   readonly meta: { readonly requestId: string };
 }
 
-export function resourceResult(answer: Decoded<Envelope>, telling?: Telling, action?: ActionReport): ToolResult {
+interface Told {
+  readonly telling?: Telling;
+  readonly action?: ActionReport;
+  readonly link?: string;
+}
+
+function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: Told): ToolResult {
   const data = exact(answer.value.data);
   const { summary, nextStep } = telling ?? {};
   const structured = {
@@ -68,7 +80,29 @@ export function resourceResult(answer: Decoded<Envelope>, telling?: Telling, act
       `idempotencyKey ${action.idempotencyKey}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
     lean(data),
   ];
-  return { structured, text: lines.filter((line) => line !== undefined).join("\n"), drift: answer.drift };
+  return {
+    structured,
+    text: lines.filter((line) => line !== undefined).join("\n"),
+    drift: answer.drift,
+    ...(link !== undefined && { link }),
+  };
+}
+
+/** One resource as it is. `link`: the URI that names it. */
+export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string): ToolResult =>
+  result(answer, { ...(link !== undefined && { link }) });
+
+/** One resource with what happened to it and what to do next; a step that is not offered here is no step. */
+export async function toldResult<T>(
+  answer: Decoded<Envelope<T>>,
+  subject: Subject<T>,
+  call: ToolCall,
+  action?: ActionReport,
+): Promise<ToolResult> {
+  const { data } = answer.value;
+  const { summary, nextStep } = await subject.tell(data, call);
+  const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
+  return result(answer, { telling, link: subject.uri(data), ...(action && { action }) });
 }
 
 const object: JsonSchema = { type: "object", additionalProperties: true };

@@ -25,6 +25,14 @@ export interface Progress {
   readonly message: string;
 }
 
+/** What a person is asked before a call that throws something away. */
+export interface Question {
+  readonly text: string;
+  /** The arguments that say what is meant, without the key. */
+  readonly meant: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey: string | undefined;
+}
+
 /** What one call of a tool works with. */
 export interface ToolCall {
   /** The tool's own name. */
@@ -38,7 +46,11 @@ export interface ToolCall {
   readonly downloads: Downloads;
   readonly offers: Offers;
   readonly downloadDir: string;
+  /** The Idempotency-Key that a new action of this call takes, where the agent names none. */
+  readonly proposedKey?: string | undefined;
   readonly context: CallContext;
+  /** Whether an agent can call this tool here. */
+  isOffered(tool: string): boolean;
   /** Tells the client how far the work is; does nothing when it did not ask. */
   report(progress: Progress): void;
   /** Runs `tell` once this call's answer has reached the client. */
@@ -52,6 +64,8 @@ export interface ToolResult {
   readonly text: string;
   /** Fields of the service's answer that the contract does not know. */
   readonly drift: readonly string[];
+  /** The URI of the resource that it speaks of. */
+  readonly link?: string;
 }
 
 export interface Tool {
@@ -64,6 +78,8 @@ export interface Tool {
   readonly endpoint: Endpoint | undefined;
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
+  /** Checks the arguments strictly; gives what a person should be asked first, if anything. Throws Failure. */
+  question(args: Readonly<Record<string, unknown>>): Question | undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Readonly<Record<string, unknown>>, call: ToolCall): Promise<ToolResult>;
 }
@@ -76,6 +92,8 @@ export interface ToolDefinition<I extends z.ZodRawShape> {
   readonly effect: Effect;
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: JsonSchema;
+  /** What to ask a person before this call; undefined when it throws nothing away. */
+  readonly confirm?: (args: z.output<z.ZodObject<I, z.core.$strict>>) => string | undefined;
   run(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall): Promise<ToolResult>;
 }
 
@@ -116,7 +134,15 @@ function refuseRounded(name: string, value: unknown, path: readonly PropertyKey[
 }
 
 export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefinition<I>): Tool {
-  const { endpoint, name, title, description, effect, input, output } = definition;
+  const { endpoint, name, title, description, effect, input, output, confirm } = definition;
+
+  function check(args: Readonly<Record<string, unknown>>) {
+    const parsed = input.safeParse(args);
+    if (!parsed.success) return refuse(name, input, parsed.error);
+    refuseRounded(name, args, []);
+    return parsed.data;
+  }
+
   return {
     name,
     title,
@@ -126,12 +152,15 @@ export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefini
     toolset: endpoint?.api === "playground" ? "geography" : "jobs",
     inputSchema: toJsonSchema(input, "input"),
     outputSchema: output,
-    async invoke(args, call) {
-      const parsed = input.safeParse(args);
-      if (!parsed.success) return refuse(name, input, parsed.error);
-      refuseRounded(name, args, []);
-      return await definition.run(parsed.data, call);
+    question(args) {
+      if (!confirm) return undefined;
+      const checked = check(args);
+      const text = confirm(checked);
+      if (text === undefined) return undefined;
+      const { idempotencyKey, ...meant }: Readonly<Record<string, unknown>> = checked;
+      return { text, meant, idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined };
     },
+    invoke: async (args, call) => await definition.run(check(args), call),
   };
 }
 

@@ -9,6 +9,8 @@ import { type Keychain, openKeychain } from "../auth/keychain.ts";
 import { createRedactor } from "../auth/redaction.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
+import { resources } from "../catalogue/resources/index.ts";
+import { createWatching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { systemTiming } from "../service/attempts.ts";
@@ -82,7 +84,9 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       config,
       workspaceId,
       catalogue: tools,
+      resources,
       service,
+      watching: createWatching({ timing }),
       actions,
       journal: journal.open,
       serviceName,

@@ -1,13 +1,23 @@
 // One tools/call: arguments in, result or failure out, redacted at this one exit.
-import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
-import { argumentsObject, type Progress, type Tool, type ToolCall } from "../catalogue/tool.ts";
+import {
+  type CallToolResult,
+  type ContentBlock,
+  type InputRequiredResult,
+  ProtocolError,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { argumentsObject, type Progress, type Tool } from "../catalogue/tool.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure, type FailureFacts } from "../failure.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
+import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
+import { redacted } from "./exit.ts";
 import { factsOf, failureText } from "./failures.ts";
+import { findResource, offeredResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
 import { takesWorkspace } from "./surface.ts";
+import { toolCall } from "./tool-call.ts";
 
 /** Progress goes out only when the client asked for it, and only upwards, as the protocol wants. */
 function reporter(context: ServerContext): (progress: Progress) => void {
@@ -39,13 +49,6 @@ function failureResult(tool: string, facts: FailureFacts): CallToolResult {
   };
 }
 
-/** Takes registered secrets out of everything that leaves, wherever they stand in it. */
-function redacted(result: CallToolResult, runtime: Runtime): CallToolResult {
-  const text = JSON.stringify(result);
-  const clean = runtime.redactor.redact(text);
-  return clean === text ? result : JSON.parse(clean);
-}
-
 function keyIn(structured: Readonly<Record<string, unknown>>): string | undefined {
   const { action } = structured;
   const key = isJsonObject(action) ? action["idempotencyKey"] : undefined;
@@ -58,44 +61,64 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
   return workspaceId === undefined ? given : { ...given, workspaceId };
 }
 
-interface Situation {
+/** The resource that a result speaks of, as a link behind its text. */
+function linked(link: string | undefined, runtime: Runtime): ContentBlock[] {
+  const found = link === undefined ? undefined : findResource(offeredResources(runtime), link);
+  if (link === undefined || !found) return [];
+  const { name, title, mimeType } = found.resource;
+  return [{ type: "resource_link", uri: link, name, title, mimeType }];
+}
+
+export interface Situation {
   readonly runtime: Runtime;
   readonly deliveries: Deliveries;
   readonly context: ServerContext;
+  /** Revisions before 2025-06-18 know no resource_link: their clients would refuse the whole result. */
+  readonly takesLinks: boolean;
+  readonly confirmation: Confirmation;
+  /** What the client can do, as it said itself. */
+  readonly capabilities: unknown;
 }
 
-export async function callTool(tool: Tool, args: unknown, situation: Situation): Promise<CallToolResult> {
-  const { runtime, deliveries, context } = situation;
-  const { service, config, log } = runtime;
+/** A question to the person is no answer yet: the client brings the same call again with theirs. */
+export async function callTool(
+  tool: Tool,
+  args: unknown,
+  situation: Situation,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { runtime, deliveries, context, takesLinks, confirmation, capabilities } = situation;
+  const { service, redactor, log } = runtime;
   const startedAt = service.timing.now();
   const { signal, id } = context.mcpReq;
   const tells: (() => Promise<void>)[] = [];
   const asked = JSON.stringify([tool.name, args ?? null]);
-  const call: ToolCall = {
-    ...runtime,
-    tool: tool.name,
-    downloadDir: config.downloadDir,
-    context: { signal, deadlineAt: startedAt + CALL_LIMIT_MS },
-    report: reporter(context),
-    whenDelivered: (tell) => tells.push(tell),
-  };
   let result: CallToolResult;
   let key: string | undefined;
   try {
     const resentKey = deliveries.keyOf(id, asked);
-    const given = {
+    const said = {
       ...argumentsObject(tool.name, args),
       ...(resentKey !== undefined && { idempotencyKey: resentKey }),
     };
-    const { structured, text, drift } = await tool.invoke(await withWorkspace(tool, given, runtime), call);
+    const given = await withWorkspace(tool, said, runtime);
+    const consent = await confirmation.seek(tool, given, context, capabilities);
+    if ("ask" in consent) return redacted(consent.ask, redactor);
+    const call = toolCall(
+      runtime,
+      tool.name,
+      { signal, deadlineAt: startedAt + CALL_LIMIT_MS },
+      { report: reporter(context), whenDelivered: (tell) => tells.push(tell), proposedKey: consent.key },
+    );
+    const { structured, text, drift, link } = await tool.invoke(given, call);
     result = {
-      content: [{ type: "text", text }],
+      content: [{ type: "text", text }, ...(takesLinks ? linked(link, runtime) : [])],
       structuredContent: structured,
       ...(drift.length > 0 && { _meta: { "mic-mcp/drift": drift } }),
     };
     key = keyIn(structured);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
   } catch (error) {
+    if (error instanceof ProtocolError) throw error;
     const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
     result = failureResult(tool.name, facts);
     key = facts.idempotencyKey;
@@ -104,5 +127,5 @@ export async function callTool(tool: Tool, args: unknown, situation: Situation):
   }
   if (key !== undefined) deliveries.keep(id, asked, key);
   deliveries.expect(id, tells, signal);
-  return redacted(result, runtime);
+  return redacted(result, redactor);
 }

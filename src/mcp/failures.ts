@@ -28,6 +28,10 @@ export function failureText(tool: string, facts: FailureFacts): string {
   return lines.filter((line) => line !== false).join("\n");
 }
 
+/** A tool that is not there for whoever would use it. */
+export const notFoundTool = (name: string): Failure =>
+  new Failure({ kind: "not_found", message: `${name} is not offered here.`, retryable: false, sideEffect: "none" });
+
 /** Whatever was thrown, as facts. A fault of our own says so and nothing else of its insides than its message. */
 export function factsOf(thrown: unknown): FailureFacts {
   if (thrown instanceof Failure) return thrown.facts;

@@ -1,58 +1,104 @@
-// What a client may read besides calling tools: a resource is data and a read function (interface.md, "Resources").
+// Resources as the protocol shows them: lists, templates, reading. What there is stands in src/catalogue/resources/.
 import {
-  type Resource as ListedResource,
   ProtocolError,
   ProtocolErrorCode,
+  type ReadResourceResult,
   ResourceNotFoundError,
   type Server,
+  type ServerContext,
 } from "@modelcontextprotocol/server";
-import { DEFAULT_LIMIT, listActions } from "../actions/listing.ts";
-import type { Toolset } from "../config.ts";
+import type { Resource } from "../catalogue/resources/resource.ts";
+import { expand, type Variables, variablesIn, variablesOf } from "../catalogue/resources/uri.ts";
+import type { FailureFacts } from "../failure.ts";
+import { CALL_LIMIT_MS } from "../service/attempts.ts";
+import { redacted } from "./exit.ts";
 import { factsOf, failureText } from "./failures.ts";
 import type { Runtime } from "./runtime.ts";
+import { isOfferedTool } from "./surface.ts";
+import { toolUser } from "./tool-call.ts";
 
-interface Resource extends Omit<ListedResource, "mimeType"> {
-  readonly toolset: Toolset;
-  /** The content, to be shown as JSON. Throws Failure. */
-  read(runtime: Runtime): Promise<object>;
+export type Era = "legacy" | "modern";
+
+export const offeredResources = ({ resources, catalogue, config }: Runtime): readonly Resource[] =>
+  resources.filter(({ tool }) => isOfferedTool(tool, catalogue, config));
+
+export interface Found {
+  readonly resource: Resource;
+  readonly variables: Variables;
 }
 
-const RESOURCES: readonly Resource[] = [
-  {
-    uri: "mic://actions",
-    name: "actions",
-    title: "The action journal",
-    description: "The latest actions: tool, key, state, attempts, times. The tool list_actions says the same.",
-    toolset: "jobs",
-    async read({ journal, serviceName, service }) {
-      const name = await serviceName().catch(() => undefined);
-      const asked = { service: name, state: undefined, limit: DEFAULT_LIMIT, now: service.timing.now() };
-      return { actions: await listActions(await journal(), asked) };
-    },
-  },
-];
+export function findResource(offered: readonly Resource[], uri: string): Found | undefined {
+  for (const resource of offered) {
+    const variables = variablesOf(resource.uri, uri);
+    if (variables) return { resource, variables };
+  }
+  return undefined;
+}
 
-const MIME_TYPE = "application/json";
+export const notFound = (uri: string, why: string): ProtocolError =>
+  new ResourceNotFoundError(uri, `Resource not found: ${uri}. ${why}`);
 
-/** The resources that a configuration offers. */
-export const offeredResources = ({ config }: Runtime): readonly Resource[] =>
-  RESOURCES.filter(({ toolset }) => config.toolsets.includes(toolset));
+export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
+  notFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
 
-export function serveResources(server: Server, runtime: Runtime): void {
+/** What the URI names is not there, or it cannot be the name of anything. */
+const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
+
+function readFailure(uri: string, facts: FailureFacts): ProtocolError {
+  if (isMissing(facts)) {
+    const fields = (facts.fieldErrors ?? []).map(({ pointer, message }) => `${pointer.slice(1)}: ${message}`);
+    return notFound(uri, [facts.message, ...fields].join(" "));
+  }
+  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(uri, facts), { uri, "mic-mcp/error": facts });
+}
+
+const shown = ({ name, title, description, mimeType }: Resource) => ({ name, title, description, mimeType });
+
+/** Resources without variables, and those that the default workspace fills. */
+function listed(resource: Resource, workspaceId: string | undefined) {
+  const names = variablesIn(resource.uri);
+  if (names.length === 0) return [{ uri: resource.uri, ...shown(resource) }];
+  if (workspaceId === undefined || names.join() !== "workspaceId") return [];
+  return [{ uri: expand(resource.uri, { workspaceId }), ...shown(resource) }];
+}
+
+export async function readResource(
+  uri: string,
+  runtime: Runtime,
+  context: ServerContext,
+  era: Era,
+): Promise<ReadResourceResult> {
+  const { redactor, service } = runtime;
   const offered = offeredResources(runtime);
-  const listing = offered.map(({ toolset: _, read: __, ...shown }) => ({ ...shown, mimeType: MIME_TYPE }));
-  server.setRequestHandler("resources/list", () => ({ resources: listing }));
-  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
-  server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
-    const resource = offered.find((candidate) => candidate.uri === uri);
-    if (!resource) throw new ResourceNotFoundError(uri);
-    try {
-      const text = runtime.redactor.redact(JSON.stringify(await resource.read(runtime)));
-      return { contents: [{ uri, mimeType: MIME_TYPE, text }] };
-    } catch (error) {
-      const facts = factsOf(error);
-      const message = runtime.redactor.redact(failureText(uri, facts));
-      throw new ProtocolError(ProtocolErrorCode.InternalError, message, { "mic-mcp/error": facts });
-    }
+  const found = findResource(offered, uri);
+  if (!found) throw noSuchUri(redactor.redact(uri), offered);
+  const { resource, variables } = found;
+  const limits = { signal: context.mcpReq.signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+  try {
+    const { text, drift, ttlMs } = await resource.read(variables, toolUser(runtime, limits));
+    const _meta = drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {};
+    return redacted(
+      {
+        contents: [{ uri, mimeType: resource.mimeType, text, ..._meta }],
+        ...(era === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
+      },
+      redactor,
+    );
+  } catch (error) {
+    throw readFailure(redactor.redact(uri), redacted(factsOf(error), redactor));
+  }
+}
+
+export function serveResources(server: Server, runtime: Runtime, era: Era): void {
+  server.setRequestHandler("resources/list", async () => {
+    // A login that cannot be read leaves the list shorter.
+    const workspaceId = await runtime.workspaceId().catch(() => undefined);
+    return { resources: offeredResources(runtime).flatMap((resource) => listed(resource, workspaceId)) };
   });
+  server.setRequestHandler("resources/templates/list", async () => ({
+    resourceTemplates: offeredResources(runtime)
+      .filter(({ uri }) => variablesIn(uri).length > 0)
+      .map((resource) => ({ uriTemplate: resource.uri, ...shown(resource) })),
+  }));
+  server.setRequestHandler("resources/read", ({ params }, context) => readResource(params.uri, runtime, context, era));
 }

@@ -2,7 +2,9 @@
 import type { Actions } from "../actions/actions.ts";
 import type { Journal } from "../actions/journal.ts";
 import type { Redactor } from "../auth/redaction.ts";
+import type { Resource } from "../catalogue/resources/resource.ts";
 import type { Tool } from "../catalogue/tool.ts";
+import type { Watching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
 import type { Service } from "../service/call.ts";
 import type { Downloads } from "../service/downloads.ts";
@@ -22,7 +24,9 @@ export interface Runtime {
   /** The default workspace, from the configuration or the stored login. Throws Failure when that cannot be read. */
   readonly workspaceId: () => Promise<string | undefined>;
   readonly catalogue: readonly Tool[];
+  readonly resources: readonly Resource[];
   readonly service: Service;
+  readonly watching: Watching;
   readonly actions: Actions;
   /** Opens the action journal. Throws Failure. */
   readonly journal: () => Promise<Journal>;

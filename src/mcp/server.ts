@@ -1,14 +1,27 @@
 // The MCP server: one instance for each connection, whatever protocol era it speaks.
 import { setTimeout as sleep } from "node:timers/promises";
-import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import { callTool } from "./call.ts";
+import { serveCompletion } from "./completion.ts";
+import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { instructions } from "./instructions.ts";
-import { offeredResources, serveResources } from "./resources.ts";
+import { servePrompts } from "./prompts.ts";
+import { type Era, serveResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
+import { type Subscriptions, serveSubscriptions } from "./subscriptions.ts";
 import { listed, offeredTools, whyNotOffered } from "./surface.ts";
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const FIRST_WITH_LINKS = "2025-06-18";
 
 /** The stored login's workspace makes `workspaceId` optional in listings; a slow keychain must not hold up a connection. */
 const WORKSPACE_WAIT_MS = 1_000;
@@ -16,7 +29,17 @@ const WORKSPACE_WAIT_MS = 1_000;
 const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
   Promise.race([workspaceId().catch(() => undefined), sleep(WORKSPACE_WAIT_MS, undefined, { ref: false })]);
 
-export async function createServer(runtime: Runtime, deliveries: Deliveries): Promise<Server> {
+const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
+
+/** What a connection has besides its server: the SDK may make a second server for it when it learns the client's era. */
+export interface Connection {
+  readonly deliveries: Deliveries;
+  readonly subscriptions: Subscriptions;
+  readonly confirmation: Confirmation;
+}
+
+export async function createServer(runtime: Runtime, connection: Connection, era: Era): Promise<Server> {
+  const { deliveries, subscriptions, confirmation } = connection;
   const { catalogue, config, notes, version } = runtime;
   const workspaceId = await knownSoon(runtime);
   const offered = new Map(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
@@ -24,12 +47,14 @@ export async function createServer(runtime: Runtime, deliveries: Deliveries): Pr
   const server = new Server(
     { name: "mic-mcp", title: "mic-mcp: geography and job processing", version },
     {
-      capabilities: { tools: {}, ...(offeredResources(runtime).length > 0 && { resources: {} }) },
+      capabilities: { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} },
+      requestState: { verify: confirmation.verify },
       instructions: instructions(config, workspaceId, notes),
-      // The lists depend on the configuration alone, which never changes while the process lives.
+      // Lists depend on the configuration alone, which never changes while the process lives; but a login may give a workspace.
       cacheHints: {
         "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" },
-        "resources/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+        "prompts/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+        "resources/list": { ttlMs: MINUTE_MS, cacheScope: "private" },
         "resources/templates/list": { ttlMs: HOUR_MS, cacheScope: "public" },
       },
     },
@@ -40,11 +65,25 @@ export async function createServer(runtime: Runtime, deliveries: Deliveries): Pr
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const tool = offered.get(params.name);
-    if (tool) return await callTool(tool, params.arguments, { runtime, deliveries, context });
+    const takesLinks = (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
+    const capabilities =
+      era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
+    if (tool)
+      return await callTool(tool, params.arguments, {
+        runtime,
+        deliveries,
+        context,
+        takesLinks,
+        confirmation,
+        capabilities,
+      });
     const hidden = catalogue.find(({ name }) => name === params.name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${params.name}: ${why}`);
   });
-  if (offeredResources(runtime).length > 0) serveResources(server, runtime);
+  serveResources(server, runtime, era);
+  serveSubscriptions(server, runtime, subscriptions, era);
+  servePrompts(server, runtime);
+  serveCompletion(server, runtime);
   return server;
 }

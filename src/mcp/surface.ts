@@ -18,6 +18,9 @@ export const whyNotOffered = (tool: Tool, { toolsets }: Config): string =>
 export const offeredTools = (catalogue: readonly Tool[], config: Config): readonly Tool[] =>
   catalogue.filter((tool) => isOffered(tool, config));
 
+export const isOfferedTool = (name: string, catalogue: readonly Tool[], config: Config): boolean =>
+  catalogue.some((tool) => tool.name === name && isOffered(tool, config));
+
 const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
 
 export const takesWorkspace = ({ inputSchema }: Tool): boolean => {

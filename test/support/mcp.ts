@@ -4,10 +4,11 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { Client as ModernClient } from "@modelcontextprotocol/client";
+import { type McpSubscription, Client as ModernClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 
@@ -50,6 +51,47 @@ export type Facts = z.infer<typeof Facts>;
 const Json = z.record(z.string(), z.unknown());
 type Json = z.infer<typeof Json>;
 
+const Listed = z.looseObject({ name: z.string(), title: z.string(), description: z.string() });
+const Resource = Listed.extend({ uri: z.string(), mimeType: z.string() });
+const Template = Listed.extend({ uriTemplate: z.string(), mimeType: z.string() });
+const Prompt = Listed.extend({
+  arguments: z.array(z.looseObject({ name: z.string(), description: z.string(), required: z.boolean() })),
+});
+const ReadResource = z.looseObject({
+  contents: z.tuple([
+    z.looseObject({ uri: z.string(), mimeType: z.string(), text: z.string(), _meta: Json.optional() }),
+  ]),
+  ttlMs: z.number().optional(),
+  cacheScope: z.string().optional(),
+});
+const GotPrompt = z.looseObject({
+  messages: z.array(
+    z.object({ role: z.literal("user"), content: z.object({ type: z.literal("text"), text: z.string() }) }),
+  ),
+});
+const Completed = z.object({
+  completion: z.object({ values: z.array(z.string()), total: z.number(), hasMore: z.boolean() }),
+});
+
+/** What a completion is for. */
+export type Reference =
+  | { readonly type: "ref/resource"; readonly uri: string }
+  | { readonly type: "ref/prompt"; readonly name: string };
+
+/** What a person answers to a question. */
+export interface Reply {
+  readonly action: "accept" | "decline" | "cancel";
+  readonly content?: Record<string, boolean | string | number>;
+}
+
+export interface ReadContent {
+  readonly mimeType: string;
+  readonly text: string;
+  readonly meta: Json;
+  readonly ttlMs: number | undefined;
+  readonly cacheScope: string | undefined;
+}
+
 const RawResult = z.looseObject({
   content: z.array(z.looseObject({ type: z.string(), text: z.string().optional() })),
   structuredContent: Json.optional(),
@@ -63,6 +105,8 @@ export interface CallResult {
   readonly text: string;
   /** How many content blocks there are, of whatever type. */
   readonly blocks: number;
+  /** What the blocks behind the first one link to. */
+  readonly links: readonly string[];
   readonly structured: Json | undefined;
   readonly meta: Json;
   /** `_meta["mic-mcp/error"]`, held to interface.md. */
@@ -99,7 +143,24 @@ export interface CallOptions {
   readonly onprogress?: (progress: Progress) => void;
 }
 
-export interface Connection {
+/** Resources, prompts and completion: the two clients have the same methods for them. */
+export interface Features {
+  listResources(): Promise<readonly z.infer<typeof Resource>[]>;
+  listTemplates(): Promise<readonly z.infer<typeof Template>[]>;
+  readResource(uri: string): Promise<ReadContent>;
+  listPrompts(): Promise<readonly z.infer<typeof Prompt>[]>;
+  /** The text of its one message. */
+  getPrompt(name: string, args?: Record<string, string>): Promise<string>;
+  complete(ref: Reference, name: string, value: string): Promise<readonly string[]>;
+}
+
+export interface Connection extends Features {
+  /** Listens to these resources; gives those that the server says it watches. Rejects on a refusal. */
+  listen(...uris: readonly string[]): Promise<readonly string[]>;
+  /** Ends what `listen` of these began. */
+  stopListening(...uris: readonly string[]): Promise<void>;
+  /** URIs of all updates so far, in the order of arrival. */
+  readonly updates: readonly string[];
   /** Rejects on a protocol error; a tool's failure is a result. */
   callTool(name: string, args?: Readonly<Json>, options?: CallOptions): Promise<CallResult>;
   listTools(): Promise<readonly ListedTool[]>;
@@ -119,6 +180,8 @@ export interface Connection {
 }
 
 export interface ConnectOptions {
+  /** The person at this client; without one, the client cannot ask. */
+  readonly person?: (question: string) => Reply | Promise<Reply>;
   readonly env?: Readonly<Record<string, string>>;
   /** After the entry point; default `serve`. */
   readonly args?: readonly string[];
@@ -140,6 +203,7 @@ function readResult(result: unknown): CallResult {
     isError,
     text: content.map(({ text = "" }) => text).join("\n"),
     blocks: content.length,
+    links: content.slice(1).map(({ type, uri }) => (type === "resource_link" ? String(uri) : `no link: ${type}`)),
     structured: structuredContent,
     meta: _meta,
     error: facts === undefined ? undefined : Facts.parse(facts),
@@ -153,7 +217,10 @@ const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 export const bareEnvironment = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home, MIC_KEYCHAIN: "off" });
 
 /** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */
-export async function connect(era: Era, { env = {}, args = ["serve"] }: ConnectOptions = {}): Promise<Connection> {
+export async function connect(
+  era: Era,
+  { env = {}, args = ["serve"], person }: ConnectOptions = {},
+): Promise<Connection> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-test-"));
   const variables = { ...bareEnvironment(home), ...env };
   // The SDKs' transports let more of our environment through; env -i does not.
@@ -169,7 +236,7 @@ export async function connect(era: Era, { env = {}, args = ["serve"] }: ConnectO
     cwd: home,
     stderr: "pipe" as const,
   };
-  const opened = era === "v1-client" ? await openOlder(parameters) : await openModern(parameters, era);
+  const opened = era === "v1-client" ? await openOlder(parameters, person) : await openModern(parameters, era, person);
   return {
     ...opened,
     home,
@@ -200,15 +267,58 @@ const withStderr =
     throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
   };
 
-async function openOlder(parameters: Parameters): Promise<Opened> {
+interface FeatureClient {
+  listResources(): Promise<unknown>;
+  listResourceTemplates(): Promise<unknown>;
+  readResource(params: { uri: string }, options?: object): Promise<unknown>;
+  listPrompts(): Promise<unknown>;
+  getPrompt(params: { name: string; arguments?: Record<string, string> }): Promise<unknown>;
+  complete(params: { ref: Reference; argument: { name: string; value: string } }): Promise<unknown>;
+}
+
+const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
+  listResources: async () => z.object({ resources: z.array(Resource) }).parse(await client.listResources()).resources,
+  listTemplates: async () =>
+    z.object({ resourceTemplates: z.array(Template) }).parse(await client.listResourceTemplates()).resourceTemplates,
+  async readResource(uri) {
+    const { contents, ttlMs, cacheScope } = ReadResource.parse(await client.readResource({ uri }, readOptions));
+    const [{ uri: named, mimeType, text, _meta: meta = {} }] = contents;
+    if (named !== uri) throw new Error(`asked for ${uri}, was given ${named}`);
+    return { mimeType, text, meta, ttlMs, cacheScope };
+  },
+  listPrompts: async () => z.object({ prompts: z.array(Prompt) }).parse(await client.listPrompts()).prompts,
+  async getPrompt(name, args) {
+    const { messages } = GotPrompt.parse(await client.getPrompt({ name, ...(args && { arguments: args }) }));
+    return messages.map(({ content }) => content.text).join("\n");
+  },
+  complete: async (ref, name, value) =>
+    Completed.parse(await client.complete({ ref, argument: { name, value } })).completion.values,
+});
+
+const forms = (person: ConnectOptions["person"]) => (person ? { capabilities: { elicitation: { form: {} } } } : {});
+
+async function openOlder(parameters: Parameters, person: ConnectOptions["person"]): Promise<Opened> {
   const transport = new OlderTransport(parameters);
   const stderr = collect(transport);
-  const client = new OlderClient(identity);
+  const client = new OlderClient(identity, forms(person));
+  if (person)
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await person(params.message)) }));
+  const updates: string[] = [];
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updates.push(params.uri));
   await client.connect(transport).catch(withStderr(stderr));
   const listTools = async () => z.array(ListedTool).parse((await client.listTools()).tools);
   // As hosts do: from now on the client itself holds every result against the tool's output schema.
   await listTools();
   return {
+    ...featuresOf(client),
+    async listen(...uris) {
+      for (const uri of uris) await client.subscribeResource({ uri });
+      return uris;
+    },
+    async stopListening(...uris) {
+      for (const uri of uris) await client.unsubscribeResource({ uri });
+    },
+    updates,
     callTool: async (name, args, options = {}) =>
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, undefined, { ...options })),
     listTools,
@@ -226,18 +336,43 @@ async function openOlder(parameters: Parameters): Promise<Opened> {
 /** The SDK's own class asks a process of its own for the era first; a subclass asks the one that stays. */
 class InPlaceTransport extends ModernTransport {}
 
-async function openModern(parameters: Parameters, era: "v2-legacy" | "v2-modern"): Promise<Opened> {
+async function openModern(
+  parameters: Parameters,
+  era: "v2-legacy" | "v2-modern",
+  person: ConnectOptions["person"],
+): Promise<Opened> {
   const transport = new InPlaceTransport(parameters);
   const stderr = collect(transport);
   const mode = era === "v2-legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
-  const client = new ModernClient(identity, { versionNegotiation: { mode } });
+  const client = new ModernClient(identity, { versionNegotiation: { mode }, ...forms(person) });
+  if (person)
+    client.setRequestHandler("elicitation/create", async ({ params }) => ({ ...(await person(params.message)) }));
+  const updates: string[] = [];
+  client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updates.push(params.uri));
   await client.connect(transport).catch(withStderr(stderr));
   const listTools = async () => {
     const { tools } = await client.listTools(undefined, { cacheMode: "refresh" });
     return z.array(ListedTool).parse(tools);
   };
   await listTools();
+  const listens = new Map<string, McpSubscription>();
   return {
+    // Every reading asks the server: how long a client keeps one is the client's business.
+    ...featuresOf(client, { cacheMode: "refresh" }),
+    async listen(...uris) {
+      if (era === "v2-legacy") {
+        for (const uri of uris) await client.subscribeResource({ uri });
+        return uris;
+      }
+      const subscription = await client.listen({ resourceSubscriptions: [...uris] });
+      listens.set(uris.join(), subscription);
+      return subscription.honoredFilter.resourceSubscriptions ?? [];
+    },
+    async stopListening(...uris) {
+      if (era === "v2-legacy") for (const uri of uris) await client.unsubscribeResource({ uri });
+      else await listens.get(uris.join())?.close();
+    },
+    updates,
     callTool: async (name, args, options = {}) =>
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, { ...options })),
     listTools,

@@ -14,6 +14,8 @@ export type Args = Readonly<Record<string, unknown>>;
 export interface Told {
   readonly structured: Readonly<Record<string, unknown>>;
   readonly text: string;
+  /** The resource that it speaks of. */
+  readonly link: string | undefined;
   readonly drift: unknown;
 }
 
@@ -109,14 +111,16 @@ export class Bench {
     const result = await this.call(tool, args, options);
     expect(result.isError, result.text).toBe(false);
     expect(result.error).toBeUndefined();
-    expect(result.blocks).toBe(1);
-    const { structured, text } = result;
+    const { structured, text, links } = result;
+    // The text stands first; one link at most, to the resource that the result speaks of.
+    expect(links.length).toBeLessThanOrEqual(1);
+    for (const link of links) expect(link).toMatch(/^mic:\/\/[a-z]/);
     if (structured === undefined) throw new Error(`${tool} gave no structuredContent: ${result.raw}`);
     expectFits(this.#schemas.output.get(tool), structured, `${tool}'s structuredContent`);
     this.#expectLean(tool, structured, text);
     const step = NextStep.optional().parse(structured["nextStep"]);
     if (step) expectFits(this.#schemas.input.get(step.tool), step.arguments, `the next step ${step.tool}`);
-    return { structured, text, drift: result.meta["mic-mcp/drift"] };
+    return { structured, text, link: links[0], drift: result.meta["mic-mcp/drift"] };
   }
 
   /** The text is complete by itself, and not twice as long as it need be. */

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { manualClock } from "../support/emulator.ts";
-import { connect, type Era, emulatorEnv } from "../support/mcp.ts";
+import { type ConnectOptions, connect, type Era, emulatorEnv } from "../support/mcp.ts";
 import { Bench, type Schemas } from "./bench.ts";
 
 /** The eras that every tool is tested in; the third is held to them in test/mcp. */
@@ -16,6 +16,8 @@ const toolEras = ["v1-client", "v2-modern"] as const satisfies readonly Era[];
 export interface BenchOptions {
   readonly emulator?: EmulatorOptions;
   readonly env?: Readonly<Record<string, string>>;
+  /** The person at the client. */
+  readonly person?: NonNullable<ConnectOptions["person"]>;
 }
 
 async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
@@ -23,7 +25,7 @@ async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; t
   const emulator = await startEmulator({ clock, ...options.emulator });
   const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
   const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
-  const connection = await connect(era, { env });
+  const connection = await connect(era, { env, ...(options.person && { person: options.person }) });
   const tools = await connection.listTools();
   const compile = (schema: object = {}) => new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
   const schemas: Schemas = {

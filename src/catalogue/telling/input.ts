@@ -1,29 +1,38 @@
-// Every state of an input: what it means for using it, and the next call.
+// Which row of the table an input is told by.
+import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
-import type { Telling } from "../results.ts";
+import { uris } from "../resources/uri.ts";
+import type { Subject, Telling } from "../results.ts";
+import { INPUT, type InputCase } from "./table.ts";
 
-export function tellInput(input: Input): Telling {
-  const what = `Input ${input.id} (${input.inputKind} ${input.referenceId})`;
-  switch (input.state) {
+function inputCase({ state, scanState }: Input): InputCase {
+  switch (state) {
     case "WAITING_SCAN":
-      return {
-        summary: `${what} waits for its scan (scan ${input.scanState}); a job needs it READY.`,
-        nextStep: { tool: "get_input", arguments: { inputId: input.id }, why: "read again in a few seconds" },
-      };
+      return scanState === "UNAVAILABLE" || scanState === "STALE" ? "scan stuck" : "in scan";
     case "READY":
-      return {
-        summary: `${what} is READY to be bound to a job.`,
-        nextStep: {
-          tool: "list_recipes",
-          arguments: { workspaceId: input.workspaceId },
-          why: "find the recipe to run on it",
-        },
-      };
+      return "ready";
     case "QUARANTINED":
-      return { summary: `${what} is QUARANTINED (scan ${input.scanState}); it cannot be used.` };
+      return scanState === "INFECTED" ? "infected" : "quarantined";
     case "EXPIRED":
-      return { summary: `${what} has EXPIRED; register the file again to use it.` };
+      return "expired";
     case "WITHDRAWN":
-      return { summary: `${what} was WITHDRAWN; it cannot be used.` };
+      return "withdrawn";
   }
 }
+
+export function tellInput(input: Input): Telling {
+  const { id, workspaceId, inputKind, referenceId, scanState } = input;
+  const again = { workspaceId, inputKind, referenceId };
+  const facts = {
+    id,
+    workspaceId,
+    scanState,
+    what: `Input ${id} (${inputKind} ${referenceId})`,
+    again: namesItsKind(again) ? again : undefined,
+  };
+  const { says, step } = INPUT[inputCase(input)];
+  const nextStep = step?.(facts);
+  return { summary: says(facts), ...(nextStep && { nextStep }) };
+}
+
+export const inputSubject: Subject<Input> = { uri: ({ id }) => uris.input(id), tell: tellInput };

@@ -1,38 +1,41 @@
-// Every state of an asynchronous operation: what happened and the next call.
+// Which row of the table an asynchronous operation is told by.
 import type { Operation } from "../../contract/operation.ts";
-import type { Telling } from "../results.ts";
+import { uris } from "../resources/uri.ts";
+import type { Subject, Telling } from "../results.ts";
 import { problemText, quote } from "./quote.ts";
+import { OPERATION, type OperationCase } from "./table.ts";
 
 export const isOperationMoving = ({ state }: Operation): boolean => state === "QUEUED" || state === "RUNNING";
 
-export function tellOperation(operation: Operation): Telling {
-  const { id, state, originatingResourceId, resultResourceId, failure } = operation;
-  const what = `Operation ${id} (${quote(operation.operationType)} on ${originatingResourceId})`;
-  // The contract does not say what kind of resource it is about; only jobs have operations today.
-  const look = (why: string) => ({
-    tool: "get_job",
-    arguments: { jobId: resultResourceId ?? originatingResourceId },
-    why,
-  });
+function operationCase({ state, failure }: Operation): OperationCase {
   switch (state) {
     case "QUEUED":
     case "RUNNING":
-      return {
-        summary: `${what} is ${state}.`,
-        nextStep: {
-          tool: "get_operation",
-          arguments: { operationId: id, waitSeconds: 30 },
-          why: "it is not finished yet; this waits for it",
-        },
-      };
+      return "moving";
     case "SUCCEEDED":
-      return { summary: `${what} SUCCEEDED.`, nextStep: look("shows the job after it") };
+      return "succeeded";
     case "FAILED":
-      return {
-        summary: `${what} FAILED${failure ? `: ${problemText(failure)}` : "; the service gives no reason"}.`,
-        nextStep: look("shows how the job stands now"),
-      };
+      return failure === null ? "failed, unexplained" : failure.retryable ? "failed, retryable" : "failed";
     case "CANCELLED":
-      return { summary: `${what} was itself CANCELLED.`, nextStep: look("shows how the job stands now") };
+      return "cancelled";
   }
 }
+
+export function tellOperation(operation: Operation): Telling {
+  const { id, state, originatingResourceId, resultResourceId, failure } = operation;
+  const facts = {
+    id,
+    state,
+    what: `Operation ${id} (${quote(operation.operationType)} on ${originatingResourceId})`,
+    about: resultResourceId ?? originatingResourceId,
+    failure: failure ? problemText(failure) : "",
+  };
+  const { says, step } = OPERATION[operationCase(operation)];
+  const nextStep = step?.(facts);
+  return { summary: says(facts), ...(nextStep && { nextStep }) };
+}
+
+export const operationSubject: Subject<Operation> = {
+  uri: ({ id }) => uris.operation(id),
+  tell: tellOperation,
+};

@@ -1,33 +1,41 @@
-// Every state of a file-processing permission request: what was decided, and the next call.
+// Which row of the table a file-processing permission request is told by.
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
-import type { Telling } from "../results.ts";
+import { uris } from "../resources/uri.ts";
+import type { Subject, Telling } from "../results.ts";
+import { PROCESSING_REQUEST, type RequestCase } from "./table.ts";
 
-export function tellProcessingRequest(request: ProcessingRequest): Telling {
-  const what = `Processing request ${request.id}`;
-  const reason = request.reasonCode === null ? "" : ` (${request.reasonCode})`;
-  switch (request.state) {
+function requestCase({ state, reasonCode }: ProcessingRequest): RequestCase {
+  switch (state) {
     case "SUBMITTED":
     case "REVIEWABLE":
-      return {
-        summary: `${what} is ${request.state}: a person reviews it before a job may use the file.`,
-        nextStep: {
-          tool: "get_file_processing_request",
-          arguments: { requestId: request.id },
-          why: "read the decision later",
-        },
-      };
+      return "in review";
     case "APPROVED":
-      return {
-        summary: `${what} is APPROVED${reason} until ${request.expiresAt}: input ${request.inputId} may be processed with ${request.recipeVersionId}.`,
-        nextStep: {
-          tool: "get_recipe",
-          arguments: { versionId: request.recipeVersionId },
-          why: "shows the ports and parameters for submit_job",
-        },
-      };
+      return "approved";
     case "REJECTED":
-      return { summary: `${what} was REJECTED${reason}; a new request needs another purpose, file or recipe.` };
+      if (reasonCode === "PURPOSE_NOT_ALLOWED") return "rejected, purpose";
+      return reasonCode === "SOURCE_NOT_ELIGIBLE" ? "rejected, source" : "rejected";
     case "REVOKED":
-      return { summary: `${what} was REVOKED${reason}; the file may no longer be processed.` };
+      return reasonCode === "SECURITY_REVOKED" ? "revoked, security" : "revoked";
   }
 }
+
+export function tellProcessingRequest(request: ProcessingRequest): Telling {
+  const { id, state, reasonCode, inputId, recipeVersionId, expiresAt } = request;
+  const facts = {
+    id,
+    state,
+    inputId,
+    recipeVersionId,
+    expiresAt,
+    what: `Processing request ${id}`,
+    reason: reasonCode === null ? "" : ` (${reasonCode})`,
+  };
+  const { says, step } = PROCESSING_REQUEST[requestCase(request)];
+  const nextStep = step?.(facts);
+  return { summary: says(facts), ...(nextStep && { nextStep }) };
+}
+
+export const processingRequestSubject: Subject<ProcessingRequest> = {
+  uri: ({ id }) => uris.processingRequest(id),
+  tell: tellProcessingRequest,
+};

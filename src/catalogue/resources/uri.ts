@@ -1,0 +1,53 @@
+// mic:// URIs: made from a template and its variables, and read back (interface.md, "Resources").
+
+const VARIABLE = /\{(\w+)\}/g;
+
+export type Variables = Readonly<Record<string, string>>;
+
+export const variablesIn = (template: string): readonly string[] =>
+  [...template.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
+
+/** Ids may hold characters that end a path segment: each goes in percent-encoded. */
+export const expand = (template: string, variables: Variables): string =>
+  template.replace(VARIABLE, (_, name: string) => encodeURIComponent(variables[name] ?? ""));
+
+/** The URIs that results link to. */
+export const uris = {
+  states: "mic://geography/states",
+  districts: (code: string) => expand("mic://geography/states/{code}/districts", { code }),
+  jobs: (workspaceId: string) => expand("mic://workspaces/{workspaceId}/jobs", { workspaceId }),
+  recipes: (workspaceId: string) => expand("mic://workspaces/{workspaceId}/recipes", { workspaceId }),
+  job: (jobId: string) => expand("mic://jobs/{jobId}", { jobId }),
+  recipe: (versionId: string) => expand("mic://recipes/{versionId}", { versionId }),
+  input: (inputId: string) => expand("mic://inputs/{inputId}", { inputId }),
+  operation: (operationId: string) => expand("mic://operations/{operationId}", { operationId }),
+  processingRequest: (requestId: string) => expand("mic://processing-requests/{requestId}", { requestId }),
+  actions: "mic://actions",
+} as const;
+
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The template's variables in this URI; undefined when it is none of the template's. */
+export function variablesOf(template: string, uri: string): Variables | undefined {
+  const [wanted, given] = [template.split("/"), uri.split("/")];
+  if (wanted.length !== given.length) return undefined;
+  const variables: Record<string, string> = {};
+  for (const [index, part] of wanted.entries()) {
+    const value = given[index] ?? "";
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name === undefined) {
+      if (part !== value) return undefined;
+      continue;
+    }
+    const text = /[?#]/.test(value) ? undefined : decoded(value);
+    if (text === undefined || text === "") return undefined;
+    variables[name] = text;
+  }
+  return variables;
+}

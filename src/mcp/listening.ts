@@ -1,0 +1,103 @@
+// subscriptions/listen (2026-07-28) is served by the SDK above the transport, and tells the server nothing: so what is
+// listened to is seen here, as it passes. An acknowledgement waits until no move can be missed any more, and names only
+// what is really watched.
+import type { Readable, Writable } from "node:stream";
+import { ProtocolErrorCode, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotocol/server";
+import type { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import * as z from "zod/v4";
+import { ConfirmingTransport, type Deliveries } from "./deliveries.ts";
+import { refusalText, type Subscriptions } from "./subscriptions.ts";
+
+type Message = Parameters<StdioServerTransport["send"]>[0];
+
+const Id = z.union([z.string(), z.number()]);
+const Listen = z.looseObject({
+  method: z.literal("subscriptions/listen"),
+  id: Id,
+  params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
+});
+const Cancelled = z.object({
+  method: z.literal("notifications/cancelled"),
+  params: z.object({ requestId: Id }),
+});
+const OfSubscription = z.looseObject({
+  method: z.string(),
+  params: z.looseObject({ _meta: z.looseObject({ [SUBSCRIPTION_ID_META_KEY]: Id }) }),
+});
+const Acknowledged = z.looseObject({
+  params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
+});
+
+export class ListeningTransport extends ConfirmingTransport {
+  readonly #subscriptions: Subscriptions;
+  /** What each listen request really gets, once that is known. */
+  readonly #listens = new Map<string | number, Promise<ReadonlySet<string>>>();
+
+  constructor(stdin: Readable, stdout: Writable, deliveries: Deliveries, subscriptions: Subscriptions) {
+    super(stdin, stdout, deliveries);
+    this.#subscriptions = subscriptions;
+  }
+
+  override async start(): Promise<void> {
+    const { onmessage } = this;
+    this.onmessage = (message) => {
+      if (this.#takesIn(message)) onmessage?.(message);
+    };
+    await super.start();
+  }
+
+  /** False when the message is answered here. */
+  #takesIn(message: Message): boolean {
+    const cancelled = Cancelled.safeParse(message).data;
+    if (cancelled) this.#end(cancelled.params.requestId);
+    const listen = Listen.safeParse(message).data;
+    if (!listen || this.#listens.has(listen.id)) return true;
+    const { id, params } = listen;
+    const uris = [...new Set(params.notifications.resourceSubscriptions)].filter(this.#subscriptions.canWatch);
+    try {
+      const joining = uris.map((uri) => this.#subscriptions.join(uri, id).then((there) => (there ? [uri] : [])));
+      this.#listens.set(
+        id,
+        Promise.all(joining).then((found) => new Set(found.flat())),
+      );
+      return true;
+    } catch (error) {
+      this.#subscriptions.leaveAll(id);
+      this.#refuse(id, refusalText(error));
+      return false;
+    }
+  }
+
+  #refuse(id: string | number, reason: string): void {
+    const error = { code: ProtocolErrorCode.InternalError, message: reason };
+    super.send({ jsonrpc: "2.0", id, error }).catch((failure: Error) => this.onerror?.(failure));
+  }
+
+  #end(id: string | number): void {
+    if (!this.#listens.delete(id)) return;
+    this.#subscriptions.leaveAll(id);
+  }
+
+  override async send(message: Message): Promise<void> {
+    // A listen request that the SDK itself refuses, or ends when all ends.
+    if (("error" in message || "result" in message) && message.id !== undefined) this.#end(message.id);
+    const id = OfSubscription.safeParse(message).data?.params._meta[SUBSCRIPTION_ID_META_KEY];
+    const there = id === undefined ? undefined : this.#listens.get(id);
+    if (id === undefined || there === undefined) return await super.send(message);
+    // Not awaited: whoever sends would hold up all other messages. Updates queue up behind their acknowledgement.
+    there
+      .then(async (watched) => {
+        if (this.#listens.has(id)) await super.send(narrowed(message, watched));
+      })
+      .catch((failure: Error) => this.onerror?.(failure));
+  }
+}
+
+/** An acknowledgement names what is watched; other messages stay as they are. */
+function narrowed(message: Message, watched: ReadonlySet<string>): Message {
+  const acknowledged = Acknowledged.safeParse(message).data;
+  if (!acknowledged || !("method" in message)) return message;
+  const { notifications } = acknowledged.params;
+  const resourceSubscriptions = notifications.resourceSubscriptions.filter((uri) => watched.has(uri));
+  return { ...message, params: { ...message.params, notifications: { ...notifications, resourceSubscriptions } } };
+}

@@ -1,0 +1,55 @@
+// Prompts as the protocol shows them. What they say stands in src/catalogue/prompts.ts.
+import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import { type Prompt, type PromptArgument, prompts } from "../catalogue/prompts.ts";
+import { redacted } from "./exit.ts";
+import type { Runtime } from "./runtime.ts";
+import { isOfferedTool } from "./surface.ts";
+
+const MAX_CHARS = 4_000;
+
+const wrong = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+export const offeredPrompts = ({ catalogue, config }: Runtime): readonly Prompt[] =>
+  prompts.filter(({ tools }) => tools.every((tool) => isOfferedTool(tool, catalogue, config)));
+
+export function findPrompt(name: string, runtime: Runtime): Prompt {
+  const offered = offeredPrompts(runtime);
+  const prompt = offered.find((each) => each.name === name);
+  if (prompt) return prompt;
+  throw wrong(`Unknown prompt ${name}: the prompts are: ${offered.map((each) => each.name).join(", ")}.`);
+}
+
+function checked(prompt: Prompt, given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const known = prompt.arguments.map(({ name }) => name);
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw wrong(`${prompt.name} takes no argument ${unknown.join(", ")}; it takes: ${known.join(", ")}.`);
+  // An argument that a form left empty was not given.
+  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value.trim() !== ""));
+  const missing = prompt.arguments.filter(({ name, required }) => required && said[name] === undefined);
+  if (missing.length > 0) throw wrong(`${prompt.name} needs ${missing.map(({ name }) => name).join(", ")}.`);
+  const long = Object.entries(said).filter(([, value]) => value.length > MAX_CHARS);
+  if (long.length > 0) throw wrong(`${long.map(([name]) => name).join(", ")}: at most ${MAX_CHARS} characters.`);
+  return said;
+}
+
+const shown = ({ name, description, required }: PromptArgument) => ({ name, description, required });
+
+export function servePrompts(server: Server, runtime: Runtime): void {
+  server.setRequestHandler("prompts/list", async () => ({
+    prompts: offeredPrompts(runtime).map((prompt) => ({
+      name: prompt.name,
+      title: prompt.title,
+      description: prompt.description,
+      arguments: prompt.arguments.map(shown),
+    })),
+  }));
+  server.setRequestHandler("prompts/get", async ({ params }): Promise<GetPromptResult> => {
+    const prompt = findPrompt(params.name, runtime);
+    const text = prompt.text(checked(prompt, params.arguments ?? {}));
+    return redacted(
+      { description: prompt.description, messages: [{ role: "user", content: { type: "text", text } }] },
+      runtime.redactor,
+    );
+  });
+}

@@ -1,0 +1,32 @@
+// What one use of a tool works with, whoever uses it: tools/call, a resource that is read, a completion.
+import type { Progress, ToolCall, ToolResult } from "../catalogue/tool.ts";
+import type { CallContext } from "../service/attempts.ts";
+import { notFoundTool } from "./failures.ts";
+import type { Runtime } from "./runtime.ts";
+import { isOfferedTool, offeredTools } from "./surface.ts";
+
+interface Caller {
+  readonly report?: (progress: Progress) => void;
+  readonly proposedKey?: string | undefined;
+  readonly whenDelivered?: (tell: () => Promise<void>) => void;
+}
+
+export const toolCall = (runtime: Runtime, tool: string, context: CallContext, caller: Caller = {}): ToolCall => ({
+  ...runtime,
+  tool,
+  downloadDir: runtime.config.downloadDir,
+  context,
+  proposedKey: caller.proposedKey,
+  isOffered: (name) => isOfferedTool(name, runtime.catalogue, runtime.config),
+  report: caller.report ?? (() => undefined),
+  whenDelivered: caller.whenDelivered ?? (() => undefined),
+});
+
+/** Uses the offered tools on a resource's or a completion's behalf: only what reads is reached so. Throws Failure. */
+export const toolUser =
+  (runtime: Runtime, context: CallContext) =>
+  async (name: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
+    const tool = offeredTools(runtime.catalogue, runtime.config).find((each) => each.name === name);
+    if (tool === undefined || tool.effect !== "read") throw notFoundTool(name);
+    return await tool.invoke(args, toolCall(runtime, name, context));
+  };
