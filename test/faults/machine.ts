@@ -347,6 +347,7 @@ export class Machine {
       downloads: createDownloads(service),
       offers: createOffers(),
       downloadDir: "",
+      isOffered: () => true,
       context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },
       report: () => undefined,
       whenDelivered: (tell) => tells.push(tell),

@@ -59,7 +59,7 @@ forEachEra((bench) => {
       [inputIds[0], /READY/, "list_recipes"],
       [waiting.id, /scan/, "get_input"],
       [inputIds[FILE.quarantined], /QUARANTINED/, undefined],
-      [inputIds[at - 2], /EXPIRED/, undefined],
+      [inputIds[at - 2], /EXPIRED/, "register_input"],
       [inputIds[at - 1], /WITHDRAWN/, undefined],
     ];
     for (const [inputId = "", summary, next] of told) {
