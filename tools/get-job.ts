@@ -24,7 +24,7 @@ export const getJob = defineTool({
         onRead: ({ value }) => call.report(jobProgress(value.data)),
       },
       waitSeconds,
-      call,
+      { ...call.context, timing: call.service.timing },
     );
     return await toldResult(answer, jobSubject, call);
   },

@@ -24,7 +24,7 @@ export const getOperation = defineTool({
         onRead: ({ value }) => call.report({ progress: ++readings, message: value.data.state }),
       },
       waitSeconds,
-      call,
+      { ...call.context, timing: call.service.timing },
     );
     return await toldResult(answer, operationSubject, call);
   },

@@ -1,13 +1,13 @@
 // Holding an answer until a resource stops moving or time is up: get_job and get_operation with waitSeconds.
 import * as z from "zod/v4";
-import { timeLeftMs } from "../service/attempts.ts";
-import type { ToolCall } from "./tool.ts";
+import { Failure } from "../failure.ts";
+import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 
 export const waitSeconds = z
   .int()
   .min(0)
   .max(45)
-  .describe("Wait up to this long for it to stop moving (default 0).")
+  .describe("Wait up to this long for it to stop moving (default 0); cancelling the call ends the waiting only.")
   .optional();
 
 const FIRST_MS = 500;
@@ -25,20 +25,35 @@ export interface Watched<T> {
   onRead(value: T): void;
 }
 
+interface Limits extends CallContext {
+  readonly timing: Timing;
+}
+
+const waitingCancelled = new Failure({
+  kind: "cancelled",
+  message: "The waiting was cancelled by the client; what was waited for was left alone and goes on.",
+  retryable: true,
+  sideEffect: "none",
+});
+
 /** Reads until the resource stops moving or `seconds` are up, and gives the newest state; often while it changes, seldom while it does not. */
-export async function waitWhile<T>(watched: Watched<T>, seconds: number, { service, context }: ToolCall): Promise<T> {
-  const { timing } = service;
-  const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(context, timing) - MARGIN_MS);
+export async function waitWhile<T>(watched: Watched<T>, seconds: number, limits: Limits): Promise<T> {
+  const { timing, signal } = limits;
+  const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - MARGIN_MS);
   let value = await watched.read();
   let pauseMs = FIRST_MS;
-  while (watched.isMoving(value)) {
-    const leftMs = untilAt - timing.now();
-    if (leftMs <= 0) break;
-    watched.onRead(value);
-    await timing.sleep(Math.min(pauseMs, leftMs), context.signal);
-    const before = watched.version(value);
-    value = await watched.read();
-    pauseMs = watched.version(value) === before ? Math.min(LAST_MS, pauseMs * GROWTH) : FIRST_MS;
+  try {
+    while (watched.isMoving(value)) {
+      const leftMs = untilAt - timing.now();
+      if (leftMs <= 0) break;
+      watched.onRead(value);
+      await timing.sleep(Math.min(pauseMs, leftMs), signal);
+      const before = watched.version(value);
+      value = await watched.read();
+      pauseMs = watched.version(value) === before ? Math.min(LAST_MS, pauseMs * GROWTH) : FIRST_MS;
+    }
+    return value;
+  } catch (error) {
+    throw signal.aborted ? waitingCancelled : error;
   }
-  return value;
 }

@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import { initialize, start } from "../process/child.ts";
 
 const Result = z.looseObject({
-  content: z.array(z.looseObject({ text: z.string() })),
+  content: z.array(z.looseObject({ text: z.string().optional() })),
   structuredContent: z.looseObject({}).optional(),
   isError: z.boolean().optional(),
   _meta: z.looseObject({}).optional(),
@@ -57,7 +57,7 @@ export function toldBy(result: unknown): Told {
   const { "mic-mcp/error": facts } = _meta;
   const action = structuredContent?.["action"];
   return {
-    text: content.map(({ text }) => text).join("\n"),
+    text: content.flatMap(({ text = [] }) => text).join("\n"),
     structured: structuredContent,
     action: action === undefined ? undefined : Action.parse(action),
     error: facts === undefined ? undefined : Facts.parse(facts),

@@ -1,5 +1,7 @@
 // waitSeconds: the answer is held until the resource stops moving or time is up, with progress on the way.
 import { expect, test } from "vitest";
+import { waitWhile } from "../../src/catalogue/waiting.ts";
+import { systemTiming } from "../../src/service/attempts.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
@@ -71,6 +73,30 @@ forEachEra((bench) => {
     // A second of waiting for another job is time enough for the first to be read again, were it still waited for.
     await bench().ok("get_job", { jobId: other, waitSeconds: 1 });
     expect(await readings()).toBe(before);
+  });
+
+  test("where cancelling a call is told about, it is told that only the waiting ended", async () => {
+    const { inputSchema } = (await bench().connection.listTools()).find(({ name }) => name === "get_job") ?? {};
+    expect(JSON.stringify(inputSchema)).toContain("cancelling the call ends the waiting only");
+    const abort = new AbortController();
+    const timing = { ...systemTiming, sleep: async () => abort.abort() };
+    const watched = {
+      read: async () => {
+        abort.signal.throwIfAborted();
+        return 1;
+      },
+      version: () => 1,
+      isMoving: () => true,
+      onRead: () => undefined,
+    };
+    const waits = waitWhile(watched, 10, { timing, signal: abort.signal, deadlineAt: timing.now() + 60_000 });
+    await expect(waits).rejects.toMatchObject({
+      facts: {
+        kind: "cancelled",
+        sideEffect: "none",
+        message: expect.stringMatching(/waiting was cancelled.*goes on/),
+      },
+    });
   });
 
   test("several calls wait side by side", async () => {
