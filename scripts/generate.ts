@@ -1,6 +1,8 @@
-// Everything that repeats the catalogue is made from it: the README's tool table and manifest.json's tools.
+// Everything that repeats the catalogue is made from it: the README's tables and manifest.json's tools.
 // With --check nothing is written; a file that is not up to date fails.
 import { readFile, writeFile } from "node:fs/promises";
+import { prompts } from "../src/catalogue/prompts.ts";
+import { resources } from "../src/catalogue/resources/index.ts";
 import { version } from "../src/cli/version.ts";
 import { tools } from "../tools/index.ts";
 
@@ -13,6 +15,23 @@ const toolTable = tools
   )
   .join("\n");
 
+const resourceTable = resources
+  .map(({ uri, description, tool, look }) => `| \`${uri}\` | ${description} | \`${tool}\` | ${look ? "yes" : ""} |`)
+  .join("\n");
+
+const promptTable = prompts
+  .map(({ name, description, arguments: taken }) => {
+    const shown = taken.map((argument) => `\`${argument.name}\`${argument.required ? "" : " (optional)"}`);
+    return `| \`${name}\` | ${shown.join(", ")} | ${description} |`;
+  })
+  .join("\n");
+
+const TABLES = {
+  tools: HEAD + toolTable,
+  resources: `| URI (template) | what | tool | updates |\n|---|---|---|---|\n${resourceTable}`,
+  prompts: `| prompt | arguments | what it is for |\n|---|---|---|\n${promptTable}`,
+};
+
 const between = (text: string, name: string, content: string): string =>
   text.replace(
     new RegExp(`(<!-- ${name}: made by npm run fix -->\n)[\\s\\S]*?(<!-- /${name} -->)`),
@@ -20,11 +39,11 @@ const between = (text: string, name: string, content: string): string =>
   );
 
 const generators: Readonly<Record<string, (text: string) => string>> = {
-  "README.md": (text) => between(text, "tools", HEAD + toolTable),
+  "README.md": (text) => Object.entries(TABLES).reduce((made, [name, content]) => between(made, name, content), text),
   "manifest.json": (text) => {
     const manifest: Record<string, unknown> = JSON.parse(text);
     const listed = tools.map(({ name, description }) => ({ name, description }));
-    return `${JSON.stringify({ ...manifest, version, tools: listed }, null, 2)}\n`;
+    return `${JSON.stringify({ ...manifest, version, tools: listed, prompts_generated: true }, null, 2)}\n`;
   },
 };
 

@@ -22,7 +22,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["zod", "lossless-json", "pg", "@photostructure/sqlite"],
   },
   catalogue: { rooms: ["contract", "failure", "excerpt", "config", "service", "auth", "actions"], packages: ["zod"] },
-  tools: { rooms: ["contract", "failure", "service", "catalogue"], packages: ["zod"] },
+  tools: { rooms: ["contract", "failure", "service", "actions", "catalogue"], packages: ["zod"] },
   mcp: {
     rooms: ["contract", "failure", "config", "service", "auth", "actions", "catalogue"],
     packages: ["zod", "@modelcontextprotocol/server"],

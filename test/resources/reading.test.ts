@@ -113,6 +113,20 @@ forEachEra((bench, era) => {
     }
   });
 
+  test("the journal's latest actions, without their bodies", async () => {
+    const args = await bench().argumentsFor("createMicPublicInput");
+    const { structured } = await bench().ok("register_input", { ...args, clientReference: "a secret plan" });
+    const { text } = await bench().connection.readResource("mic://actions");
+    const { actions } = JSON.parse(text);
+    expect(actions[0]).toMatchObject({
+      tool: "register_input",
+      state: "succeeded",
+      attempts: 1,
+      resourceId: Object(structured["data"]).id,
+    });
+    expect(text).not.toContain("a secret plan");
+  });
+
   test("the districts of a state, by its code in either case", async () => {
     const { structured } = await bench().ok("list_districts", { state: "KA" });
     for (const code of ["KA", "ka"]) {

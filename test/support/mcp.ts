@@ -125,13 +125,6 @@ const ListedTool = z.looseObject({
 });
 export type ListedTool = z.infer<typeof ListedTool>;
 
-const ResourceContent = z.looseObject({
-  uri: z.string(),
-  mimeType: z.string().optional(),
-  text: z.string().optional(),
-});
-type ResourceContent = z.infer<typeof ResourceContent>;
-
 export interface Progress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -165,10 +158,6 @@ export interface Connection extends Features {
   callTool(name: string, args?: Readonly<Json>, options?: CallOptions): Promise<CallResult>;
   listTools(): Promise<readonly ListedTool[]>;
   instructions(): string | undefined;
-  /** Rejects on a protocol error. */
-  listResources(): Promise<readonly Json[]>;
-  listResourceTemplates(): Promise<readonly Json[]>;
-  readResource(uri: string): Promise<readonly ResourceContent[]>;
   /** What the server says it can do. */
   capabilities(): Json;
   /** What the server wrote to stderr so far. */
@@ -323,9 +312,6 @@ async function openOlder(parameters: Parameters, person: ConnectOptions["person"
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, undefined, { ...options })),
     listTools,
     instructions: () => client.getInstructions(),
-    listResources: async () => z.array(Json).parse((await client.listResources()).resources),
-    listResourceTemplates: async () => z.array(Json).parse((await client.listResourceTemplates()).resourceTemplates),
-    readResource: async (uri) => z.array(ResourceContent).parse((await client.readResource({ uri })).contents),
     capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
     stderr,
     pid: transport.pid ?? 0,
@@ -377,9 +363,6 @@ async function openModern(
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, { ...options })),
     listTools,
     instructions: () => client.getInstructions(),
-    listResources: async () => z.array(Json).parse((await client.listResources()).resources),
-    listResourceTemplates: async () => z.array(Json).parse((await client.listResourceTemplates()).resourceTemplates),
-    readResource: async (uri) => z.array(ResourceContent).parse((await client.readResource({ uri })).contents),
     capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
     stderr,
     pid: transport.pid ?? 0,

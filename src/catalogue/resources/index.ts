@@ -128,8 +128,8 @@ export const resources: readonly Resource[] = [
   toolResource({
     uri: "mic://actions",
     name: "actions",
-    title: "Latest actions",
-    description: "What this server has done at the service, newest first: tool, key, state, attempts, times.",
+    title: "The action journal",
+    description: "The latest actions: tool, key, state, attempts, times. The tool list_actions says the same.",
     tool: "list_actions",
     part: "whole",
     cacheScope: "private",
