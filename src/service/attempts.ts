@@ -18,6 +18,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Milliseconds since 1970 at which the call must have ended. */
   readonly deadlineAt: number;
+  /** Fewer attempts than usual: 1 where the caller has a retry policy of its own. */
+  readonly maxAttempts?: number;
 }
 
 export interface Timing {
@@ -54,7 +56,7 @@ export async function waitBeforeRetry(
   const backoffMs = timing.random() * Math.min(CAP_MS, BASE_MS * 2 ** attempt);
   const waitMs =
     retryAfterSeconds === undefined ? Math.max(backoffMs, inProgress ? BASE_MS : 0) : retryAfterSeconds * 1000;
-  if (attempt >= MAX_ATTEMPTS && !inProgress) return false;
+  if (attempt >= (context.maxAttempts ?? MAX_ATTEMPTS) && !inProgress) return false;
   if (waitMs + MIN_ATTEMPT_MS > timeLeftMs(context, timing)) return false;
   await timing.sleep(waitMs, context.signal);
   return true;

@@ -1,0 +1,139 @@
+// The polite reader of the country: what every geography tool and resource of this process asks.
+import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
+import { type CallContext, timeLeftMs } from "../service/attempts.ts";
+import type { Service } from "../service/call.ts";
+import type { Country, Gathered, Needs } from "./country.ts";
+import { unlessAborted } from "./flights.ts";
+import { Playground } from "./playground.ts";
+import type { Reading } from "./shelf.ts";
+import { Sweep, type Unread } from "./sweep.ts";
+import { type GeographyTiming, systemGeographyTiming } from "./timing.ts";
+
+export type { Country, Gathered, Needs } from "./country.ts";
+export type { Reading } from "./shelf.ts";
+
+/** Time kept within the call's own limit for making its answer. */
+const MARGIN_MS = 2_000;
+/** What one request takes, when it is told how long the rest will take. */
+const REQUEST_MS = 1_000;
+
+export interface Wish {
+  /** The states that the question is about. Throws Failure when it names none of the list. */
+  readonly about: (country: Country) => readonly State[];
+  readonly needs: (country: Country) => Needs;
+  /** Why a state of `about` that is not needed was not read. */
+  readonly notNeeded: string;
+  readonly waitMs: number;
+  readonly onProgress: (read: number, total: number) => void;
+}
+
+export interface Geography {
+  /** At most 10 minutes old. Throws Failure. */
+  states(context: CallContext): Promise<Reading<StatesResponse>>;
+  /** At most 6 hours old; an unknown code may give an empty list. Throws Failure. */
+  districts(code: string, context: CallContext): Promise<Reading<DistrictsResponse>>;
+  openApi(context: CallContext): Promise<Reading<OpenApiDocument>>;
+  /**
+   * Reads the districts that a question needs, as fast as the service allows, and answers when they are there, when time is
+   * up, or when nothing more can come before that; the rest is read in the background. Throws Failure when the states
+   * cannot be read.
+   */
+  gather(wish: Wish, context: CallContext): Promise<Gathered>;
+  /** Stops what is under way. */
+  close(): void;
+}
+
+export interface GeographyOptions {
+  readonly service: Pick<Service, "call">;
+  readonly perMinute: number;
+  readonly timing?: GeographyTiming;
+}
+
+export function createGeography({
+  service,
+  perMinute,
+  timing = systemGeographyTiming,
+}: GeographyOptions): Geography {
+  const closing = new AbortController();
+  const playground = new Playground({ service, perMinute, timing, closing: closing.signal });
+  const { limiter, shelf } = playground;
+  const sweep = new Sweep(playground, timing, closing.signal);
+
+  function countryOf(states: Reading<StatesResponse>): Country {
+    const lists = states.value.states.flatMap(({ code }) => {
+      const reading = shelf.districtsOf(code);
+      return reading === undefined ? [] : [[code, reading] as const];
+    });
+    return { states, lists: new Map(lists) };
+  }
+
+  const pendingOf = (states: readonly State[], { lists }: Country): readonly State[] =>
+    states.filter(({ code }) => !lists.has(code) && sweep.isPending(code));
+
+  function unreadOf({ code }: State, needed: readonly State[], notNeeded: string): Unread {
+    const failed = sweep.failure(code);
+    if (failed !== undefined) return failed;
+    if (!sweep.isPending(code)) {
+      const isNeeded = needed.some((each) => each.code === code);
+      return { state: code, reason: isNeeded ? "the catalogue moved on meanwhile: ask again" : notNeeded };
+    }
+    const delayMs = limiter.delayMs(Math.max(0, sweep.pendingCount - 1));
+    const reason = limiter.isFrozen
+      ? "not read yet: the service asked for a pause (HTTP 429)"
+      : limiter.delayMs() > 0
+        ? `not read yet: at most ${limiter.perMinute} requests a minute`
+        : "not read yet";
+    return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + REQUEST_MS) / 1000) };
+  }
+
+  /** Resolves at the next change of the sweep, or when time is up. */
+  async function nextChange(untilAt: number, signal: AbortSignal): Promise<void> {
+    const awake = new AbortController();
+    const stopListening = sweep.onChange(() => awake.abort());
+    const woken = timing.sleep(untilAt - timing.now(), awake.signal).catch(() => undefined);
+    try {
+      await unlessAborted(woken, signal);
+    } finally {
+      stopListening();
+      awake.abort();
+    }
+  }
+
+  async function gather(wish: Wish, context: CallContext): Promise<Gathered> {
+    const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - MARGIN_MS);
+    const states = await playground.states(context);
+    const asked = new Set<string>();
+    let shown = -1;
+    for (;;) {
+      const country = countryOf(states);
+      const about = wish.about(country);
+      const { rows, all } = wish.needs(country);
+      const fresh = all.filter(({ code }) => !asked.has(code) && !country.lists.has(code));
+      for (const { code } of fresh) asked.add(code);
+      sweep.want(fresh);
+
+      const pending = pendingOf(all, country);
+      const isHeldUp = !sweep.isUnderWay && limiter.delayMs() > 0;
+      const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
+      // Nothing more can come in time: waiting for it would be a show.
+      const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
+      if (isEnough || isHopeless || timing.now() >= untilAt) {
+        const missing = about.filter(({ code }) => !country.lists.has(code));
+        const unread = missing.map((state) => unreadOf(state, all, wish.notNeeded));
+        return { country, unread };
+      }
+      const read = about.filter(({ code }) => country.lists.has(code)).length;
+      if (read > shown) wish.onProgress(read, about.length);
+      shown = Math.max(shown, read);
+      await nextChange(untilAt, context.signal);
+    }
+  }
+
+  return {
+    states: (context) => playground.states(context),
+    districts: (code, context) => playground.districts(code, context),
+    openApi: (context) => playground.openApi(context),
+    gather,
+    close: () => closing.abort(),
+  };
+}

@@ -1,0 +1,127 @@
+// The playground's three endpoints, each request under the one limiter and tried once; two of them with a cache.
+import type * as z from "zod/v4";
+import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
+import {
+  getPlaygroundOpenApi,
+  listPlaygroundDistricts,
+  listPlaygroundStates,
+} from "../contract/endpoints/playground.ts";
+import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
+import { Failure } from "../failure.ts";
+import { ATTEMPT_LIMIT_MS, type CallContext, waitBeforeRetry } from "../service/attempts.ts";
+import type { Service } from "../service/call.ts";
+import type { CallRequest } from "../service/encode.ts";
+import { isPassing } from "../service/verdicts.ts";
+import { Flights } from "./flights.ts";
+import { Limiter, type Permit } from "./limiter.ts";
+import { type Reading, Shelf } from "./shelf.ts";
+import type { GeographyTiming } from "./timing.ts";
+
+/** After a 429 that does not say for how long. */
+const DEFAULT_RETRY_AFTER_SECONDS = 60;
+/** With less time left than this, a request is not worth starting. */
+const MARGIN_MS = 250;
+
+export interface PlaygroundOptions {
+  readonly service: Pick<Service, "call">;
+  readonly perMinute: number;
+  readonly timing: GeographyTiming;
+  /** Ends everything that is under way. */
+  readonly closing: AbortSignal;
+}
+
+type GetPermit = (signal: AbortSignal) => Promise<Permit>;
+
+export class Playground {
+  readonly limiter: Limiter;
+  readonly shelf: Shelf;
+  readonly #service: Pick<Service, "call">;
+  readonly #timing: GeographyTiming;
+  readonly #states = new Flights<Reading<StatesResponse>>();
+  readonly #districts = new Flights<Reading<DistrictsResponse>>();
+  readonly #documents = new Flights<Reading<OpenApiDocument>>();
+
+  constructor({ service, perMinute, timing, closing }: PlaygroundOptions) {
+    this.#service = service;
+    this.#timing = timing;
+    this.limiter = new Limiter(perMinute, timing, closing);
+    this.shelf = new Shelf(timing.now);
+  }
+
+  states(context: CallContext): Promise<Reading<StatesResponse>> {
+    const read = async (signal: AbortSignal) => {
+      const reading = await this.#once(listPlaygroundStates, {}, signal, this.#urgent(context));
+      this.shelf.keepStates(reading);
+      return reading;
+    };
+    return this.#patiently(listPlaygroundStates, context, async () =>
+      this.shelf.states ?? (await this.#states.join("", context.signal, read)),
+    );
+  }
+
+  districts(code: string, context: CallContext): Promise<Reading<DistrictsResponse>> {
+    return this.#patiently(listPlaygroundDistricts, context, () =>
+      this.districtsOnce(code, context.signal, this.#urgent(context)),
+    );
+  }
+
+  /** One attempt; a fresh reading or a request that is under way does as well. */
+  async districtsOnce(code: string, signal: AbortSignal, permit: GetPermit): Promise<Reading<DistrictsResponse>> {
+    const state = code.toUpperCase();
+    const known = this.shelf.districtsOf(state);
+    if (known !== undefined) return known;
+    return await this.#districts.join(state, signal, async (flightSignal) => {
+      const reading = await this.#once(listPlaygroundDistricts, { query: { state } }, flightSignal, permit);
+      this.shelf.keepDistricts(state, reading);
+      return reading;
+    });
+  }
+
+  openApi(context: CallContext): Promise<Reading<OpenApiDocument>> {
+    return this.#patiently(getPlaygroundOpenApi, context, () =>
+      this.#documents.join("", context.signal, (signal) =>
+        this.#once(getPlaygroundOpenApi, {}, signal, this.#urgent(context)),
+      ),
+    );
+  }
+
+  #urgent({ deadlineAt }: CallContext): GetPermit {
+    return (signal) => this.limiter.acquire({ signal, isUrgent: true, untilAt: deadlineAt - MARGIN_MS });
+  }
+
+  /** As the service's own policy has it, but with each attempt under the limiter. */
+  async #patiently<T>(endpoint: JsonEndpoint, context: CallContext, once: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await once();
+      } catch (error) {
+        const again =
+          error instanceof Failure &&
+          isPassing(endpoint, error) &&
+          (await waitBeforeRetry(attempt, error, context, this.#timing, this.#timing.sleep));
+        if (!again) throw error;
+      }
+    }
+  }
+
+  async #once<S extends z.ZodType>(
+    endpoint: JsonEndpoint<S>,
+    request: CallRequest,
+    signal: AbortSignal,
+    getPermit: GetPermit,
+  ): Promise<Reading<z.output<S>>> {
+    const permit = await getPermit(signal);
+    const readAt = this.#timing.now();
+    try {
+      const context = { signal, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
+      const { value, drift } = await this.#service.call(endpoint, request, context);
+      return { value, drift, readAt };
+    } catch (error) {
+      if (error instanceof Failure && error.facts.status === 429)
+        this.limiter.obey(error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS);
+      throw error;
+    } finally {
+      permit.end();
+    }
+  }
+}

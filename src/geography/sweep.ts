@@ -1,0 +1,166 @@
+// Reading many states' districts one after the other, in the background of whoever waits for them: largest state first,
+// each once (a passing failure once more), stopped by a denial.
+import type { State } from "../contract/playground.ts";
+import { excerpt } from "../excerpt.ts";
+import { Failure, reasonOf } from "../failure.ts";
+import { LANES, type Permit } from "./limiter.ts";
+import type { Playground } from "./playground.ts";
+import type { GeographyTiming } from "./timing.ts";
+
+const RETRY_AFTER_MS = 1000;
+/** So many 429 in a row, each obeyed, and the next question has to ask again. */
+const MAX_REFUSALS_IN_A_ROW = 3;
+const MAX_REASON = 200;
+
+/** Why a state's districts are not known. */
+export interface Unread {
+  /** The state's code. */
+  readonly state: string;
+  readonly reason: string;
+  readonly retryAfterSeconds?: number;
+}
+
+interface Errand {
+  readonly state: State;
+  readonly isRepeat: boolean;
+}
+
+const isCalledOff = (signal: AbortSignal): boolean => signal.aborted;
+
+function reasonFor(error: unknown): string {
+  if (!(error instanceof Failure)) return excerpt(reasonOf(error), MAX_REASON);
+  const { status, code, message } = error.facts;
+  return status === undefined
+    ? excerpt(message, MAX_REASON)
+    : `HTTP ${status}${code === undefined ? "" : ` ${excerpt(code, MAX_REASON)}`}`;
+}
+
+export class Sweep {
+  readonly #playground: Playground;
+  readonly #timing: GeographyTiming;
+  readonly #closing: AbortSignal;
+  #queue: Errand[] = [];
+  readonly #underWay = new Set<string>();
+  readonly #failed = new Map<string, Unread>();
+  #workers = 0;
+  #refusalsInARow = 0;
+  #refusedAt = Number.NEGATIVE_INFINITY;
+  #listeners = new Set<() => void>();
+
+  constructor(playground: Playground, timing: GeographyTiming, closing: AbortSignal) {
+    this.#playground = playground;
+    this.#timing = timing;
+    this.#closing = closing;
+  }
+
+  /** States asked for and not at hand: they are read as the limiter allows. What failed before is tried again. */
+  want(states: readonly State[]): void {
+    const queued = new Set(this.#queue.map(({ state }) => state.code));
+    const wanted = states.filter(({ code }) => !queued.has(code) && !this.#underWay.has(code));
+    for (const { code } of wanted) this.#failed.delete(code);
+    this.#queue.push(...wanted.map((state) => ({ state, isRepeat: false })));
+    this.#queue.sort((a, b) => b.state.mandalCount - a.state.mandalCount || (a.state.code < b.state.code ? -1 : 1));
+    while (this.#workers < Math.min(LANES, this.#queue.length) && !isCalledOff(this.#closing)) this.#hire();
+  }
+
+  isPending(code: string): boolean {
+    return this.#underWay.has(code) || this.#queue.some(({ state }) => state.code === code);
+  }
+
+  /** Something is on its way now, so that an answer may come any moment. */
+  get isUnderWay(): boolean {
+    return this.#workers > this.#playground.limiter.idleCount;
+  }
+
+  get pendingCount(): number {
+    return this.#underWay.size + this.#queue.length;
+  }
+
+  failure(code: string): Unread | undefined {
+    return this.#failed.get(code);
+  }
+
+  /** Runs `listener` whenever a state was read or given up. Returns what ends that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #changed(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #hire(): void {
+    this.#workers += 1;
+    // The limiter and the pause between two attempts end with the closing signal's reason.
+    this.#work().catch(() => undefined);
+  }
+
+  async #work(): Promise<void> {
+    const permission = { signal: this.#closing, isUrgent: false, untilAt: Number.POSITIVE_INFINITY };
+    try {
+      while (this.#queue.length > 0) {
+        const permit = await this.#playground.limiter.acquire(permission);
+        const errand = this.#queue.shift();
+        if (errand === undefined) permit.giveBack();
+        else await this.#run(errand, permit);
+      }
+    } finally {
+      this.#workers -= 1;
+    }
+  }
+
+  async #run(errand: Errand, permit: Permit): Promise<void> {
+    const { code } = errand.state;
+    const startedAt = this.#timing.now();
+    this.#underWay.add(code);
+    try {
+      await this.#playground.districtsOnce(code, this.#closing, async () => permit);
+      this.#refusalsInARow = 0;
+    } catch (error) {
+      if (isCalledOff(this.#closing)) throw error;
+      await this.#settle(errand, error, startedAt);
+    } finally {
+      // Where somebody else's request was joined, or the answer was at hand.
+      permit.giveBack();
+      this.#underWay.delete(code);
+      this.#changed();
+    }
+  }
+
+  async #settle(errand: Errand, error: unknown, startedAt: number): Promise<void> {
+    const { code } = errand.state;
+    const facts = error instanceof Failure ? error.facts : undefined;
+    if (facts?.status === 429) this.#countRefusal(startedAt);
+    if (facts?.status === 403 || this.#refusalsInARow >= MAX_REFUSALS_IN_A_ROW) {
+      this.#stop(errand, error);
+    } else if (facts?.kind === "rate_limited") {
+      // The limiter is frozen until Retry-After is over: nothing is lost by standing in line again.
+      this.#queue.unshift(errand);
+    } else if (facts?.retryable === true && !errand.isRepeat) {
+      await this.#timing.sleep(RETRY_AFTER_MS, this.#closing);
+      this.#queue.unshift({ ...errand, isRepeat: true });
+    } else {
+      this.#failed.set(code, { state: code, reason: reasonFor(error) });
+    }
+  }
+
+  /** Requests that were under way together are refused together: that counts once. */
+  #countRefusal(startedAt: number): void {
+    if (startedAt < this.#refusedAt) return;
+    this.#refusalsInARow += 1;
+    this.#refusedAt = this.#timing.now();
+  }
+
+  #stop(errand: Errand, error: unknown): void {
+    const { code } = errand.state;
+    const denied = reasonFor(error);
+    const { retryAfterSeconds } = error instanceof Failure ? error.facts : {};
+    const after = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+    this.#failed.set(code, { state: code, reason: denied, ...after });
+    for (const { state } of this.#queue)
+      this.#failed.set(state.code, { state: state.code, reason: `not asked for: ${denied} before`, ...after });
+    this.#queue = [];
+    this.#refusalsInARow = 0;
+  }
+}

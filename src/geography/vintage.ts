@@ -1,0 +1,31 @@
+// How old an answer is, in the service's own words: compared, repeated, never interpreted.
+import type { Country } from "./country.ts";
+
+export interface Vintage {
+  readonly sourceUpdatedAt: readonly string[];
+  readonly mixed: boolean;
+  readonly fallbackUsed: "none" | "some" | "all" | "not stated";
+  readonly readAt: { readonly oldest: string; readonly newest: string };
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString();
+
+function fallbackOf(flags: readonly (boolean | undefined)[]): Vintage["fallbackUsed"] {
+  if (flags.every((flag) => flag === undefined)) return "not stated";
+  if (flags.every((flag) => flag === true)) return "all";
+  return flags.includes(true) ? "some" : "none";
+}
+
+/** Of the states list and of these states' districts lists. */
+export function vintageOf({ states, lists }: Country, codes: readonly string[]): Vintage {
+  const readings = [states, ...codes.flatMap((code) => lists.get(code) ?? [])];
+  const stated = new Set(readings.map(({ value }) => value.sourceUpdatedAt));
+  const readAts = readings.map(({ readAt }) => readAt);
+  return {
+    sourceUpdatedAt: [...stated].filter((text) => text !== undefined).sort(),
+    // One that states a vintage beside one that states none is a mixture too.
+    mixed: stated.size > 1,
+    fallbackUsed: fallbackOf(readings.map(({ value }) => value.fallbackUsed)),
+    readAt: { oldest: instant(Math.min(...readAts)), newest: instant(Math.max(...readAts)) },
+  };
+}
