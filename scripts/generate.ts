@@ -10,8 +10,8 @@ const HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
 
 const toolTable = tools
   .map(
-    ({ name, endpoint, description }) =>
-      `| \`${name}\` | ${endpoint?.id ?? "(the local journal)"} | ${description.split(/(?<=\.) /)[0]} |`,
+    ({ name, endpoint, toolset, description }) =>
+      `| \`${name}\` | ${endpoint?.id ?? (toolset === "geography" ? "(several districts reads)" : "(the local journal)")} | ${description.split(/(?<=\.) /)[0]} |`,
   )
   .join("\n");
 

@@ -12,15 +12,12 @@ export const cancelJob = defineTool({
   name: "cancel_job",
   title: "Cancel a job",
   description:
-    "Cancels a job that has not ended; what it has done so far is given up. Answers with the cancelling operation, " +
-    "which get_operation follows.",
+    "Cancels a job that has not ended; its work is given up. Answers with an operation to follow with get_operation.",
   effect: "cancel",
   input: z.strictObject({
     ...cancelMicJob.pathParameters.shape,
     ...cancelMicJob.body.shape,
-    resourceVersion: resourceVersion
-      .describe("Cancel only if the job is still at this version; default: whatever it is now.")
-      .optional(),
+    resourceVersion: resourceVersion.describe("Only at this version; default: as it is now.").optional(),
     ...keyArgument("text"),
   }),
   output: outputs.action,

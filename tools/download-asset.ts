@@ -8,13 +8,11 @@ export const downloadAsset = defineTool({
   endpoint: getMicPublicAssetContent,
   name: "download_asset",
   title: "Download an original file",
-  description:
-    "Saves an asset's original bytes to a new file in the download folder and tells its path, size and sha256. " +
-    "Nothing is overwritten.",
+  description: "Saves an asset's original bytes to a new file in the download folder: path, size, sha256.",
   effect: "save",
   input: z.strictObject({
     ...getMicPublicAssetContent.pathParameters.shape,
-    fileName: fileNameSchema.describe("A plain file name, never a path; default: the file's own name.").optional(),
+    fileName: fileNameSchema.describe("No path; default: its own name.").optional(),
   }),
   output: outputs.file,
   async run({ assetId, fileName }, { service: _, downloads, downloadDir, context, report }) {

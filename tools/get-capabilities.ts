@@ -6,9 +6,7 @@ export const getCapabilities = defineTool({
   endpoint: getMicPublicCapabilities,
   name: "get_capabilities",
   title: "Get workspace capabilities",
-  description:
-    "What the workspace can process: kinds and operations with support level, and the limits (bytes, rows, pages, " +
-    "quotas) that a job must stay within.",
+  description: "What the workspace can process, and its limits (bytes, rows, pages, quotas) for a job.",
   effect: "read",
   input: getMicPublicCapabilities.query,
   output: outputs.resource,

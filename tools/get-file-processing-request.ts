@@ -7,7 +7,7 @@ export const getFileProcessingRequest = defineTool({
   endpoint: getMicSharedFileProcessingRequest,
   name: "get_file_processing_request",
   title: "Get a file-processing request",
-  description: "One permission request for a shared file: whether it is approved, rejected or revoked, and why.",
+  description: "One permission request for a shared file: approved, rejected or revoked, and why.",
   effect: "read",
   input: getMicSharedFileProcessingRequest.pathParameters,
   output: outputs.toldResource,

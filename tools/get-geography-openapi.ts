@@ -7,13 +7,12 @@ export const getGeographyOpenApi = defineTool({
   endpoint: getPlaygroundOpenApi,
   name: "get_geography_openapi",
   title: "Get the geography API's OpenAPI document",
-  description:
-    "The OpenAPI 3.1.1 document of the geography API itself, for questions about that API. Its examples are not data.",
+  description: "The geography API's own OpenAPI 3.1.1 document. Its examples are not data.",
   effect: "read",
   input: z.strictObject({}),
   output: outputs.openApi,
-  async run(_args, { service, context }) {
-    const { value, drift } = await service.call(getPlaygroundOpenApi, {}, context);
+  async run(_args, { geography, context }) {
+    const { value, drift } = await geography.openApi(context);
     return { structured: value, text: lean(value), drift };
   },
 });

@@ -7,7 +7,7 @@ export const getInput = defineTool({
   endpoint: getMicPublicInput,
   name: "get_input",
   title: "Get an input",
-  description: "One registered input: its state, scan result, sha256 and the file or dataset it stands for.",
+  description: "One registered input: state, scan result, sha256, the file or dataset it stands for.",
   effect: "read",
   input: getMicPublicInput.pathParameters,
   output: outputs.toldResource,

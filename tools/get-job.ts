@@ -10,8 +10,7 @@ export const getJob = defineTool({
   name: "get_job",
   title: "Get a job",
   description:
-    "One job: state, its nine stages, failure and output. With waitSeconds it answers when the job ends, pauses or " +
-    "waits for review, or when the time is up.",
+    "One job: state, nine stages, failure, output. waitSeconds waits until it ends, pauses or needs a review.",
   effect: "read",
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds }),
   output: outputs.toldResource,

@@ -9,8 +9,7 @@ export const getOperation = defineTool({
   endpoint: getMicPublicOperation,
   name: "get_operation",
   title: "Get an operation",
-  description:
-    "One asynchronous operation, such as a cancellation: its state and result. waitSeconds waits for its end.",
+  description: "One asynchronous operation, such as a cancellation: state and result. waitSeconds waits for its end.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds }),
   output: outputs.toldResource,

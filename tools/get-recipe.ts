@@ -8,8 +8,8 @@ export const getRecipe = defineTool({
   name: "get_recipe",
   title: "Get a recipe version",
   description:
-    "One recipe offer, whole: recipe.inputs[].name are the ports to bind, recipe.parameters.definition is the JSON " +
-    "Schema that parameterValues must match exactly, recipe.versionHash is what a processing request quotes.",
+    "One recipe offer, whole: recipe.inputs[].name are the ports to bind, recipe.parameters.definition is the JSON Schema " +
+    "of parameterValues, recipe.versionHash is for processing requests.",
   effect: "read",
   input: getMicExecutableRecipe.pathParameters,
   output: outputs.resource,

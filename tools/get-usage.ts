@@ -7,8 +7,7 @@ export const getUsage = defineTool({
   name: "get_usage",
   title: "Get usage",
   description:
-    "What the organization has been granted, has used, reserved and has left, by metric, for the day, the month or " +
-    "the whole entitlement. Amounts are decimal strings.",
+    "What the organization was granted, has used, reserved and has left, by metric. Amounts are decimal strings.",
   effect: "read",
   input: getMicPublicUsage.query,
   output: outputs.resource,

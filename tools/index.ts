@@ -2,6 +2,7 @@
 import type { Tool } from "../src/catalogue/tool.ts";
 import { cancelJob } from "./cancel-job.ts";
 import { downloadAsset } from "./download-asset.ts";
+import { findDistrict } from "./find-district.ts";
 import { getCapabilities } from "./get-capabilities.ts";
 import { getFileProcessingRequest } from "./get-file-processing-request.ts";
 import { getGeographyOpenApi } from "./get-geography-openapi.ts";
@@ -15,6 +16,7 @@ import { listDistricts } from "./list-districts.ts";
 import { listJobs } from "./list-jobs.ts";
 import { listRecipes } from "./list-recipes.ts";
 import { listStates } from "./list-states.ts";
+import { rankDivisions } from "./rank-divisions.ts";
 import { registerInput } from "./register-input.ts";
 import { requestFileProcessing } from "./request-file-processing.ts";
 import { retryJob } from "./retry-job.ts";
@@ -39,5 +41,7 @@ export const tools: readonly Tool[] = [
   getUsage,
   requestFileProcessing,
   getFileProcessingRequest,
+  findDistrict,
+  rankDivisions,
   listActions,
 ];

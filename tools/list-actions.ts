@@ -8,8 +8,8 @@ export const listActions = defineTool({
   name: "list_actions",
   title: "List actions",
   description:
-    "What this server has done at the service, newest first, from its own journal: what is still open or of unknown " +
-    "outcome, and the key that resumes it. Your memory after a crash.",
+    "What this server did at the service, newest first: what is open or unknown, and the key that resumes it. Your memory " +
+    "after a crash.",
   effect: "read",
   input: z.strictObject({
     state: z.enum(["open", "succeeded", "rejected", "unknown"]).optional(),

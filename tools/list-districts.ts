@@ -18,18 +18,16 @@ export const listDistricts = defineTool({
   endpoint: listPlaygroundDistricts,
   name: "list_districts",
   title: "List districts of a state",
-  description: "The districts of one state with their code, name and number of mandals. Takes a code from list_states.",
+  description: "One state's districts with code, name and number of mandals. Takes a code from list_states.",
   effect: "read",
   input: listPlaygroundDistricts.query,
   output: outputs.districts,
-  async run(args, { service, context }) {
-    const { value, drift } = await service
-      .call(listPlaygroundDistricts, { query: { state: args.state } }, context)
-      .catch((error: unknown) => {
-        // The arguments were well-formed, so a 400 or 404 can only mean the state itself (doubt 9).
-        const status = error instanceof Failure ? error.facts.status : undefined;
-        throw status === 400 || status === 404 ? noSuchState(args.state) : error;
-      });
+  async run(args, { geography, context }) {
+    const { value, drift } = await geography.districts(args.state, context).catch((error: unknown) => {
+      // The arguments were well-formed, so a 400 or 404 can only mean the state itself (doubt 9).
+      const status = error instanceof Failure ? error.facts.status : undefined;
+      throw status === 400 || status === 404 ? noSuchState(args.state) : error;
+    });
     if (value.districts.length === 0) throw noSuchState(args.state);
     const rows = value.districts.map((district) => [district.code, district.name, district.mandalCount]);
     const text = `${value.state}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;

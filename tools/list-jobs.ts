@@ -10,7 +10,7 @@ export const listJobs = defineTool({
   endpoint: listMicJobs,
   name: "list_jobs",
   title: "List jobs",
-  description: "The workspace's jobs, one page at a time: id, state, stage and failure. get_job has the details.",
+  description: "The workspace's jobs, a page at a time: id, state, stage, failure.",
   effect: "read",
   input: z.strictObject({ ...listMicJobs.query.shape, view }),
   output: outputs.page,

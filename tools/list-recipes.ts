@@ -11,8 +11,7 @@ export const listRecipes = defineTool({
   name: "list_recipes",
   title: "List recipes",
   description:
-    "Recipe versions offered to the workspace: what a job can run. Summaries name the ports to bind; get_recipe has " +
-    "the parameter schema.",
+    "Recipe versions that jobs of the workspace can run, with the ports to bind; get_recipe has the parameters.",
   effect: "read",
   input: z.strictObject({ ...listMicExecutableRecipes.query.shape, view }),
   output: outputs.page,

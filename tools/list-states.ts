@@ -10,13 +10,12 @@ export const listStates = defineTool({
   name: "list_states",
   title: "List states",
   description:
-    "All states and union territories of India with their two-letter code, number of districts and number of mandals " +
-    "(sub-districts). One call answers any question about totals by state.",
+    "All states and union territories of India: two-letter code, number of districts and of mandals (sub-districts).",
   effect: "read",
   input: z.strictObject({}),
   output: outputs.states,
-  async run(_args, { service, context }) {
-    const { value, drift } = await service.call(listPlaygroundStates, {}, context);
+  async run(_args, { geography, context }) {
+    const { value, drift } = await geography.states(context);
     const rows = value.states.map((state) => [
       state.code,
       state.name,

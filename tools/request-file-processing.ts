@@ -12,7 +12,7 @@ export const requestFileProcessing = defineTool({
   title: "Request permission to process a shared file",
   description:
     "Asks for permission to process a shared file with a recipe version; a person reviews it before a job can run. " +
-    "Quote the recipe's current versionHash from get_recipe.",
+    "Quotes get_recipe's versionHash.",
   effect: "create",
   input: z.strictObject({ ...requestMicSharedFileProcessing.body.shape, ...keyArgument("processing") }),
   output: outputs.action,

@@ -12,8 +12,8 @@ export const retryJob = defineTool({
   name: "retry_job",
   title: "Retry a job",
   description:
-    "Runs an ended job again as a new job that names the old one. SAFE_RESUME keeps finished stages; RESTART throws " +
-    "them away. Worth it when the failure says retryable.",
+    "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For failures that " +
+    "are retryable.",
   effect: "retry",
   input: z.strictObject({
     ...retryMicJob.pathParameters.shape,

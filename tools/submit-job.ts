@@ -13,12 +13,12 @@ export const submitJob = defineTool({
   name: "submit_job",
   title: "Submit a job",
   description:
-    "Starts a job: binds READY inputs to every port of a recipe version, with parameterValues as get_recipe's schema " +
-    "asks. The job then runs by itself; follow it with get_job.",
+    "Starts a job: READY inputs bound to every port of a recipe version, parameterValues as get_recipe's schema asks. " +
+    "Follow it with get_job.",
   effect: "create",
   input: z.strictObject({
     ...createMicJob.body.shape,
-    clientReference: createMicJob.body.shape.clientReference.describe("Your own note, kept with the job."),
+    clientReference: createMicJob.body.shape.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),
   output: outputs.action,

@@ -4,7 +4,7 @@ import type { Answer } from "../service/call.ts";
 import { callText, exact, lean, table } from "./results.ts";
 import type { ToolResult } from "./tool.ts";
 
-export const view = z.enum(["summary", "full"]).describe("summary (default) or the contract's whole items.").optional();
+export const view = z.enum(["summary", "full"]).describe("Default summary.").optional();
 
 interface Page<T> {
   readonly data: readonly T[];

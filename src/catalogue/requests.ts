@@ -1,4 +1,5 @@
 // From a tool's flat arguments back to the endpoint's request: path, query, body, Idempotency-Key.
+import * as z from "zod/v4";
 import { keySchemas } from "../actions/keys.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
@@ -29,7 +30,14 @@ export function requestOf(endpoint: Endpoint, args: Args): CallRequest {
   };
 }
 
-/** The `idempotencyKey` argument of an action (interface.md, "Tools"). */
+/** The `idempotencyKey` argument of an action (interface.md, "Tools"). A key is copied, not written: its grammar is held to, not listed. */
 export const keyArgument = (grammar: KeyGrammar) => ({
-  idempotencyKey: keySchemas[grammar].describe("Only to repeat an earlier call: the key it reported.").optional(),
+  idempotencyKey: z
+    .string()
+    .superRefine((key, { addIssue }) => {
+      for (const { message } of keySchemas[grammar].safeParse(key).error?.issues ?? [])
+        addIssue({ code: "custom", message });
+    })
+    .describe("To repeat an earlier call: the key it reported.")
+    .optional(),
 });

@@ -105,7 +105,7 @@ export async function toldResult<T>(
   return result(answer, { telling, link: subject.uri(data), ...(action && { action }) });
 }
 
-const object: JsonSchema = { type: "object", additionalProperties: true };
+const object: JsonSchema = { type: "object" };
 const text: JsonSchema = { type: "string" };
 
 const shape = (properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema => ({
@@ -114,31 +114,44 @@ const shape = (properties: Record<string, JsonSchema>, optional: readonly string
   required: Object.keys(properties).filter((name) => !optional.includes(name)),
 });
 
-const meta = shape({ requestId: text });
-const nextStep = shape({ tool: text, arguments: object, why: text });
-
 /** Output schemas are shallow on purpose: answers were already held against the whole contract. */
 export const outputs = {
-  resource: shape({ data: object, meta }),
-  toldResource: shape({ summary: text, nextStep, data: object, meta }, ["nextStep"]),
+  resource: shape({ data: object, meta: object }),
+  toldResource: shape({ summary: text, nextStep: object, data: object, meta: object }, ["nextStep"]),
   action: shape(
     {
       summary: text,
-      nextStep,
+      nextStep: object,
       data: object,
-      meta,
-      action: shape({ idempotencyKey: text, replayed: { type: "boolean" }, attempts: { type: "integer" } }),
+      meta: object,
+      action: object,
     },
     ["nextStep"],
   ),
   page: shape({
     data: { type: "array", items: object },
-    page: shape({ hasMore: { type: "boolean" } }),
-    meta,
+    page: object,
+    meta: object,
   }),
   states: shape({ contract: text, states: { type: "array", items: object } }),
   districts: shape({ contract: text, state: text, districts: { type: "array", items: object } }),
   openApi: shape({ openapi: text, info: object, paths: object }),
+  foundDistricts: shape({
+    query: text,
+    matches: { type: "array", items: object },
+    ambiguous: { type: "boolean" },
+    coverage: object,
+    vintage: object,
+  }),
+  ranking: shape({
+    rows: { type: "array", items: object },
+    totalRows: { type: "integer" },
+    totals: object,
+    exact: { type: "boolean" },
+    consistency: { type: "array", items: text },
+    coverage: object,
+    vintage: object,
+  }),
   actions: shape({ actions: { type: "array", items: object } }),
   file: shape({ path: text, bytes: { type: "integer" }, sha256: text, contentType: text, fileName: text }),
 } as const;

@@ -7,6 +7,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
 import { invalidArguments } from "../failure.ts";
+import type { Geography } from "../geography/geography.ts";
 import type { CallContext } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import { jsonPointer } from "../service/decode.ts";
@@ -43,6 +44,8 @@ export interface ToolCall {
   /** Whose Idempotency-Keys these are: base URL and client. Throws Failure `not_configured`. */
   readonly serviceName: () => Promise<string>;
   readonly service: Service;
+  /** Every playground request goes through it. */
+  readonly geography: Geography;
   readonly downloads: Downloads;
   readonly offers: Offers;
   readonly downloadDir: string;
@@ -74,7 +77,7 @@ export interface Tool {
   readonly description: string;
   readonly toolset: Toolset;
   readonly effect: Effect;
-  /** Absent where a tool is about this server's own state. */
+  /** Absent where a tool is no single operation of the service. */
   readonly endpoint: Endpoint | undefined;
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
@@ -86,6 +89,8 @@ export interface Tool {
 
 export interface ToolDefinition<I extends z.ZodRawShape> {
   readonly endpoint?: Endpoint;
+  /** Left out, it is what the endpoint's API says; jobs where there is none. */
+  readonly toolset?: Toolset;
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -149,7 +154,7 @@ export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefini
     description,
     effect,
     endpoint,
-    toolset: endpoint?.api === "playground" ? "geography" : "jobs",
+    toolset: definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
     inputSchema: toJsonSchema(input, "input"),
     outputSchema: output,
     question(args) {

@@ -12,6 +12,7 @@ import { createTokens, type Tokens } from "../auth/tokens.ts";
 import { resources } from "../catalogue/resources/index.ts";
 import { createWatching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
+import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { systemTiming } from "../service/attempts.ts";
 import { createService } from "../service/call.ts";
@@ -60,6 +61,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
     : noTokenStore;
   const tokens = createTokens({ identity, store, transport, timing, redactor });
   const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
+  const geography = createGeography({ service, perMinute: config.geographyRate });
   const downloads = createDownloads(service);
   if (config.journalUrl !== undefined) redactor.add(decodeURIComponent(new URL(config.journalUrl).password));
   const journal = createJournal({
@@ -87,6 +89,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       resources,
       service,
       watching: createWatching({ timing }),
+      geography,
       actions,
       journal: journal.open,
       serviceName,
@@ -101,6 +104,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
     keychain,
     transport,
     async close() {
+      geography.close();
       await downloads.close();
       await journal.close();
       await tokens.close();

@@ -34,8 +34,8 @@ export interface Geography {
   districts(code: string, context: CallContext): Promise<Reading<DistrictsResponse>>;
   openApi(context: CallContext): Promise<Reading<OpenApiDocument>>;
   /**
-   * Reads the districts that a question needs, as fast as the service allows, and answers when they are there, when time is
-   * up, or when nothing more can come before that; the rest is read in the background. Throws Failure when the states
+   * Reads the districts that a question needs, as fast as the service allows, and answers when they are there or time is
+   * up; sooner where the rows are sure and the limit is used up. The rest is read in the background. Throws Failure when the states
    * cannot be read.
    */
   gather(wish: Wish, context: CallContext): Promise<Gathered>;
@@ -49,11 +49,7 @@ export interface GeographyOptions {
   readonly timing?: GeographyTiming;
 }
 
-export function createGeography({
-  service,
-  perMinute,
-  timing = systemGeographyTiming,
-}: GeographyOptions): Geography {
+export function createGeography({ service, perMinute, timing = systemGeographyTiming }: GeographyOptions): Geography {
   const closing = new AbortController();
   const playground = new Playground({ service, perMinute, timing, closing: closing.signal });
   const { limiter, shelf } = playground;
@@ -115,8 +111,8 @@ export function createGeography({
       const pending = pendingOf(all, country);
       const isHeldUp = !sweep.isUnderWay && limiter.delayMs() > 0;
       const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
-      // Nothing more can come in time: waiting for it would be a show.
-      const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
+      // Our own limit is waited for, since an agent cannot wait by itself; a pause that the service asked for may be long.
+      const isHopeless = isHeldUp && limiter.isFrozen && timing.now() + limiter.delayMs() > untilAt;
       if (isEnough || isHopeless || timing.now() >= untilAt) {
         const missing = about.filter(({ code }) => !country.lists.has(code));
         const unread = missing.map((state) => unreadOf(state, all, wish.notNeeded));

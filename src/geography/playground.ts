@@ -54,8 +54,10 @@ export class Playground {
       this.shelf.keepStates(reading);
       return reading;
     };
-    return this.#patiently(listPlaygroundStates, context, async () =>
-      this.shelf.states ?? (await this.#states.join("", context.signal, read)),
+    return this.#patiently(
+      listPlaygroundStates,
+      context,
+      async () => this.shelf.states ?? (await this.#states.join("", context.signal, read)),
     );
   }
 

@@ -6,6 +6,7 @@ import type { Resource } from "../catalogue/resources/resource.ts";
 import type { Tool } from "../catalogue/tool.ts";
 import type { Watching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
+import type { Geography } from "../geography/geography.ts";
 import type { Service } from "../service/call.ts";
 import type { Downloads } from "../service/downloads.ts";
 import type { Offers } from "../service/offers.ts";
@@ -27,6 +28,7 @@ export interface Runtime {
   readonly resources: readonly Resource[];
   readonly service: Service;
   readonly watching: Watching;
+  readonly geography: Geography;
   readonly actions: Actions;
   /** Opens the action journal. Throws Failure. */
   readonly journal: () => Promise<Journal>;

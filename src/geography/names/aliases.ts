@@ -1,6 +1,6 @@
 // Names that no spelling leads to: former, common and local ones, from public facts (renamings in the gazettes, names in
 // everyday use). They answer nothing by themselves: one is followed only to a name that stands in the live list.
-import { fold } from "./fold.ts";
+import { fold, soundOf, wordsOf } from "./fold.ts";
 
 /** A district's name of today, and what else it is or was called. */
 const DISTRICTS: readonly (readonly [today: string, ...others: readonly string[]])[] = [
@@ -164,22 +164,30 @@ const STATE_NAMES: readonly (readonly string[])[] = [
   ["Lakshadweep", "Laccadives"],
 ];
 
-const folded = (rows: readonly (readonly string[])[]): readonly (readonly string[])[] =>
-  rows.map((row) => row.map(fold));
+interface AliasName {
+  readonly folded: string;
+  /** Of the words run together: "Tuticorrin" leads where "Tuticorin" does. */
+  readonly sound: string;
+}
 
-const districts = folded(DISTRICTS);
-const stateNames = folded(STATE_NAMES);
+const runSoundOf = (name: string): string => soundOf(wordsOf(name).join(""));
+
+const districts: readonly (readonly AliasName[])[] = DISTRICTS.map((row) =>
+  row.map((name) => ({ folded: fold(name), sound: runSoundOf(name) })),
+);
+const stateNames = STATE_NAMES.map((row) => row.map(fold));
 
 /**
- * Folded names that a folded name may stand for, `isLive` telling which names there are. From a name of today to an older one
+ * Folded names that a name may stand for, `isLive` telling which folded names there are. From a name of today to an older one
  * only where the list does not have today's: else a namesake elsewhere would be taken for it.
  */
-export function aliasesOf(name: string, isLive: (name: string) => boolean): ReadonlySet<string> {
+export function aliasesOf(name: string, isLive: (folded: string) => boolean): ReadonlySet<string> {
+  const sound = runSoundOf(name);
   const found = districts.flatMap((row) => {
-    const [today = ""] = row;
-    if (!row.includes(name)) return [];
-    if (isLive(today)) return name === today ? [] : [today];
-    return row.filter((other) => other !== name && isLive(other));
+    const [today, ...others] = row;
+    if (today === undefined || !row.some((each) => each.sound === sound)) return [];
+    const targets = isLive(today.folded) ? [today] : others;
+    return targets.filter((each) => each.sound !== sound && isLive(each.folded)).map(({ folded }) => folded);
   });
   return new Set(found);
 }

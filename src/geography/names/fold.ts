@@ -15,9 +15,24 @@ export const fold = (name: string): string =>
 /** What people add to a name and a directory may or may not. */
 const GENERIC = new Set(["district", "districts", "dist", "distt", "zilla", "zila", "jilla", "jila", "the"]);
 
+// Words that lists write in either language, or as a number.
+const SAME_WORDS: Readonly<Record<string, string>> = {
+  purba: "east",
+  purbi: "east",
+  paschim: "west",
+  pashchim: "west",
+  dakshin: "south",
+  uttar: "north",
+  uttara: "north",
+  dakshina: "south",
+};
+
 /** The folded words of a name; the generic ones only where nothing else is left. */
 export function wordsOf(name: string): readonly string[] {
-  const words = fold(name).split(" ");
+  const words = fold(name)
+    .replace(/\btwenty four\b/, "24")
+    .split(" ")
+    .map((word) => SAME_WORDS[word] ?? word);
   const telling = words.filter((word) => !GENERIC.has(word));
   return telling.length > 0 ? telling : words;
 }
@@ -36,10 +51,10 @@ const SOUNDS: readonly (readonly [RegExp, string])[] = [
   [/v|w/g, "v"],
   [/z/g, "j"],
   [/q|ck|c(?=[aoukrl])/g, "k"],
-  [/y/g, "i"],
+  [/[ye]/g, "i"],
   [/(.)\1+/g, "$1"],
 ];
 
 /** How a folded word sounds, roughly: spellings of one Indian name mostly meet here. */
 export const soundOf = (word: string): string =>
-  SOUNDS.reduce((sound, [pattern, replacement]) => sound.replace(pattern, replacement), word).replace(/(?<=.{3})a$/, "");
+  SOUNDS.reduce((sound, [pattern, replacement]) => sound.replace(pattern, replacement), word);

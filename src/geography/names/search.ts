@@ -11,56 +11,102 @@ export interface Found<T> {
   readonly match: Match;
   /** 0 to 1. */
   readonly score: number;
+  /** Another spelling of the very same name: written apart, it may be the same place. */
+  readonly isTwin: boolean;
 }
 
 /** Less like than this is not told at all. */
-const MIN_SCORE = 0.68;
-/** As like as this, it may be the very district, spelt another way. */
-const TWIN_SCORE = 0.95;
+const MIN_SCORE = 0.7;
+/** The same, where the very name is there as well. */
+const MIN_SCORE_BESIDE_EXACT = 0.75;
 /** As close as this to the best, it cannot be told apart from it. */
 const CLOSE = 0.06;
 
 const ALIAS_SCORE = 0.98;
+const MAX_SIMILAR = 0.99;
+const MIN_WORD_SCORE = 0.5;
 /** Words that sound the same are as good as equal, but not quite. */
 const SOUND_WEIGHT = 0.97;
 /** A part of a name, said whole, is worth this much and up to all of it. */
 const PART_SCORE = 0.8;
 
-const likeness = (a: string, b: string): number => 1 - distance(a, b) / Math.max(a.length, b.length, 1);
-
-/** A word's likeness: as written, or as it sounds. A beginning of three letters or more counts as well. */
-function wordLikeness(asked: string, word: string): number {
-  if (asked === word) return 1;
-  const [askedSound, sound] = [soundOf(asked), soundOf(word)];
-  const heard = SOUND_WEIGHT * likeness(askedSound, sound);
-  const prefix = asked.length >= 3 && word.startsWith(asked) ? PART_SCORE : 0;
-  return Math.max(likeness(asked, word), heard, prefix);
+/** A word, and how it sounds. */
+interface Form {
+  readonly text: string;
+  readonly sound: string;
 }
 
+interface NameForms {
+  readonly words: readonly Form[];
+  /** Run together, since people part words as they like: "Banas Kantha", "Banaskantha". */
+  readonly run: Form;
+}
+
+const textOf = ({ words }: NameForms): string => words.map(({ text }) => text).join(" ");
+
+const formOf = (text: string): Form => ({ text, sound: soundOf(text) });
+
+function formsOf(name: string): NameForms {
+  const words = wordsOf(name);
+  return { words: words.map(formOf), run: formOf(words.join("")) };
+}
+
+// The directory's names are the same from query to query.
+const MAX_KEPT = 4096;
+const kept = new Map<string, NameForms>();
+
+function keptFormsOf(name: string): NameForms {
+  const known = kept.get(name);
+  if (known !== undefined) return known;
+  if (kept.size >= MAX_KEPT) kept.clear();
+  const forms = formsOf(name);
+  kept.set(name, forms);
+  return forms;
+}
+
+/** Two neighbouring letters changed places: the commonest slip of a typist. */
+function isSwap(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  const at = [...a].findIndex((letter, index) => letter !== b[index]);
+  return a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2);
+}
+
+function likeness(a: string, b: string): number {
+  const edits = distance(a, b);
+  return 1 - (edits === 2 && isSwap(a, b) ? 0.5 : edits) / Math.max(a.length, b.length, 1);
+}
+
+/** A word's likeness: as written, or as it sounds. A beginning of three letters or more counts as well. */
+function wordLikeness(asked: Form, word: Form): number {
+  if (asked.text === word.text) return 1;
+  const heard = SOUND_WEIGHT * likeness(asked.sound, word.sound);
+  const prefix = asked.text.length >= 3 && word.text.startsWith(asked.text) ? PART_SCORE : 0;
+  return Math.max(likeness(asked.text, word.text), heard, prefix);
+}
+
+const lettersOf = (words: readonly Form[]): number => words.reduce((sum, { text }) => sum + text.length, 0);
+
 /** Each asked word with the word that fits it best; words that were not asked for cost by their length. */
-function wordsLikeness(asked: readonly string[], words: readonly string[]): number {
-  const lettersOf = (list: readonly string[]): number => list.reduce((sum, { length }) => sum + length, 0);
+function wordsLikeness(asked: readonly Form[], words: readonly Form[]): number {
   const left = [...words];
   let hit = 0;
   for (const word of asked) {
     const scores = left.map((each) => wordLikeness(word, each));
     const best = Math.max(0, ...scores);
-    // A half-likeness of words is none: short words are half like anything.
-    hit += (best >= 0.5 ? best : 0) * word.length;
-    if (best >= 0.5) left.splice(scores.indexOf(best), 1);
+    // Short words are half like anything: that is no likeness.
+    if (best < MIN_WORD_SCORE) continue;
+    hit += best * word.text.length;
+    left.splice(scores.indexOf(best), 1);
   }
   const matched = hit / Math.max(1, lettersOf(asked));
   const rest = lettersOf(left) / Math.max(1, lettersOf(words));
   return matched * (1 - (1 - PART_SCORE) * rest);
 }
 
-/** 0 to 1: how like a directory's name is to the one asked for. */
-export function nameLikeness(asked: string, name: string): number {
-  const [askedWords, words] = [wordsOf(asked), wordsOf(name)];
-  const [askedRun, run] = [askedWords.join(""), words.join("")];
-  if (askedRun === run) return 1;
-  // Run together, since people part words as they like: "Banas Kantha", "Banaskantha".
-  return Math.max(wordLikeness(askedRun, run), wordsLikeness(askedWords, words)) * 0.999;
+/** 0 to 1: how like a directory's name is to the one asked for. Only a name of the same words is wholly like. */
+function nameLikeness(asked: NameForms, name: NameForms): number {
+  const score = Math.max(wordLikeness(asked.run, name.run), wordsLikeness(asked.words, name.words));
+  return Math.min(score, MAX_SIMILAR);
 }
 
 export interface Search<T> {
@@ -75,23 +121,33 @@ const RANK: Readonly<Record<Match, number>> = { exact: 0, alias: 1, similar: 2 }
 function isAmbiguous(found: readonly Found<unknown>[]): boolean {
   const [best] = found;
   if (best === undefined) return false;
-  const isRival = ({ match, score }: Found<unknown>): boolean =>
-    match !== "similar" || score >= TWIN_SCORE || (best.match === "similar" && score >= best.score - CLOSE);
+  const isRival = ({ match, score, isTwin }: Found<unknown>): boolean =>
+    match !== "similar" || isTwin || (best.match === "similar" && score >= best.score - CLOSE);
   return found.filter(isRival).length > 1;
 }
 
+/** The least that is told: the less, where the very name is there. */
+function tellable<T>(found: readonly Found<T>[]): readonly Found<T>[] {
+  const isNamed = found.some(({ match }) => match !== "similar");
+  return found.filter(({ score }) => score >= (isNamed ? MIN_SCORE_BESIDE_EXACT : MIN_SCORE));
+}
+
 export function searchNames<T>(asked: string, items: readonly T[], nameOf: (item: T) => string): Search<T> {
-  const names = items.map((item) => ({ item, name: nameOf(item), folded: fold(nameOf(item)) }));
+  const names = items.map((item) => ({ item, folded: fold(nameOf(item)), forms: keptFormsOf(nameOf(item)) }));
   const live = new Set(names.map(({ folded }) => folded));
   const askedName = fold(asked);
-  const askedWords = wordsOf(asked).join(" ");
-  const aliases = new Set([askedName, askedWords].flatMap((name) => [...aliasesOf(name, (each) => live.has(each))]));
-  const found = names.flatMap(({ item, name, folded }): Found<T>[] => {
-    if (folded === askedName || wordsOf(name).join(" ") === askedWords) return [{ item, match: "exact", score: 1 }];
-    if (aliases.has(folded)) return [{ item, match: "alias", score: ALIAS_SCORE }];
-    const score = Math.round(nameLikeness(asked, name) * 100) / 100;
-    return score >= MIN_SCORE ? [{ item, match: "similar", score }] : [];
+  const askedForms = formsOf(asked);
+  const askedWords = textOf(askedForms);
+  const aliases = aliasesOf(asked, (each) => live.has(each));
+  const all = names.map(({ item, folded, forms }): Found<T> => {
+    const isTwin = forms.run.sound === askedForms.run.sound;
+    if (folded === askedName || textOf(forms) === askedWords) return { item, match: "exact", score: 1, isTwin };
+    if (aliases.has(folded)) return { item, match: "alias", score: ALIAS_SCORE, isTwin };
+    const score = Math.round(nameLikeness(askedForms, forms) * 100) / 100;
+    return { item, match: "similar", score, isTwin };
   });
-  found.sort((a, b) => RANK[a.match] - RANK[b.match] || b.score - a.score || (nameOf(a.item) < nameOf(b.item) ? -1 : 1));
+  const byRank = (a: Found<T>, b: Found<T>): number =>
+    RANK[a.match] - RANK[b.match] || b.score - a.score || (nameOf(a.item) < nameOf(b.item) ? -1 : 1);
+  const found = tellable(all).toSorted(byRank);
   return { found, ambiguous: isAmbiguous(found) };
 }

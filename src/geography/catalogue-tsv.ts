@@ -1,0 +1,41 @@
+// mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
+import type { CallContext } from "../service/attempts.ts";
+import { differencesIn } from "./consistency.ts";
+import { coverageOf } from "./country.ts";
+import { districtRows, needsForAll } from "./find.ts";
+import type { Geography } from "./geography.ts";
+import { coverageLine } from "./telling.ts";
+import { vintageOf } from "./vintage.ts";
+
+/** How long a reader of the resource waits for what is not there yet. */
+const WAIT_MS = 20_000;
+const COLUMNS = ["stateCode", "stateName", "districtCode", "districtName", "mandalCount"];
+
+/** A value is one cell: the format has no escapes. */
+const cell = (value: string): string => value.replace(/[\t\r\n]+/g, " ");
+
+/** Throws Failure when not even the states can be read. */
+export async function catalogueTsv(geography: Geography, context: CallContext): Promise<string> {
+  const gathered = await geography.gather(
+    {
+      about: ({ states }) => states.value.states,
+      needs: (country) => needsForAll(country.states.value.states, country),
+      notNeeded: "",
+      waitMs: WAIT_MS,
+      onProgress: () => undefined,
+    },
+    context,
+  );
+  const { country } = gathered;
+  const states = country.states.value.states;
+  const coverage = coverageOf(states, gathered);
+  const vintage = vintageOf(
+    country,
+    states.map(({ code }) => code),
+  );
+  const notes = [coverageLine(coverage, vintage), ...differencesIn(states, country)];
+  const rows = districtRows(states, country).map((row) =>
+    [row.stateCode, row.stateName, row.districtCode, row.name, String(row.mandalCount)].map(cell).join("\t"),
+  );
+  return `${[...notes.map((note) => `# ${note}`), COLUMNS.join("\t"), ...rows].join("\n")}\n`;
+}

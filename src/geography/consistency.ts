@@ -1,0 +1,33 @@
+// Where the states list and the districts lists say different things. They are told, never mended.
+import type { State } from "../contract/playground.ts";
+import { excerpt } from "../excerpt.ts";
+import type { Country } from "./country.ts";
+import { fold } from "./names/fold.ts";
+
+const MAX_NAME = 80;
+
+const quote = (name: string): string => JSON.stringify(excerpt(name, MAX_NAME));
+
+function differencesOf(state: State, { lists }: Country): readonly string[] {
+  const list = lists.get(state.code)?.value;
+  if (list === undefined) return [];
+  const mandals = list.districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
+  const who = `${excerpt(state.name, MAX_NAME)} (${state.code})`;
+  return [
+    list.districts.length !== state.districtCount &&
+      `${who}: the states list says ${state.districtCount} districts, its districts list has ${list.districts.length}.`,
+    mandals !== state.mandalCount &&
+      `${who}: the states list says ${state.mandalCount} mandals, its districts add up to ${mandals}.`,
+    fold(list.state) !== fold(state.name) && `${who}: its districts list calls it ${quote(list.state)}.`,
+  ].filter((sentence) => sentence !== false);
+}
+
+export const differencesIn = (states: readonly State[], country: Country): readonly string[] =>
+  states.flatMap((state) => differencesOf(state, country));
+
+/** Bounds by a state's total hold only while the lists that were read add up to theirs. */
+export const totalsHold = (states: readonly State[], { lists }: Country): boolean =>
+  states.every(({ code, mandalCount }) => {
+    const list = lists.get(code)?.value.districts;
+    return list === undefined || list.reduce((sum, district) => sum + district.mandalCount, 0) === mandalCount;
+  });

@@ -1,0 +1,146 @@
+// Ranking states or districts, exactly: which lists an answer needs, its rows, and totals over all rows that fit.
+import type { State } from "../contract/playground.ts";
+import { totalsHold } from "./consistency.ts";
+import type { Country, Needs } from "./country.ts";
+import { districtRows } from "./find.ts";
+import { fold } from "./names/fold.ts";
+
+export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
+
+export interface Order {
+  readonly by: Figure | "name";
+  readonly order: "asc" | "desc";
+  readonly limit: number;
+  /** Bounds on the figure ranked by. */
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+}
+
+export interface Totals {
+  readonly districts: number;
+  readonly mandals: number;
+  /** Of the figure ranked by (mandalCount when by name); each absent where it is not known. */
+  readonly min?: number;
+  readonly median?: number;
+  readonly mean?: number;
+  readonly max?: number;
+}
+
+export interface Ranking<R> {
+  readonly rows: readonly R[];
+  /** Rows that fit, before the limit. */
+  readonly totalRows: number;
+  readonly totals: Totals;
+  /** No list that was left unread could change rows or totalRows. */
+  readonly exact: boolean;
+}
+
+export interface StateRow {
+  readonly code: string;
+  readonly name: string;
+  readonly districtCount: number;
+  readonly mandalCount: number;
+  readonly mandalsPerDistrict: number;
+}
+
+export type DistrictRow = ReturnType<typeof districtRows>[number];
+
+/** Two decimals: what is shown is what is compared. */
+const round = (value: number): number => Math.round(value * 100) / 100;
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+function medianOf(sorted: readonly number[]): number {
+  const middle = sorted.slice(Math.floor((sorted.length - 1) / 2), Math.floor(sorted.length / 2) + 1);
+  return round(sumOf(middle) / middle.length);
+}
+
+function spreadOf(values: readonly number[]): Pick<Totals, "min" | "median" | "mean" | "max"> {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [min] = sorted;
+  const max = sorted.at(-1);
+  if (min === undefined || max === undefined) return {};
+  return { min, median: medianOf(sorted), mean: round(sumOf(sorted) / sorted.length), max };
+}
+
+const fits = (value: number, { min, max }: Order): boolean =>
+  value >= (min ?? Number.NEGATIVE_INFINITY) && value <= (max ?? Number.POSITIVE_INFINITY);
+
+function sorted<R extends { readonly name: string }>(
+  rows: readonly R[],
+  { by, order }: Order,
+  figureOf: (row: R) => number,
+  codeOf: (row: R) => string,
+): readonly R[] {
+  const sign = order === "asc" ? 1 : -1;
+  const keyed = rows.map((row) => ({ row, name: fold(row.name), figure: figureOf(row), code: codeOf(row) }));
+  const byName = (a: (typeof keyed)[number], b: (typeof keyed)[number]): number =>
+    a.name === b.name ? (a.code < b.code ? -1 : 1) : a.name < b.name ? -1 : 1;
+  keyed.sort((a, b) => (by === "name" ? sign * byName(a, b) : sign * (a.figure - b.figure) || byName(a, b)));
+  return keyed.map(({ row }) => row);
+}
+
+export function rankStates(states: readonly State[], order: Order): Ranking<StateRow> {
+  const figureOf = (row: StateRow): number => row[order.by === "name" ? "mandalCount" : order.by];
+  const rows = states
+    .map(({ code, name, districtCount, mandalCount }) => {
+      const mandalsPerDistrict = districtCount === 0 ? 0 : round(mandalCount / districtCount);
+      return { code, name, districtCount, mandalCount, mandalsPerDistrict };
+    })
+    .filter((row) => fits(figureOf(row), order));
+  return {
+    rows: sorted(rows, order, figureOf, ({ code }) => code).slice(0, order.limit),
+    totalRows: rows.length,
+    totals: {
+      districts: sumOf(rows.map(({ districtCount }) => districtCount)),
+      mandals: sumOf(rows.map(({ mandalCount }) => mandalCount)),
+      ...spreadOf(rows.map(figureOf)),
+    },
+    exact: true,
+  };
+}
+
+const byMandals = ({ mandalCount }: { readonly mandalCount: number }): number => mandalCount;
+
+const isBounded = ({ min, max }: Order): boolean => min !== undefined || max !== undefined;
+
+function rowsThatFit(states: readonly State[], country: Country, order: Order): readonly DistrictRow[] {
+  const rows = districtRows(states, country).filter((row) => fits(row.mandalCount, order));
+  return sorted(rows, order, byMandals, ({ stateCode, districtCode }) => `${stateCode} ${districtCode}`);
+}
+
+/** A state whose total is below a bound holds no district above it, so that its list need not be read. */
+export function needsForRanking(states: readonly State[], country: Country, order: Order): Needs {
+  const unread = states.filter(({ code }) => !country.lists.has(code));
+  if (order.by === "name" || !totalsHold(states, country)) return { rows: unread, all: unread };
+  const { min = 0 } = order;
+  const all = unread.filter(({ mandalCount }) => mandalCount >= min);
+  const last = rowsThatFit(states, country, order)[order.limit - 1];
+  // With bounds asked for, how many rows fit is a part of the answer, and any list may hold some.
+  if (order.order === "asc" || isBounded(order) || last === undefined) return { rows: all, all };
+  return { rows: all.filter(({ mandalCount }) => mandalCount >= last.mandalCount), all };
+}
+
+export function rankDistricts(states: readonly State[], country: Country, order: Order): Ranking<DistrictRow> {
+  const rows = rowsThatFit(states, country, order);
+  const needs = needsForRanking(states, country, order);
+  const exact = needs.rows.length === 0;
+  const own = { districts: rows.length, mandals: sumOf(rows.map(byMandals)) };
+  const top = { rows: rows.slice(0, order.limit), exact };
+  if (needs.all.length === 0 || isBounded(order))
+    return { ...top, totalRows: rows.length, totals: { ...own, ...spreadOf(rows.map(byMandals)) } };
+  // What was not read is counted as the states list has it; of its spread nothing is known but what the order shows.
+  const districts = own.districts + sumOf(needs.all.map(({ districtCount }) => districtCount));
+  const mandals = own.mandals + sumOf(needs.all.map(byMandals));
+  const [first] = rows;
+  return {
+    ...top,
+    totalRows: districts,
+    totals: {
+      districts,
+      mandals,
+      ...(districts > 0 && { mean: round(mandals / districts) }),
+      ...(exact && order.order === "desc" && order.by !== "name" && first && { max: first.mandalCount }),
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import * as z from "zod/v4";
+import { askCountry, sweepSeconds } from "../src/catalogue/geography.ts";
+import { outputs } from "../src/catalogue/results.ts";
+import { defineTool } from "../src/catalogue/tool.ts";
+import { findDistricts, needsForFinding } from "../src/geography/find.ts";
+import { resolveStates } from "../src/geography/names/state.ts";
+import { alignedTable, plural } from "../src/geography/telling.ts";
+
+const DEFAULT_LIMIT = 5;
+
+export const findDistrict = defineTool({
+  toolset: "geography",
+  name: "find_district",
+  title: "Find a district",
+  description:
+    "Districts of India by name, former name or misspelling, with state and mandals. If ambiguous, give all.",
+  effect: "read",
+  input: z.strictObject({
+    name: z.string().trim().min(2).max(80),
+    state: z.string().max(80).describe("Code or name.").optional(),
+    limit: z.int().min(1).max(20).describe("Default 5.").optional(),
+    waitSeconds: sweepSeconds,
+  }),
+  output: outputs.foundDistricts,
+  async run({ name, state, limit = DEFAULT_LIMIT, waitSeconds }, call) {
+    const { country, states, tail, line, complete, drift } = await askCountry(
+      {
+        level: "district",
+        about: (all) => resolveStates(state === undefined ? undefined : [state], all),
+        needs: (about, country) => needsForFinding(name, about, country),
+        notNeeded: "not asked for",
+        waitSeconds,
+      },
+      call,
+    );
+    const { matches, ambiguous, left } = findDistricts(name, states, country, limit);
+    const where = states.length === 1 && states[0] ? ` in ${states[0].name} (${states[0].code})` : "";
+    const asked = JSON.stringify(name);
+    const none = complete
+      ? `No district like ${asked}${where}: every list was read.`
+      : `No district like ${asked}${where} in the lists read so far.`;
+    const some = `${plural(matches.length, "district")} for ${asked}${where}${left > 0 ? `, and ${left} less like it` : ""}.`;
+    const doubt = ambiguous ? " Ambiguous: more than one may be meant." : "";
+    const rows = matches.map((row) => [
+      row.name,
+      row.stateName,
+      row.stateCode,
+      row.mandalCount,
+      row.districtCode,
+      row.match,
+      row.score,
+    ]);
+    const columns = ["district", "state", "", "mandals", "code", "match", "score"];
+    const found = matches.length === 0 ? none : `${some}${doubt}\n${alignedTable(columns, rows)}`;
+    return { structured: { query: name, matches, ambiguous, ...tail }, text: `${found}\n${line}`, drift };
+  },
+});
