@@ -1,12 +1,16 @@
-// /__emulator: clock, faults and records, for whoever drives the emulator. It is no part of the service.
+// /__emulator: clock, faults, records and geography, for whoever drives the emulator. It is no part of the service.
+// POST geography {states?, districts?: {TG: answer | {status} | null}, unknownState?}: the playground answers with these
+// instead of its own table (geography/variant.ts); DELETE geography: with its own again.
 import * as z from "zod/v4";
 import { MAX_JSON_DEPTH } from "./choices.ts";
 import { type AdjustableClock, DAY, instant } from "./clock.ts";
 import { FaultOrder, type Faults } from "./faults.ts";
+import { GeographyVariant } from "./geography/variant.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { JsonError, readJson } from "./http/json.ts";
 import { isMediaType } from "./http/media-type.ts";
 import type { HttpRequest } from "./http/request.ts";
+import type { Playground } from "./playground.ts";
 import type { Records } from "./records.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -42,7 +46,15 @@ export interface Admin {
   answer(request: HttpRequest): Answer;
 }
 
-export function makeAdmin(clock: AdjustableClock, faults: Faults, records: Records, tokens: Tokens): Admin {
+export interface AdminParts {
+  readonly clock: AdjustableClock;
+  readonly faults: Faults;
+  readonly records: Records;
+  readonly tokens: Tokens;
+  readonly playground: Pick<Playground, "vary">;
+}
+
+export function makeAdmin({ clock, faults, records, tokens, playground }: AdminParts): Admin {
   const now = (): Answer => jsonAnswer(200, { now: instant(clock.now()) });
 
   const advanceClock = (request: HttpRequest): Answer => {
@@ -66,9 +78,22 @@ export function makeAdmin(clock: AdjustableClock, faults: Faults, records: Recor
     return jsonAnswer(200, { queued: faults.queued });
   };
 
+  const varyGeography = (request: HttpRequest): Answer => {
+    const body = readBody(request, GeographyVariant);
+    if ("refused" in body) return body.refused;
+    playground.vary(body.value);
+    return jsonAnswer(200, {});
+  };
+
+  const restoreGeography = (): Answer => {
+    playground.vary();
+    return jsonAnswer(200, {});
+  };
+
   const routes = new Map<string, Readonly<Record<string, (request: HttpRequest) => Answer>>>([
     ["/__emulator/clock", { GET: now, POST: advanceClock }],
     ["/__emulator/faults", { POST: queueFault, DELETE: clearFaults }],
+    ["/__emulator/geography", { POST: varyGeography, DELETE: restoreGeography }],
     ["/__emulator/requests", { GET: () => jsonAnswer(200, records.requests) }],
     ["/__emulator/executions", { GET: () => jsonAnswer(200, records.executions) }],
   ]);

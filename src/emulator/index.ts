@@ -107,7 +107,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const closing = new AbortController();
   const server = makeServer({
     app: makeApp({ world, playground, tokens, credentials, faults, records }),
-    admin: makeAdmin(clock, faults, records, tokens),
+    admin: makeAdmin({ clock, faults, records, tokens, playground }),
     nextRequestId: () => ids.next(ID_PREFIX.request),
     closing: closing.signal,
   });

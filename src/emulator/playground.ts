@@ -1,10 +1,16 @@
 // The geography playground: anonymous, read-only, limited by rate; every error body is exactly {"status": …} (7.1).
 import * as z from "zod/v4";
 import * as endpoints from "../contract/endpoints/playground.ts";
-import { PLAYGROUND_STATUS, type PlaygroundError } from "../contract/playground.ts";
+import {
+  type DistrictsResponse,
+  PLAYGROUND_CONTRACT,
+  PLAYGROUND_STATUS,
+  type PlaygroundError,
+} from "../contract/playground.ts";
 import { REQUESTS_PER_PEER, REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
 import type { Clock } from "./clock.ts";
 import { makeCatalogue } from "./geography/catalogue.ts";
+import type { Failing, GeographyVariant } from "./geography/variant.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { makeOpenApiDocument } from "./openapi.ts";
@@ -30,9 +36,17 @@ export interface Playground {
   /** A 429 when a limit is exceeded; counts the request otherwise. */
   limit(request: HttpRequest): Answer | undefined;
   answer(operationId: string, request: HttpRequest): Answer;
+  /** Answers otherwise from now on; without a variant as at the start. */
+  vary(variant?: GeographyVariant): void;
 }
 
 const invalid = (): Answer => playgroundError(400);
+
+const emptyList = (): Answer =>
+  jsonAnswer(200, { contract: PLAYGROUND_CONTRACT, state: "", districts: [] } satisfies DistrictsResponse);
+
+const failing = ({ status, retryAfterSeconds }: Failing): Answer =>
+  playgroundError(status, retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) });
 
 /** The query as an object; undefined when a parameter is repeated or cannot be read. */
 function queryOf({ target }: HttpRequest): Readonly<Record<string, string>> | undefined {
@@ -44,13 +58,17 @@ function queryOf({ target }: HttpRequest): Readonly<Record<string, string>> | un
 export function makePlayground(clock: Clock, trustReportedAddress: boolean): Playground {
   const catalogue = makeCatalogue();
   const limits = new RateLimit(clock);
-  const states = jsonAnswer(200, catalogue.states);
-  const districts = new Map([...catalogue.districts].map(([code, response]) => [code, jsonAnswer(200, response)]));
+  const ownStates = jsonAnswer(200, catalogue.states);
+  const ownDistricts = new Map([...catalogue.districts].map(([code, response]) => [code, jsonAnswer(200, response)]));
+  let states = ownStates;
+  let districts = new Map(ownDistricts);
+  let unknownState = invalid;
   let document: Answer | undefined;
 
   const districtsAnswer = (query: Readonly<Record<string, string>>): Answer => {
     const parsed = z.safeParse(endpoints.listPlaygroundDistricts.query, query);
-    return (parsed.success && districts.get(parsed.data.state)) || invalid();
+    if (!parsed.success) return invalid();
+    return districts.get(parsed.data.state) ?? unknownState();
   };
 
   return {
@@ -73,6 +91,19 @@ export function makePlayground(clock: Clock, trustReportedAddress: boolean): Pla
       if (operationId === endpoints.listPlaygroundStates.id) return states;
       document ??= jsonAnswer(200, makeOpenApiDocument());
       return document;
+    },
+    vary(variant) {
+      if (variant === undefined) {
+        states = ownStates;
+        districts = new Map(ownDistricts);
+        unknownState = invalid;
+      }
+      if (variant?.states !== undefined) states = jsonAnswer(200, variant.states);
+      if (variant?.unknownState !== undefined) unknownState = variant.unknownState === "empty" ? emptyList : invalid;
+      for (const [code, entry] of Object.entries(variant?.districts ?? {})) {
+        if (entry === null) districts.delete(code);
+        else districts.set(code, "status" in entry ? failing(entry) : jsonAnswer(200, entry));
+      }
     },
   };
 }

@@ -45,6 +45,7 @@ export class Sweep {
   #workers = 0;
   #refusalsInARow = 0;
   #refusedAt = Number.NEGATIVE_INFINITY;
+  #stops = 0;
   #listeners = new Set<() => void>();
 
   constructor(playground: Playground, timing: GeographyTiming, closing: AbortSignal) {
@@ -113,13 +114,15 @@ export class Sweep {
   async #run(errand: Errand, permit: Permit): Promise<void> {
     const { code } = errand.state;
     const startedAt = this.#timing.now();
+    const stopsBefore = this.#stops;
     this.#underWay.add(code);
     try {
       await this.#playground.districtsOnce(code, this.#closing, async () => permit);
       this.#refusalsInARow = 0;
     } catch (error) {
       if (isCalledOff(this.#closing)) throw error;
-      await this.#settle(errand, error, startedAt);
+      if (this.#stops > stopsBefore) this.#giveUp(errand, error);
+      else await this.#settle(errand, error, startedAt);
     } finally {
       // Where somebody else's request was joined, or the answer was at hand.
       permit.giveBack();
@@ -129,7 +132,6 @@ export class Sweep {
   }
 
   async #settle(errand: Errand, error: unknown, startedAt: number): Promise<void> {
-    const { code } = errand.state;
     const facts = error instanceof Failure ? error.facts : undefined;
     if (facts?.status === 429) this.#countRefusal(startedAt);
     if (facts?.status === 403 || this.#refusalsInARow >= MAX_REFUSALS_IN_A_ROW) {
@@ -141,8 +143,14 @@ export class Sweep {
       await this.#timing.sleep(RETRY_AFTER_MS, this.#closing);
       this.#queue.unshift({ ...errand, isRepeat: true });
     } else {
-      this.#failed.set(code, { state: code, reason: reasonFor(error) });
+      this.#giveUp(errand, error);
     }
+  }
+
+  #giveUp({ state: { code } }: Errand, error: unknown): void {
+    const { retryAfterSeconds } = error instanceof Failure ? error.facts : {};
+    const after = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+    this.#failed.set(code, { state: code, reason: reasonFor(error), ...after });
   }
 
   /** Requests that were under way together are refused together: that counts once. */
@@ -153,14 +161,11 @@ export class Sweep {
   }
 
   #stop(errand: Errand, error: unknown): void {
-    const { code } = errand.state;
-    const denied = reasonFor(error);
-    const { retryAfterSeconds } = error instanceof Failure ? error.facts : {};
-    const after = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-    this.#failed.set(code, { state: code, reason: denied, ...after });
+    this.#giveUp(errand, error);
     for (const { state } of this.#queue)
-      this.#failed.set(state.code, { state: state.code, reason: `not asked for: ${denied} before`, ...after });
+      this.#failed.set(state.code, { state: state.code, reason: `not asked for after ${reasonFor(error)}` });
     this.#queue = [];
     this.#refusalsInARow = 0;
+    this.#stops += 1;
   }
 }

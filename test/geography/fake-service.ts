@@ -1,0 +1,161 @@
+// The playground as the reader meets it, in virtual time: a catalogue that a test can change, limits of three shapes.
+import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
+import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
+import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import { Failure } from "../../src/failure.ts";
+import type { GeographyTiming } from "../../src/geography/timing.ts";
+import type { Service } from "../../src/service/call.ts";
+
+export interface FakeState {
+  readonly code: string;
+  readonly name: string;
+  /** What the states list says of it; what its districts add up to when left out. */
+  readonly stated?: { readonly districtCount: number; readonly mandalCount: number };
+  readonly districts: readonly District[];
+}
+
+export interface Request {
+  /** "" for the states list. */
+  readonly state: string;
+  readonly at: number;
+  status: number;
+}
+
+/** Seconds to wait, or undefined: admitted. */
+export type Limit = (now: number) => number | undefined;
+
+export interface FakePlayground {
+  readonly service: Pick<Service, "call">;
+  readonly requests: Request[];
+  states: readonly FakeState[];
+  /** By state code; "" for the states list. */
+  vintages: Map<string, string | undefined>;
+  /** What the next requests for a state end with, in order. */
+  readonly faults: Map<string, Failure[]>;
+  limit: Limit;
+  readonly inFlight: { now: number; most: number };
+}
+
+export const LATENCY_MS = 200;
+
+export const refusal = (status: number, retryAfterSeconds?: number): Failure =>
+  new Failure({
+    kind:
+      status === 429
+        ? "rate_limited"
+        : status === 403
+          ? "forbidden"
+          : status >= 500
+            ? "upstream_unavailable"
+            : "rejected",
+    message: `HTTP ${status}.`,
+    status,
+    retryable: status === 429 || status >= 500,
+    sideEffect: "none",
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  });
+
+export const mandalsOf = ({ districts }: FakeState): number =>
+  districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
+
+export const statedOf = (state: FakeState): { readonly districtCount: number; readonly mandalCount: number } =>
+  state.stated ?? { districtCount: state.districts.length, mandalCount: mandalsOf(state) };
+
+export function fakePlayground(states: readonly FakeState[], timing: GeographyTiming): FakePlayground {
+  const bodyOf = (endpoint: JsonEndpoint, code: string): unknown => {
+    const vintage = fake.vintages.get(code);
+    const metadata = { contract: PLAYGROUND_CONTRACT, ...(vintage !== undefined && { sourceUpdatedAt: vintage }) };
+    if (endpoint.id === listPlaygroundStates.id)
+      return {
+        ...metadata,
+        states: fake.states.map((state) => ({ code: state.code, name: state.name, ...statedOf(state) })),
+      };
+    if (endpoint.id !== listPlaygroundDistricts.id) return { openapi: "3.1.1", info: {}, paths: {} };
+    const found = fake.states.find((state) => state.code === code);
+    if (found === undefined) throw refusal(400);
+    return { ...metadata, state: found.name, districts: found.districts };
+  };
+
+  const fake: FakePlayground = {
+    states,
+    requests: [],
+    vintages: new Map(),
+    faults: new Map(),
+    limit: () => undefined,
+    inFlight: { now: 0, most: 0 },
+    service: {
+      async call(endpoint, { query = {} }, { signal, maxAttempts }) {
+        if (maxAttempts !== 1) throw new Error("the reader has a policy of its own");
+        const state = String(query["state"] ?? "");
+        const request: Request = { state, at: timing.now(), status: 200 };
+        fake.requests.push(request);
+        fake.inFlight.now += 1;
+        fake.inFlight.most = Math.max(fake.inFlight.most, fake.inFlight.now);
+        try {
+          const retryAfter = fake.limit(timing.now());
+          const failure = retryAfter === undefined ? fake.faults.get(state)?.shift() : refusal(429, retryAfter);
+          await timing.sleep(LATENCY_MS, signal);
+          if (failure) throw failure;
+          const value = endpoint.success.body.parse(bodyOf(endpoint, state));
+          return { value, drift: [], attempts: 1, replayed: false };
+        } catch (error) {
+          request.status = error instanceof Failure ? (error.facts.status ?? 0) : 0;
+          throw error;
+        } finally {
+          fake.inFlight.now -= 1;
+        }
+      },
+    },
+  };
+  return fake;
+}
+
+const MINUTE_MS = 60_000;
+
+/** The three shapes that 30 a minute can have. */
+export const limitShapes = {
+  "fixed window": (perMinute: number): Limit => {
+    let window = 0;
+    let count = 0;
+    return (now) => {
+      const current = Math.floor(now / MINUTE_MS);
+      if (current !== window) [window, count] = [current, 0];
+      if (count >= perMinute) return Math.max(1, Math.ceil(((window + 1) * MINUTE_MS - now) / 1000));
+      count += 1;
+      return undefined;
+    };
+  },
+  "token bucket": (perMinute: number): Limit => {
+    let tokens = perMinute;
+    let filledAt: number | undefined;
+    return (now) => {
+      tokens = Math.min(perMinute, tokens + ((now - (filledAt ?? now)) * perMinute) / MINUTE_MS);
+      filledAt = now;
+      if (tokens < 1) return Math.max(1, Math.ceil(((1 - tokens) * MINUTE_MS) / perMinute / 1000));
+      tokens -= 1;
+      return undefined;
+    };
+  },
+  "sliding log": (perMinute: number): Limit => {
+    let log: number[] = [];
+    return (now) => {
+      log = log.filter((at) => at > now - MINUTE_MS);
+      const [oldest] = log;
+      if (log.length >= perMinute && oldest !== undefined)
+        return Math.max(1, Math.ceil((oldest + MINUTE_MS - now) / 1000));
+      log.push(now);
+      return undefined;
+    };
+  },
+} as const;
+
+/** 36 states, the largest with the highest code: 37 requests in all. */
+export const wholeCountry: readonly FakeState[] = Array.from({ length: 36 }, (_, index) => {
+  const code = `${String.fromCharCode(65 + Math.floor(index / 26))}${String.fromCharCode(65 + (index % 26))}`;
+  const districts = Array.from({ length: 2 + (index % 5) }, (_each, place) => ({
+    code: `${index}-${place}`,
+    name: `District ${place} of ${code}`,
+    mandalCount: index + place,
+  }));
+  return { code, name: `State ${code}`, districts };
+});
