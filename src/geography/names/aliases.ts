@@ -172,22 +172,32 @@ interface AliasName {
 
 const runSoundOf = (name: string): string => soundOf(wordsOf(name).join(""));
 
+/** "Allahabad district" names what "Allahabad" does. */
+const wordsFolded = (name: string): string => fold(name).replace(/ (district|dist|zilla|zila)$/, "");
+
 const districts: readonly (readonly AliasName[])[] = DISTRICTS.map((row) =>
   row.map((name) => ({ folded: fold(name), sound: runSoundOf(name) })),
 );
 const stateNames = STATE_NAMES.map((row) => row.map(fold));
 
 /**
- * Folded names that a name may stand for, `isLive` telling which folded names there are. From a name of today to an older one
+ * Folded names that a name may stand for, `isLive` telling which folded names there are; `bySound` lets
+ * another spelling of an alias lead as well. From a name of today to an older one
  * only where the list does not have today's: else a namesake elsewhere would be taken for it.
  */
-export function aliasesOf(name: string, isLive: (folded: string) => boolean): ReadonlySet<string> {
-  const sound = runSoundOf(name);
+export function aliasesOf(
+  name: string,
+  isLive: (folded: string) => boolean,
+  { bySound }: { readonly bySound: boolean },
+): ReadonlySet<string> {
+  const asked: AliasName = { folded: wordsFolded(name), sound: runSoundOf(name) };
+  const isAsked = ({ folded, sound }: AliasName): boolean =>
+    folded === asked.folded || (bySound && sound === asked.sound);
   const found = districts.flatMap((row) => {
     const [today, ...others] = row;
-    if (today === undefined || !row.some((each) => each.sound === sound)) return [];
+    if (today === undefined || !row.some(isAsked)) return [];
     const targets = isLive(today.folded) ? [today] : others;
-    return targets.filter((each) => each.sound !== sound && isLive(each.folded)).map(({ folded }) => folded);
+    return targets.filter((each) => !isAsked(each) && isLive(each.folded)).map(({ folded }) => folded);
   });
   return new Set(found);
 }

@@ -16,23 +16,23 @@ export const fold = (name: string): string =>
 const GENERIC = new Set(["district", "districts", "dist", "distt", "zilla", "zila", "jilla", "jila", "the"]);
 
 // Words that lists write in either language, or as a number.
-const SAME_WORDS: Readonly<Record<string, string>> = {
-  purba: "east",
-  purbi: "east",
-  paschim: "west",
-  pashchim: "west",
-  dakshin: "south",
-  uttar: "north",
-  uttara: "north",
-  dakshina: "south",
-};
+const SAME_WORDS: ReadonlyMap<string, string> = new Map([
+  ["purba", "east"],
+  ["purbi", "east"],
+  ["paschim", "west"],
+  ["pashchim", "west"],
+  ["dakshin", "south"],
+  ["dakshina", "south"],
+  ["uttar", "north"],
+  ["uttara", "north"],
+]);
 
 /** The folded words of a name; the generic ones only where nothing else is left. */
 export function wordsOf(name: string): readonly string[] {
   const words = fold(name)
     .replace(/\btwenty four\b/, "24")
     .split(" ")
-    .map((word) => SAME_WORDS[word] ?? word);
+    .map((word) => SAME_WORDS.get(word) ?? word);
   const telling = words.filter((word) => !GENERIC.has(word));
   return telling.length > 0 ? telling : words;
 }

@@ -138,10 +138,14 @@ export function searchNames<T>(asked: string, items: readonly T[], nameOf: (item
   const askedName = fold(asked);
   const askedForms = formsOf(asked);
   const askedWords = textOf(askedForms);
-  const aliases = aliasesOf(asked, (each) => live.has(each));
-  const all = names.map(({ item, folded, forms }): Found<T> => {
+  const isNamed = ({ folded, forms }: (typeof names)[number]): boolean =>
+    folded === askedName || textOf(forms) === askedWords;
+  // A name that is there is no misspelling of another's former one.
+  const aliases = aliasesOf(asked, (each) => live.has(each), { bySound: !names.some(isNamed) });
+  const all = names.map((name): Found<T> => {
+    const { item, folded, forms } = name;
     const isTwin = forms.run.sound === askedForms.run.sound;
-    if (folded === askedName || textOf(forms) === askedWords) return { item, match: "exact", score: 1, isTwin };
+    if (isNamed(name)) return { item, match: "exact", score: 1, isTwin };
     if (aliases.has(folded)) return { item, match: "alias", score: ALIAS_SCORE, isTwin };
     const score = Math.round(nameLikeness(askedForms, forms) * 100) / 100;
     return { item, match: "similar", score, isTwin };
