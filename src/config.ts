@@ -111,8 +111,7 @@ const Environment = z.object({
 });
 
 // Variables whose part of the server is not built yet: said plainly, never silently ignored.
-const NOT_YET = {
-} as const;
+const NOT_YET = {} as const;
 
 function pairOf(env: z.infer<typeof Environment>): Config["credentials"] {
   const { MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret } = env;

@@ -1,5 +1,6 @@
 // The polite reader of the country: what every geography tool and resource of this process asks.
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
+import type { Timing } from "../service/attempts.ts";
 import { type CallContext, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { Country, Gathered, Needs } from "./country.ts";
@@ -7,7 +8,7 @@ import { unlessAborted } from "./flights.ts";
 import { Playground } from "./playground.ts";
 import type { Reading } from "./shelf.ts";
 import { Sweep, type Unread } from "./sweep.ts";
-import { type GeographyTiming, systemGeographyTiming } from "./timing.ts";
+import { systemGeographyTiming } from "./timing.ts";
 
 export type { Country, Gathered, Needs } from "./country.ts";
 export type { Reading } from "./shelf.ts";
@@ -46,7 +47,7 @@ export interface Geography {
 export interface GeographyOptions {
   readonly service: Pick<Service, "call">;
   readonly perMinute: number;
-  readonly timing?: GeographyTiming;
+  readonly timing?: Timing;
 }
 
 export function createGeography({ service, perMinute, timing = systemGeographyTiming }: GeographyOptions): Geography {

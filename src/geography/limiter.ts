@@ -1,6 +1,6 @@
 // The one limiter of all playground requests of this process (service.md, 8: 30 a minute for each client address).
 import { Failure } from "../failure.ts";
-import type { GeographyTiming } from "./timing.ts";
+import type { Timing } from "../service/attempts.ts";
 
 export const LANES = 4;
 export const WINDOW_MS = 60_000;
@@ -32,7 +32,7 @@ interface Waiting extends PermitRequest {
 
 export class Limiter {
   readonly perMinute: number;
-  readonly #timing: GeographyTiming;
+  readonly #timing: Timing;
   readonly #closing: AbortSignal;
   // Counted from their ends: the service may have counted a request as late as that.
   #endedAt: number[] = [];
@@ -42,7 +42,7 @@ export class Limiter {
   #waiting: Waiting[] = [];
   #alarm: AbortController | undefined;
 
-  constructor(perMinute: number, timing: GeographyTiming, closing: AbortSignal) {
+  constructor(perMinute: number, timing: Timing, closing: AbortSignal) {
     this.perMinute = perMinute;
     this.#timing = timing;
     this.#closing = closing;

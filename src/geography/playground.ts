@@ -8,6 +8,7 @@ import {
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
 import { Failure } from "../failure.ts";
+import type { Timing } from "../service/attempts.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, waitBeforeRetry } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
@@ -15,7 +16,6 @@ import { isPassing } from "../service/verdicts.ts";
 import { Flights } from "./flights.ts";
 import { Limiter, type Permit } from "./limiter.ts";
 import { type Reading, Shelf } from "./shelf.ts";
-import type { GeographyTiming } from "./timing.ts";
 
 /** After a 429 that does not say for how long. */
 const DEFAULT_RETRY_AFTER_SECONDS = 60;
@@ -25,7 +25,7 @@ const MARGIN_MS = 250;
 export interface PlaygroundOptions {
   readonly service: Pick<Service, "call">;
   readonly perMinute: number;
-  readonly timing: GeographyTiming;
+  readonly timing: Timing;
   /** Ends everything that is under way. */
   readonly closing: AbortSignal;
 }
@@ -36,7 +36,7 @@ export class Playground {
   readonly limiter: Limiter;
   readonly shelf: Shelf;
   readonly #service: Pick<Service, "call">;
-  readonly #timing: GeographyTiming;
+  readonly #timing: Timing;
   readonly #states = new Flights<Reading<StatesResponse>>();
   readonly #districts = new Flights<Reading<DistrictsResponse>>();
   readonly #documents = new Flights<Reading<OpenApiDocument>>();
@@ -100,7 +100,7 @@ export class Playground {
         const again =
           error instanceof Failure &&
           isPassing(endpoint, error) &&
-          (await waitBeforeRetry(attempt, error, context, this.#timing, this.#timing.sleep));
+          (await waitBeforeRetry(attempt, error, context, this.#timing));
         if (!again) throw error;
       }
     }

@@ -3,9 +3,9 @@
 import type { State } from "../contract/playground.ts";
 import { excerpt } from "../excerpt.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import type { Timing } from "../service/attempts.ts";
 import { LANES, type Permit } from "./limiter.ts";
 import type { Playground } from "./playground.ts";
-import type { GeographyTiming } from "./timing.ts";
 
 const RETRY_AFTER_MS = 1000;
 /** So many 429 in a row, each obeyed, and the next question has to ask again. */
@@ -37,7 +37,7 @@ function reasonFor(error: unknown): string {
 
 export class Sweep {
   readonly #playground: Playground;
-  readonly #timing: GeographyTiming;
+  readonly #timing: Timing;
   readonly #closing: AbortSignal;
   #queue: Errand[] = [];
   readonly #underWay = new Set<string>();
@@ -48,7 +48,7 @@ export class Sweep {
   #stops = 0;
   #listeners = new Set<() => void>();
 
-  constructor(playground: Playground, timing: GeographyTiming, closing: AbortSignal) {
+  constructor(playground: Playground, timing: Timing, closing: AbortSignal) {
     this.#playground = playground;
     this.#timing = timing;
     this.#closing = closing;

@@ -13,6 +13,7 @@ import { createTokens } from "../../src/auth/tokens.ts";
 import type { Tool, ToolCall } from "../../src/catalogue/tool.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
+import { createGeography } from "../../src/geography/geography.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../src/service/attempts.ts";
 import { createService } from "../../src/service/call.ts";
 import { createDownloads } from "../../src/service/downloads.ts";
@@ -346,6 +347,7 @@ export class Machine {
       service,
       downloads: createDownloads(service),
       offers: createOffers(),
+      geography: createGeography({ service, perMinute: 600, timing: this.#timing }),
       downloadDir: "",
       isOffered: () => true,
       context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },

@@ -3,7 +3,7 @@ import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/failure.ts";
-import type { GeographyTiming } from "../../src/geography/timing.ts";
+import type { Timing } from "../../src/service/attempts.ts";
 import type { Service } from "../../src/service/call.ts";
 
 export interface FakeState {
@@ -61,7 +61,7 @@ export const mandalsOf = ({ districts }: FakeState): number =>
 export const statedOf = (state: FakeState): { readonly districtCount: number; readonly mandalCount: number } =>
   state.stated ?? { districtCount: state.districts.length, mandalCount: mandalsOf(state) };
 
-export function fakePlayground(states: readonly FakeState[], timing: GeographyTiming): FakePlayground {
+export function fakePlayground(states: readonly FakeState[], timing: Timing): FakePlayground {
   const bodyOf = (endpoint: JsonEndpoint, code: string): unknown => {
     const vintage = fake.vintages.get(code);
     const metadata = { contract: PLAYGROUND_CONTRACT, ...(vintage !== undefined && { sourceUpdatedAt: vintage }) };

@@ -1,13 +1,13 @@
 // Time that passes only when a test lets it: whoever sleeps is woken in order, and nobody waits.
 import { setImmediate } from "node:timers/promises";
-import type { GeographyTiming } from "../../src/geography/timing.ts";
+import type { Timing } from "../../src/service/attempts.ts";
 
 interface Sleeper {
   readonly at: number;
   wake(): void;
 }
 
-export interface VirtualTime extends GeographyTiming {
+export interface VirtualTime extends Timing {
   /** Lets time pass until the work is done. */
   during<T>(work: Promise<T>): Promise<T>;
   pass(ms: number): Promise<void>;
