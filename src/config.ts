@@ -36,7 +36,7 @@ export interface Config {
   readonly readOnly: boolean;
   readonly toolsets: readonly Toolset[];
   readonly logLevel: LogLevel;
-  /** Sentences to warn with at start: variables that have no effect yet. */
+  /** Sentences to warn with at start. */
   readonly warnings: readonly string[];
 }
 
@@ -110,9 +110,6 @@ const Environment = z.object({
   MIC_LOG_LEVEL: z.enum(LOG_LEVELS, { error: LOG_LEVELS.join(", ") }).optional(),
 });
 
-// Variables whose part of the server is not built yet: said plainly, never silently ignored.
-const NOT_YET = {} as const;
-
 function pairOf(env: z.infer<typeof Environment>): Config["credentials"] {
   const { MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret } = env;
   if (clientId === undefined && clientSecret === undefined) return undefined;
@@ -144,7 +141,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   }
   const env = parsed.data;
   const unknown = Object.keys(given).filter((name) => !(name in Environment.shape));
-  const notYet = Object.entries(NOT_YET).filter(([name]) => name in given);
   return {
     baseUrl: env.MIC_BASE_URL,
     credentials: pairOf(env),
@@ -160,9 +156,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     readOnly: env.MIC_READ_ONLY === "1",
     toolsets: env.MIC_TOOLSETS ?? TOOLSETS,
     logLevel: env.MIC_LOG_LEVEL ?? "warn",
-    warnings: [
-      ...unknown.map((name) => `${name} is not a variable of mic-mcp; it has no effect.`),
-      ...notYet.map(([name, why]) => `${name} is set, but ${why}.`),
-    ],
+    warnings: unknown.map((name) => `${name} is not a variable of mic-mcp; it has no effect.`),
   };
 }

@@ -2,8 +2,8 @@
 import type { Config } from "../config.ts";
 
 const GEOGRAPHY =
-  "Geography of India: list_states answers totals by state in one call; list_districts has one state's districts. " +
-  "Say the vintage that the answer states.";
+  "Geography of India: find_district for a district by name, rank_divisions for top lists, totals and averages; list_states " +
+  "and list_districts have the lists. Say the vintage and what is unread; ask again when told to.";
 
 const JOBS = [
   "Jobs: find a recipe (list_recipes, get_recipe), register an input (register_input) and wait until it is READY " +

@@ -7,8 +7,8 @@ import { proves } from "../proves.ts";
 import { type Connection, connectionForTest, type Era, emulatorEnv } from "../support/mcp.ts";
 import { OWN_TOOLS, POST_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
 
-const ALL = [...Object.values<string>(TOOL_OF), ...Object.keys(OWN_TOOLS)];
-const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi"];
+const ALL: readonly string[] = [...Object.values(TOOL_OF), ...Object.keys(OWN_TOOLS)];
+const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
 const POSTS = Object.values<string>(POST_TOOLS);
 const service = serviceForFile();
 const bothEras: readonly Era[] = ["v1-client", "v2-modern"];

@@ -70,6 +70,11 @@ export class Bench {
     this.#schemas = schemas;
   }
 
+  /** The same bench behind another connection. */
+  on(connection: Connection): Bench {
+    return new Bench(this.#service, connection, this.downloadDir, this.#schemas);
+  }
+
   /** The same emulator by plain HTTP: makes what a test starts from, and asks the oracle. */
   get service(): Service {
     return this.#service;
@@ -131,7 +136,9 @@ export class Bench {
     // The request id is for support, the contract's constant for programs: neither is a fact of the answer.
     const { meta: _meta, contract: _contract, page, ...facts } = structured;
     const said = { ...facts, nextCursor: z.object({ nextCursor: z.string() }).safeParse(page).data?.nextCursor };
-    const isSaid = (fact: string) => text.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
+    // A table for people separates thousands.
+    const plain = text.replace(/(?<=\d),(?=\d{3})/g, "");
+    const isSaid = (fact: string) => plain.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
     const missing = factsIn(said).filter((fact) => !isSaid(fact));
     expect(missing, `facts of ${tool} that its text leaves out`).toEqual([]);
   }

@@ -38,8 +38,17 @@ export const EXTRA_ARGUMENTS: Readonly<Partial<Record<ToolName, readonly string[
   request_file_processing: ["idempotencyKey"],
 };
 
-/** Tools about this server's own state, and all their arguments. */
-export const OWN_TOOLS: Readonly<Record<string, readonly string[]>> = { list_actions: ["state", "limit"] };
+/** Tools that are no single operation, in the catalogue's order, with their arguments. */
+export const OWN_TOOLS: Readonly<
+  Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>
+> = {
+  find_district: { required: ["name"], optional: ["state", "limit", "waitSeconds"] },
+  rank_divisions: {
+    required: ["level", "by"],
+    optional: ["order", "limit", "states", "min", "max", "waitSeconds"],
+  },
+  list_actions: { required: [], optional: ["state", "limit"] },
+};
 
 export const POST_TOOLS = {
   createMicPublicInput: "register_input",

@@ -4,6 +4,7 @@ import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { operations } from "../emulator/operations.ts";
 import { proves } from "../proves.ts";
 import { forEachEra } from "./eras.ts";
+import { freshBench } from "./fresh.ts";
 
 const geography = [
   ["list_states", "listPlaygroundStates", {}],
@@ -13,7 +14,9 @@ const geography = [
 
 const catalogue = (facts: object) => JSON.stringify({ contract: PLAYGROUND_CONTRACT, ...facts });
 
-forEachEra((bench) => {
+forEachEra((bench, era) => {
+  const fresh = () => freshBench(bench(), era);
+
   proves(
     ["4.1/states", "1/playground-no-side-effects"],
     "list_states gives the service's own list, call after call",
@@ -49,18 +52,18 @@ forEachEra((bench) => {
     "1/catalogue-may-change",
     "a catalogue that has changed is told as it is now: nothing of it is known before",
     async () => {
-      const before = await bench().ok("list_states");
+      const before = await (await fresh()).ok("list_states");
       const states = [
         { code: "QX", name: "A state of tomorrow", districtCount: 0, mandalCount: 9_007_199_254_740_991 },
       ];
       const body = catalogue({ states });
       await bench().service.fault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
-      expect((await bench().ok("list_states")).structured["states"]).toEqual(states);
+      expect((await (await fresh()).ok("list_states")).structured["states"]).toEqual(states);
       const districts = [{ code: "D-1", name: "Its only district", mandalCount: 0 }];
       const answer = { kind: "body", status: 200, body: catalogue({ state: "A state of tomorrow", districts }) };
       await bench().service.fault(answer, { operationId: "listPlaygroundDistricts" });
       expect((await bench().ok("list_districts", { state: "QX" })).structured["districts"]).toEqual(districts);
-      expect((await bench().ok("list_states")).structured).toEqual(before.structured);
+      expect((await (await fresh()).ok("list_states")).structured).toEqual(before.structured);
     },
   );
 
@@ -71,10 +74,10 @@ forEachEra((bench) => {
       { kind: "body", body: catalogue({ states: [] }) },
       { operationId: "listPlaygroundStates" },
     );
-    expect((await bench().ok("list_states")).text).toMatch(/vintage not stated/);
+    expect((await (await fresh()).ok("list_states")).text).toMatch(/vintage not stated/);
     const fallback = catalogue({ source: "Backup", fallbackUsed: true, sourceUpdatedAt: "2020-01-01", states: [] });
     await bench().service.fault({ kind: "body", body: fallback }, { operationId: "listPlaygroundStates" });
-    expect((await bench().ok("list_states")).text).toMatch(/2020-01-01.*fallbackUsed true/);
+    expect((await (await fresh()).ok("list_states")).text).toMatch(/2020-01-01.*fallbackUsed true/);
   });
 
   proves(
@@ -85,7 +88,7 @@ forEachEra((bench) => {
       const empty = { kind: "body", body: catalogue({ state: "ZZ", districts: [] }) };
       for (const fault of [undefined, { kind: "status", status: 404 }, { kind: "status", status: 400 }, empty]) {
         if (fault) await bench().service.fault(fault, { operationId });
-        const failed = await bench().fails("list_districts", { state: "ZZ" }, "not_found");
+        const failed = await (await fresh()).fails("list_districts", { state: "ZZ" }, "not_found");
         expect(failed.message).toContain("No such state");
         expect(failed.message).toContain("ZZ");
         expect(failed).toMatchObject({ retryable: false, sideEffect: "none" });
@@ -97,8 +100,9 @@ forEachEra((bench) => {
   for (const [tool, operationId, args] of geography) {
     proves(["7.1/denied", "4.1/error-statuses"], `${tool}: a denied request is not repeated`, async () => {
       await bench().service.fault({ kind: "status", status: 403 }, { operationId });
+      const own = await fresh();
       const sent = await bench().sentDuring(async () => {
-        const failed = await bench().fails(tool, args, "forbidden");
+        const failed = await own.fails(tool, args, "forbidden");
         expect(failed).toMatchObject({
           status: 403,
           code: "PLAYGROUND_REQUEST_DENIED",
@@ -111,8 +115,9 @@ forEachEra((bench) => {
 
     proves(["7.1/rate-limited", "7.1/retry-after"], `${tool}: a long Retry-After is handed to the agent`, async () => {
       await bench().service.fault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
+      const own = await fresh();
       const sent = await bench().sentDuring(async () => {
-        const failed = await bench().fails(tool, args, "rate_limited");
+        const failed = await own.fails(tool, args, "rate_limited");
         expect(failed).toMatchObject({
           status: 429,
           code: "PLAYGROUND_RATE_LIMITED",
@@ -126,7 +131,8 @@ forEachEra((bench) => {
 
     proves(["7.1/upstream-unavailable"], `${tool}: an upstream failure is tried again`, async () => {
       await bench().service.fault({ kind: "status", status: 502 }, { operationId });
-      const sent = await bench().sentDuring(() => bench().ok(tool, args));
+      const own = await fresh();
+      const sent = await bench().sentDuring(() => own.ok(tool, args));
       expect(sent.map(({ status }) => status)).toEqual([502, 200]);
     });
   }
@@ -135,14 +141,15 @@ forEachEra((bench) => {
     const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
     for (const status of [404, 418]) {
       await bench().service.fault({ kind: "body", status, body }, { operationId: "listPlaygroundStates" });
-      const sent = await bench().sentDuring(() => bench().ok("list_states"));
+      const own = await fresh();
+      const sent = await bench().sentDuring(() => own.ok("list_states"));
       expect(sent.map((request) => request.status)).toEqual([status, 200]);
     }
     await bench().service.fault(
       { kind: "status", status: 503, retryAfterSeconds: 3600 },
       { operationId: "listPlaygroundStates" },
     );
-    const failed = await bench().fails("list_states", {}, "upstream_unavailable");
+    const failed = await (await fresh()).fails("list_states", {}, "upstream_unavailable");
     expect(failed).toMatchObject({ status: 503, retryAfterSeconds: 3600, retryable: true, sideEffect: "none" });
   });
 
@@ -152,7 +159,8 @@ forEachEra((bench) => {
     async () => {
       const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
       await bench().service.fault({ kind: "body", status: 404, body }, { operationId: "listPlaygroundDistricts" });
-      const sent = await bench().sentDuring(() => bench().ok("list_districts", { state: "TG" }));
+      const own = await fresh();
+      const sent = await bench().sentDuring(() => own.ok("list_districts", { state: "TG" }));
       expect(sent.map(({ status }) => status)).toEqual([404, 200]);
     },
   );
@@ -167,11 +175,11 @@ forEachEra((bench) => {
         { kind: "body", body: catalogue({ states }) },
         { operationId: "listPlaygroundStates" },
       );
-      expect((await bench().fails("list_states", {}, "contract_violation")).message).toContain("/states");
+      expect((await (await fresh()).fails("list_states", {}, "contract_violation")).message).toContain("/states");
       const districts = Array.from({ length: 257 }, (_, code) => ({ code: String(code), name: "D", mandalCount: 0 }));
       const body = catalogue({ state: "Telangana", districts });
       await bench().service.fault({ kind: "body", body }, { operationId: "listPlaygroundDistricts" });
-      const failed = await bench().fails("list_districts", { state: "TG" }, "contract_violation");
+      const failed = await (await fresh()).fails("list_districts", { state: "TG" }, "contract_violation");
       expect(failed.message).toContain("/districts");
     },
   );

@@ -5,15 +5,18 @@ import * as z from "zod/v4";
 import { type OperationId, type OperationRow, operations } from "../emulator/operations.ts";
 import { fillPath } from "../emulator/service.ts";
 import { proves } from "../proves.ts";
+import type { Era } from "../support/mcp.ts";
 import type { Bench, SentRequest } from "./bench.ts";
 import { TOOL_OF } from "./catalogue.ts";
 import { forEachEra } from "./eras.ts";
+import { freshBench, isPlayground } from "./fresh.ts";
 
 const rows: readonly (OperationRow & { readonly id: OperationId })[] = Object.values(operations);
 const isList = (row: OperationRow): boolean => row.id.startsWith("list");
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
 
-async function callOnce(bench: Bench, row: OperationRow & { readonly id: OperationId }) {
+async function callOnce(shared: Bench, era: Era, row: OperationRow & { readonly id: OperationId }) {
+  const bench = isPlayground(row) ? await freshBench(shared, era) : shared;
   const args = await bench.argumentsFor(row.id);
   let told: Awaited<ReturnType<Bench["ok"]>> | undefined;
   const sent = await bench.sentDuring(async () => {
@@ -41,7 +44,7 @@ function targetOf(row: OperationRow, args: Readonly<Record<string, unknown>>): s
   return query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`;
 }
 
-forEachEra((bench) => {
+forEachEra((bench, era) => {
   for (const row of rows)
     proves(
       [
@@ -56,7 +59,7 @@ forEachEra((bench) => {
       ],
       `${TOOL_OF[row.id]} sends exactly its row of the contract and gets ${row.success}`,
       async () => {
-        const { args, request } = await callOnce(bench(), row);
+        const { args, request } = await callOnce(bench(), era, row);
         expect(request).toMatchObject({ method: row.method, path: targetOf(row, args), status: row.success });
         const { headers } = request;
         expect(headers["accept"]).toBe(row.answer === undefined ? "application/octet-stream" : "application/json");
@@ -69,7 +72,7 @@ forEachEra((bench) => {
 
   for (const row of rows.filter(({ answer }) => answer !== undefined))
     test(`${TOOL_OF[row.id]} gives the contract's fields, held to its strict schema`, async () => {
-      const { told, request } = await callOnce(bench(), row);
+      const { told, request } = await callOnce(bench(), era, row);
       const { summary, nextStep, action, ...body } = told.structured;
       expect(told.drift).toBeUndefined();
       if (!isList(row)) row.answer?.parse(body);

@@ -1,0 +1,43 @@
+// The whole catalogue as one text: coverage and vintage on top, one line for each district.
+import { expect, test } from "vitest";
+import { catalogueTsv } from "../../src/geography/catalogue-tsv.ts";
+import { createGeography } from "../../src/geography/geography.ts";
+import { type FakeState, fakePlayground, refusal, wholeCountry } from "./fake-service.ts";
+import { virtualTime } from "./virtual.ts";
+
+async function textOf(states: readonly FakeState[], failing: readonly string[] = []): Promise<readonly string[]> {
+  const time = virtualTime();
+  const fake = fakePlayground(states, time);
+  for (const code of failing) fake.faults.set(code, [refusal(502), refusal(502)]);
+  fake.vintages.set("", "2026-05-25");
+  const geography = createGeography({ service: fake.service, perMinute: 600, timing: time });
+  const context = { signal: new AbortController().signal, deadlineAt: time.now() + 45_000 };
+  const text = await time.during(catalogueTsv(geography, context));
+  expect(text.endsWith("\n")).toBe(true);
+  return text.trimEnd().split("\n");
+}
+
+test("every district is there with its state and count", async () => {
+  const [notes = "", header, ...rows] = await textOf(wholeCountry);
+  expect(notes).toMatch(
+    /^# Catalogue vintage "2026-05-25" as the service states it \(for a part of it\); fallbackUsed not stated; 36 of 36 states read .*Z\.$/,
+  );
+  expect(header).toBe("stateCode\tstateName\tdistrictCode\tdistrictName\tmandalCount");
+  const expected = wholeCountry.flatMap((state) =>
+    state.districts.map(({ code, name, mandalCount }) => [state.code, state.name, code, name, mandalCount].join("\t")),
+  );
+  expect(rows).toEqual(expected);
+});
+
+test("what is missing and what disagrees stands on top", async () => {
+  const [first, ...others] = wholeCountry;
+  if (first === undefined) throw new Error("no states");
+  const notes = (
+    await textOf([{ ...first, name: "Odd\tname", stated: { districtCount: 9, mandalCount: 1 } }, ...others], ["AC"])
+  ).filter((line) => line.startsWith("#"));
+  expect(notes).toEqual([
+    expect.stringContaining("35 of 36 states read"),
+    expect.stringMatching(/says 9 districts, its districts list has 2/),
+  ]);
+  expect(notes[0]).toContain("1 unread: AC (HTTP 502)");
+});

@@ -1,0 +1,287 @@
+// find_district and rank_divisions on catalogues that a service may have: what is not known is said, nothing is made up.
+import { expect, test } from "vitest";
+import { listPlaygroundDistricts } from "../../src/contract/endpoints/playground.ts";
+import type { Progress } from "../support/mcp.ts";
+import type { Args, Bench } from "./bench.ts";
+import { changed, readCatalogue, rowsOf, tellInstead } from "./country.ts";
+import { forEachEra } from "./eras.ts";
+import { freshBench } from "./fresh.ts";
+
+const TOP: Args = { level: "district", by: "mandalCount", limit: 3 };
+const ALL: Args = { level: "district", by: "mandalCount", order: "asc", limit: 100 };
+
+const fail = (bench: Bench, districts: Readonly<Record<string, unknown>>) =>
+  bench.service.admin("POST", "geography", { districts });
+
+forEachEra((bench, era) => {
+  const fresh = (env?: Readonly<Record<string, string>>) => freshBench(bench(), era, env);
+
+  test("a cold country at the default rate: the top is exact before everything is read, and the answer says so", async () => {
+    const own = await freshBench(bench(), era, { MIC_GEOGRAPHY_RATE: "28" });
+    const sent = await own.sentDuring(async () => {
+      const { structured, text } = await own.ok("rank_divisions", TOP);
+      expect(structured).toMatchObject({
+        exact: true,
+        totalRows: 784,
+        totals: { districts: 784, mandals: 7086, max: 41 },
+        consistency: [],
+        coverage: { statesTotal: 36, statesRead: 27, complete: false },
+        vintage: { sourceUpdatedAt: ["2026-05-25"], mixed: false, fallbackUsed: "none" },
+      });
+      expect(structured["totals"]).not.toHaveProperty("median");
+      expect(text).toMatch(/9 unread: .*at most 28 requests a minute; ask again in \d+ s/);
+      expect(text).toContain("7,086 mandals");
+    });
+    expect(sent).toHaveLength(28);
+    // What was read is kept, and the limit is every tool's.
+    const again = await own.sentDuring(async () => {
+      await own.ok("list_states");
+      await own.ok("list_districts", { state: "TG" });
+      const found = await own.ok("find_district", { name: "Nowhereville", waitSeconds: 0 });
+      expect(found.structured).toMatchObject({ matches: [], ambiguous: false, coverage: { complete: false } });
+      expect(found.text).toContain("in the lists read so far");
+      const failed = await own.fails("get_geography_openapi", {}, "rate_limited");
+      expect(failed.message).toContain("28 geography requests a minute");
+      await own.fails("list_districts", { state: "LD" }, "rate_limited");
+    });
+    expect(again).toHaveLength(0);
+  });
+
+  test("not found is said only when everything was read", async () => {
+    const own = await fresh();
+    const { structured, text } = await own.ok("find_district", { name: "Nowhereville" });
+    expect(structured).toMatchObject({
+      query: "Nowhereville",
+      matches: [],
+      ambiguous: false,
+      coverage: { complete: true },
+    });
+    expect(text).toContain("every list was read");
+    const inGoa = await own.ok("find_district", { name: "Nizamabad", state: "goa" });
+    expect(inGoa.structured).toMatchObject({ matches: [], coverage: { statesTotal: 1, complete: true } });
+  });
+
+  test("progress is told while the country is read", async () => {
+    const own = await fresh();
+    const seen: Progress[] = [];
+    await own.ok("rank_divisions", ALL, { onprogress: (progress) => seen.push(progress) });
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.every(({ total }) => total === 36)).toBe(true);
+    const steps = seen.map(({ progress }) => progress);
+    expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+  });
+
+  test("vintages that differ or are missing, and fallbackUsed, are repeated", async () => {
+    const own = await fresh();
+    const catalogue = await readCatalogue(own);
+    const mixed = changed(catalogue, {
+      metadata: (code) => ({
+        sourceUpdatedAt: code === "GA" ? "2026-06-01" : "2026-05-25",
+        fallbackUsed: code === "LD" || code === "CH",
+      }),
+    });
+    await tellInstead(own, catalogue, mixed);
+    const { structured, text } = await own.ok("rank_divisions", ALL);
+    expect(structured["vintage"]).toMatchObject({
+      sourceUpdatedAt: ["2026-05-25", "2026-06-01"],
+      mixed: true,
+      fallbackUsed: "some",
+    });
+    expect(text).toContain("(mixed); fallbackUsed some");
+
+    const silent = await fresh();
+    const { contract } = catalogue.states;
+    const bare = {
+      states: { contract, states: catalogue.states.states },
+      districts: Object.fromEntries(
+        Object.entries(catalogue.districts).map(([code, { state, districts }]) => [
+          code,
+          { contract, state, districts },
+        ]),
+      ),
+    };
+    await tellInstead(silent, catalogue, bare);
+    const told = await silent.ok("find_district", { name: "Nizamabad" });
+    expect(told.structured["vintage"]).toMatchObject({ sourceUpdatedAt: [], mixed: false, fallbackUsed: "not stated" });
+    expect(told.text).toContain("vintage not stated by the service");
+  });
+
+  test("totals that disagree are told, and neither is mended", async () => {
+    const own = await fresh();
+    const catalogue = await readCatalogue(own);
+    const states = catalogue.states.states.map((state) =>
+      state.code === "TG" ? { ...state, districtCount: 31, mandalCount: 612 } : state,
+    );
+    await tellInstead(own, catalogue, { ...catalogue, states: { ...catalogue.states, states } });
+    const { structured } = await own.ok("rank_divisions", { ...TOP, states: ["TG"] });
+    expect(structured).toMatchObject({
+      totals: { districts: 33, mandals: 621 },
+      consistency: [
+        "Telangana (TG): the states list says 31 districts, its districts list has 33.",
+        "Telangana (TG): the states list says 612 mandals, its districts add up to 621.",
+      ],
+    });
+    const state = await own.ok("rank_divisions", { level: "state", by: "mandalCount", states: ["TG"] });
+    expect(state.structured).toMatchObject({
+      rows: [{ districtCount: 31, mandalCount: 612 }],
+      consistency: [{}, {}].map(() => expect.any(String)),
+    });
+  });
+
+  test("a state that fails is unread with its status, and the rest is told; the next call tries again", async () => {
+    const own = await fresh();
+    await fail(own, { MH: { status: 502 }, GA: { status: 400 } });
+    const before = (await own.requests(listPlaygroundDistricts.id)).length;
+    const { structured, text } = await own.ok("rank_divisions", ALL);
+    expect(structured).toMatchObject({
+      exact: false,
+      coverage: {
+        statesRead: 34,
+        complete: false,
+        unread: [
+          { state: "GA", reason: "HTTP 400 INVALID_PLAYGROUND_REQUEST" },
+          { state: "MH", reason: "HTTP 502 PLAYGROUND_UPSTREAM_UNAVAILABLE" },
+        ],
+      },
+    });
+    expect(text).toContain("Not exact");
+    const asked = (await own.requests(listPlaygroundDistricts.id)).slice(before).map(({ path }) => path);
+    expect(asked.filter((path) => path.endsWith("=MH"))).toHaveLength(2);
+    expect(asked.filter((path) => path.endsWith("=GA"))).toHaveLength(1);
+    await own.service.admin("DELETE", "geography");
+    expect((await own.ok("rank_divisions", ALL)).structured).toMatchObject({
+      exact: true,
+      coverage: { complete: true },
+    });
+  });
+
+  test("a denial stops the reading and is told", async () => {
+    const own = await fresh();
+    await fail(own, { AP: { status: 403 } });
+    const { structured } = await own.ok("rank_divisions", ALL);
+    const coverage = JSON.stringify(structured["coverage"]);
+    expect(coverage).toContain('{"state":"AP","reason":"HTTP 403 PLAYGROUND_REQUEST_DENIED"}');
+    expect(coverage).toContain("not asked for after HTTP 403");
+  });
+
+  test("a 429 is obeyed: the answer says when to ask again", async () => {
+    const own = await fresh();
+    await fail(own, { AP: { status: 429, retryAfterSeconds: 300 } });
+    const { structured } = await own.ok("rank_divisions", { ...ALL, waitSeconds: 5 });
+    const { unread } = Object(structured["coverage"]);
+    expect(unread.length).toBeGreaterThan(20);
+    for (const { reason, retryAfterSeconds } of unread) {
+      expect(reason).toContain("HTTP 429");
+      expect(retryAfterSeconds).toBeGreaterThan(290);
+    }
+    const refused = await own.fails("get_geography_openapi", {}, "rate_limited");
+    expect(refused.retryAfterSeconds).toBeGreaterThan(290);
+  });
+
+  test("a district added while the country is read is told, with the difference", async () => {
+    const own = await fresh();
+    const catalogue = await readCatalogue(own);
+    await own.service.fault({ kind: "delay", delayMs: 300 }, { operationId: listPlaygroundDistricts.id, times: 36 });
+    const reading = own.ok("rank_divisions", ALL);
+    const list = catalogue.districts["LD"];
+    if (list === undefined) throw new Error("no such list");
+    const grown = { ...list, districts: [...list.districts, { code: "9999", name: "Minicoy", mandalCount: 4 }] };
+    await fail(own, { LD: grown });
+    const { structured } = await reading;
+    expect(structured["consistency"]).toEqual([
+      "Lakshadweep (LD): the states list says 1 districts, its districts list has 2.",
+      "Lakshadweep (LD): the states list says 10 mandals, its districts add up to 14.",
+    ]);
+    expect((await own.ok("find_district", { name: "Minicoy" })).structured).toMatchObject({
+      matches: [{ districtCode: "9999" }],
+    });
+  });
+
+  test.each([["refused"], ["empty"]])(
+    "a state that the service knows no longer is told as such (%s)",
+    async (unknownState) => {
+      const own = await fresh();
+      const catalogue = await readCatalogue(own);
+      const { GA: _gone, ...districts } = catalogue.districts;
+      await tellInstead(own, catalogue, { ...catalogue, districts }, { unknownState });
+      const { structured } = await own.ok("rank_divisions", { ...ALL, states: ["GA"] });
+      if (unknownState === "refused")
+        expect(structured).toMatchObject({ exact: false, coverage: { unread: [{ state: "GA" }] } });
+      else
+        expect(structured).toMatchObject({
+          rows: [],
+          consistency: expect.arrayContaining([expect.stringContaining("has 0")]),
+        });
+    },
+  );
+
+  test("256 districts, and names as odd as names are", async () => {
+    const own = await fresh();
+    const catalogue = await readCatalogue(own);
+    const odd = [
+      "Dr. B.R. Ambedkar (New)",
+      "Sant'Ana & Co.",
+      "Mānsā",
+      "ÅNGSTRÖM",
+      "24-Parganas [North]",
+      "西部",
+      "A\tB",
+    ];
+    const districts = Array.from({ length: 256 }, (_, index) => ({
+      code: `x/${index}`,
+      name: odd[index] ?? `Ward no. ${index}`,
+      mandalCount: index,
+    }));
+    const { states: _states, ...metadata } = catalogue.states;
+    await tellInstead(own, catalogue, {
+      ...catalogue,
+      districts: { ...catalogue.districts, GA: { ...metadata, state: "Goa", districts } },
+    });
+    for (const name of odd) {
+      const { matches } = (await own.call("find_district", { name, state: "GA" })).structured ?? {};
+      expect(matches, name).toMatchObject([{ name, match: "exact" }]);
+    }
+    const { structured } = await own.ok("rank_divisions", {
+      level: "district",
+      by: "mandalCount",
+      states: ["Goa"],
+      min: 200,
+    });
+    expect(structured).toMatchObject({ totalRows: 56, exact: true });
+  });
+
+  test("what does not belong together is refused before a request", async () => {
+    const own = await fresh();
+    await own.sendsNothing(async () => {
+      await own.refuses("rank_divisions", { level: "district", by: "districtCount" }, "/by");
+      await own.refuses("rank_divisions", { level: "district", by: "name", max: 3 }, "/max");
+      await own.refuses(
+        "rank_divisions",
+        { level: "country", by: "rank", limit: 101, order: "up" },
+        "/level",
+        "/by",
+        "/limit",
+        "/order",
+      );
+      await own.refuses("find_district", { name: "x", limit: 21, waitSeconds: 46 }, "/name", "/limit", "/waitSeconds");
+    });
+    const failed = await own.fails("find_district", { name: "Goa", state: "ZZ" }, "not_found");
+    expect(failed.next).toContain("GA");
+    await own.fails("rank_divisions", { ...TOP, states: ["Atlantis"] }, "not_found");
+  });
+
+  test("drift of any list is named once", async () => {
+    const own = await fresh();
+    await own.service.fault({ kind: "extra-field" }, { operationId: listPlaygroundDistricts.id, times: 2 });
+    const { drift } = await own.ok("rank_divisions", ALL);
+    expect(drift).toEqual(["/districts/0/emulatorExtraField"]);
+  });
+
+  test("an answer costs few tokens' worth of text", async () => {
+    const own = await fresh();
+    const { structured, text } = await own.ok("rank_divisions", { ...TOP, limit: 10 });
+    expect(text.length).toBeLessThan(1500);
+    expect(JSON.stringify(structured).length).toBeLessThan(2000);
+    expect(rowsOf(await readCatalogue(own))).toHaveLength(784);
+  });
+});
