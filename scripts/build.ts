@@ -14,7 +14,9 @@ async function licences({ inputs }: Metafile): Promise<string> {
     const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
     const candidates = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license", "LICENCE"];
     const found = candidates.map((file) => readFile(`${folder}/${file}`, "utf8").catch(() => undefined));
-    const text = (await Promise.all(found)).find((content) => content !== undefined);
+    // Some have it in their README alone.
+    const readme = await readFile(`${folder}/README.md`, "utf8").catch(() => "");
+    const text = [...(await Promise.all(found)), /^## license\s+(.*)/ims.exec(readme)?.[1]].find((content) => content);
     return `${name} ${version} (${license})\n\n${text ?? "No licence file in the package.\n"}`;
   });
   return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);

@@ -9,7 +9,7 @@ import type { Journal, NewAction, Settlement, StoredAction } from "./journal.ts"
 import { makeKey } from "./keys.ts";
 import { journalFailure } from "./open.ts";
 import { type Outcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
-import { refuseOtherCommand, type ToldCall, tooOld, unknownOutcome, untold } from "./telling.ts";
+import { type Begun, refuseOtherCommand, type ToldCall, tooOld, unknownOutcome, untold } from "./telling.ts";
 
 export interface Reply {
   readonly value: unknown;
@@ -134,19 +134,26 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
     }
   }
 
-  const isTooOld = (stored: StoredAction): boolean => timing.now() - stored.created_at > resendMs;
+  const isTooOld = (stored: Begun): boolean => timing.now() - stored.created_at > resendMs;
 
-  const stillUnknown = (failure: Failure, stored: StoredAction, call: ActionCall): Failure =>
+  const stillUnknown = (failure: Failure, stored: Begun, call: ActionCall): Failure =>
     isTooOld(stored) ? tooOld(stored, call, resendMs) : untold(failure, stored, call, stored.created_at + resendMs);
 
-  /** Takes an action with `take`, unless this process has it already, and works on it. Undefined when it was not to be had. */
+  /** Another call works on this action: its outcome is this call's, too. */
+  async function wait(begun: Begun, call: ActionCall): Promise<undefined> {
+    if (timeLeftMs(call.context, timing) < MARGIN_MS + POLL_MS)
+      throw stillUnknown(unknownOutcome("Another call is still working on this very action."), begun, call);
+    await timing.sleep(POLL_MS, call.context.signal);
+    return undefined;
+  }
+
+  /** Takes an action with `take` and works on it. Undefined when it was not to be had. */
   async function own(
     open: Journal,
     name: string,
     call: ActionCall,
     take: () => Promise<StoredAction | undefined>,
   ): Promise<ActionResult | undefined> {
-    if (underway.has(name)) return undefined;
     underway.add(name);
     try {
       const claimed = await take();
@@ -171,10 +178,7 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
       if (stored.state !== "rejected" && isTooOld(stored)) throw tooOld(stored, call, resendMs);
       return await own(open, name, call, () => open.claim(stored, abandoned ? stored.owner : ""));
     }
-    if (timeLeftMs(call.context, timing) < MARGIN_MS + POLL_MS)
-      throw stillUnknown(unknownOutcome("Another call is still working on this very action."), stored, call);
-    await timing.sleep(POLL_MS, call.context.signal);
-    return undefined;
+    return await wait(stored, call);
   }
 
   async function begin(open: Journal, call: ActionCall, canonical: string): Promise<ActionResult | undefined> {
@@ -189,7 +193,9 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
       ...request,
       bodyHash: hashOf(request.body),
     };
-    return await own(open, nameOf(action), call, () => open.insert(action));
+    const name = nameOf(action);
+    if (underway.has(name)) return await wait({ key: action.key, created_at: timing.now() }, call);
+    return await own(open, name, call, () => open.insert(action));
   }
 
   /** The action that a call is about, if it is in the journal. */

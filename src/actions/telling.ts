@@ -12,6 +12,9 @@ export interface ToldCall {
   readonly findOut: string;
 }
 
+/** The action that is told about. */
+export type Begun = Pick<StoredAction, "key" | "created_at">;
+
 /** Arguments longer than this as JSON are not said again. */
 const MAX_REPEATED = 2_000;
 
@@ -22,7 +25,7 @@ function exactCall({ tool, arguments: meant }: ToldCall, key: string): string {
 }
 
 /** `failure` left open what happened: `untilAt`, in milliseconds since 1970, ends the time in which the call may be repeated. */
-export function untold(failure: Failure, { key }: Pick<StoredAction, "key">, call: ToldCall, untilAt: number): Failure {
+export function untold(failure: Failure, { key }: Begun, call: ToldCall, untilAt: number): Failure {
   const { kind, next, retryAfterSeconds } = failure.facts;
   const wait = retryAfterSeconds === undefined ? "" : `wait ${retryAfterSeconds} s, then `;
   const repeat =
@@ -42,11 +45,7 @@ export const unknownOutcome = (why: string): Failure =>
   });
 
 /** A service forgets keys at a time it does not say: from some age on, sending again might make it happen twice. */
-export function tooOld(
-  { key, created_at }: Pick<StoredAction, "key" | "created_at">,
-  { findOut }: ToldCall,
-  resendMs: number,
-): Failure {
+export function tooOld({ key, created_at }: Begun, { findOut }: ToldCall, resendMs: number): Failure {
   const since = new Date(created_at).toISOString();
   return unknownOutcome(
     `This action was first sent at ${since}, more than ${Math.round(resendMs / 3_600_000)} h ago, and its outcome was never learned; the service may have forgotten its key, so nothing was sent again.`,

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { StoredAction } from "../../src/actions/journal.ts";
 import { createJournal } from "../../src/actions/open.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { tooOld, unknownOutcome, untold } from "../../src/actions/telling.ts";
@@ -152,7 +151,7 @@ test("list_actions is the agent's memory: by state, the latest first, after a re
 });
 
 test("long arguments are not said again", () => {
-  const stored: Pick<StoredAction, "key" | "created_at"> = { key: "mic-1", created_at: 0 };
+  const stored = { key: "mic-1", created_at: 0 };
   const call = { tool: "submit_job", arguments: { parameterValues: { text: "x".repeat(3000) } }, findOut: "Look." };
   const { next = "" } = untold(unknownOutcome("Lost."), stored, call, 0).facts;
   expect(next).toContain('submit_job with the very same arguments and "idempotencyKey":"mic-1"');

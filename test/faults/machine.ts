@@ -191,6 +191,7 @@ export class Machine {
       sleep: async (ms, signal) => {
         // What is under way elsewhere gets a little real time for each piece of virtual time.
         for (let turn = 0; turn < 5; turn++) await tick();
+        if (this.crashed) return await this.#die();
         signal.throwIfAborted();
         clock.advance(ms);
       },

@@ -101,7 +101,7 @@ class Model {
     }
     expect(ask).toBe("keyless");
     const known = [...this.#untold];
-    const keyless = known.find(({ key }) => key === undefined);
+    const keyless = [...known, ...this.#perhapsUntold].find(({ key }) => key === undefined);
     if (observed === undefined) return keyless ?? known[0] ?? this.#begin(undefined);
     if (byKey) {
       expect([...this.#untold, ...this.#perhapsUntold], "an action that was told is not resumed").toContain(byKey);
@@ -138,8 +138,7 @@ class Model {
   /** Nothing was sent: as if it had never been asked, but that the journal may have noted it before it failed. */
   refused(intent: Intent): void {
     if (this.#untold.has(intent)) return;
-    if (intent.key === undefined) this.#intents.splice(this.#intents.indexOf(intent), 1);
-    else this.#perhapsUntold.add(intent);
+    this.#perhapsUntold.add(intent);
   }
 
   isUntold(intent: Intent): boolean {
