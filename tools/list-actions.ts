@@ -8,8 +8,7 @@ export const listActions = defineTool({
   name: "list_actions",
   title: "List actions",
   description:
-    "What this server did at the service, newest first: what is open or unknown, and the key that resumes it. Your memory " +
-    "after a crash.",
+    "What this server did at the service, newest first: what is open or unknown, and the key that resumes it.",
   effect: "read",
   input: z.strictObject({
     state: z.enum(["open", "succeeded", "rejected", "unknown"]).optional(),

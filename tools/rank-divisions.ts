@@ -62,8 +62,7 @@ export const rankDivisions = defineTool({
   name: "rank_divisions",
   title: "Rank states or districts",
   description:
-    "Ranks, filters and totals states, or districts of all India, exactly: top lists, counts above a bound, sums, means, " +
-    "medians.",
+    "Ranks, filters and totals states, or districts of all India, exactly: tops, bounds, sums, means, medians.",
   effect: "read",
   input: z.strictObject({
     level: z.enum(["state", "district"]),

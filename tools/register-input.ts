@@ -12,8 +12,7 @@ export const registerInput = defineTool({
   name: "register_input",
   title: "Register an input",
   description:
-    "Registers a file, acquisition or dataset version as an input for jobs. A file is scanned first; the input can be " +
-    "bound once READY.",
+    "Registers a file, acquisition or dataset version as an input for jobs. A file is scanned first: bind it once READY.",
   effect: "create",
   input: z
     .strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") })

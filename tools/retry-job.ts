@@ -12,8 +12,7 @@ export const retryJob = defineTool({
   name: "retry_job",
   title: "Retry a job",
   description:
-    "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For failures that " +
-    "are retryable.",
+    "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For retryable failures.",
   effect: "retry",
   input: z.strictObject({
     ...retryMicJob.pathParameters.shape,

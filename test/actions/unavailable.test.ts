@@ -172,11 +172,11 @@ test("a PostgreSQL server that is not there", async () => {
   expect(server.stderr()).not.toContain("pass-word-123");
 });
 
-test("reading alone touches no journal", async () => {
+test("reading what no action is about touches no journal", async () => {
   const stateDir = join(await folder(), "state");
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
-  stub.expect(answer(200, enveloped(job)));
-  await server.call("get_job", { jobId: "job-1" });
+  stub.expect(answer(200, { data: [], meta: { requestId: "r-1" }, page: { nextCursor: null, hasMore: false } }));
+  await server.call("list_jobs", { workspaceId: "micws_1" });
   await expect(stat(stateDir)).rejects.toThrow("ENOENT");
 });
 
