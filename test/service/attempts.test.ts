@@ -61,6 +61,32 @@ describe("without Retry-After", () => {
   });
 });
 
+describe("a key that the service is still working on (409)", () => {
+  const inProgress = new Failure({
+    kind: "conflict",
+    message: "in progress",
+    status: 409,
+    retryable: true,
+    sideEffect: "none",
+  });
+
+  test("is asked for as long as there is time, however many attempts that takes, and not without a pause", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 500 }), unit, async (attempt, random) => {
+        const ms = await waited(attempt, inProgress, CALL_LIMIT_MS, random);
+        expect(ms).toBeGreaterThanOrEqual(250);
+        expect(ms).toBeLessThanOrEqual(5000);
+      }),
+    );
+    expect(await waited(1, inProgress, 300, 0)).toBeUndefined();
+  });
+
+  test("is the only one: anything else has six attempts", async () => {
+    expect(await waited(6, passing(), CALL_LIMIT_MS, 0)).toBeUndefined();
+    expect(await waited(5, passing(), CALL_LIMIT_MS, 0)).toBe(0);
+  });
+});
+
 describe("with Retry-After", () => {
   test("it is obeyed in full where it fits, else not waited for at all", async () => {
     await fc.assert(
