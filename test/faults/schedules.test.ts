@@ -9,6 +9,9 @@ import { migrate } from "../../src/actions/migrations.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { registerInput } from "../../tools/register-input.ts";
+import { submitJob } from "../../tools/submit-job.ts";
+import { Service } from "../emulator/service.ts";
+import { FILE, jobBodyFor } from "../emulator/work.ts";
 import { manualClock } from "../support/emulator.ts";
 import {
   type Call,
@@ -25,7 +28,7 @@ import {
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
 const RUNS = Number(process.env["FAULT_RUNS"] ?? 400);
 /** The emulator lists all its executions each time it is asked: a new one now and then keeps that short. */
-const RUNS_EACH = 100;
+const RUNS_EACH = 50;
 
 interface Step {
   readonly who: 0 | 1;
@@ -67,6 +70,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 
 const schedule = fc.record({
+  what: fc.constantFrom("register_input" as const, "submit_job" as const),
   /** A dead process is seen at once (this machine), or its lease has to run out (another one). */
   seesDeath: fc.boolean(),
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
@@ -146,25 +150,31 @@ class Model {
   }
 }
 
-const shuffled = (args: Readonly<Record<string, unknown>>, order: number) => {
-  const entries = Object.entries(args);
-  return Object.fromEntries([...entries.slice(order % entries.length), ...entries.slice(0, order % entries.length)]);
-};
+/** The same arguments, typed in another order at every depth. */
+function shuffled(value: unknown, order: number): unknown {
+  if (Array.isArray(value)) return value.map((part) => shuffled(part, order));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, part]) => [name, shuffled(part, order)] as const);
+  const at = order % Math.max(1, entries.length);
+  return Object.fromEntries([...entries.slice(at), ...entries.slice(0, at)]);
+}
+
+const TOOLS = { register_input: registerInput, submit_job: submitJob };
+interface Schedule {
+  readonly what: keyof typeof TOOLS;
+  readonly seesDeath: boolean;
+  readonly steps: readonly Step[];
+}
+type Examples = Readonly<Record<Schedule["what"], object>>;
 
 let runs = 0;
 
-async function run(world: World, { seesDeath, steps }: { seesDeath: boolean; steps: readonly Step[] }): Promise<void> {
+async function run(world: World, examples: Examples, { what, seesDeath, steps }: Schedule): Promise<void> {
   const owner = `run-${++runs}`;
   world.sent.length = 0;
   const machines: [Machine, Machine] = [new Machine(world), new Machine(world)];
   const model = new Model();
-  const meant = {
-    workspaceId: world.emulator.workspaceId,
-    inputKind: "M4_FILE",
-    referenceId: world.emulator.fileIds[0],
-    alias: "a file",
-    clientReference: owner,
-  };
+  const meant = { ...examples[what], clientReference: owner };
   let ownKeys = 0;
 
   const replaceCrashed = (): void => {
@@ -175,18 +185,29 @@ async function run(world: World, { seesDeath, steps }: { seesDeath: boolean; ste
     }
   };
 
-  async function play({ who, ask, order, strikes, journal, isDelivered, twin, jumpMs }: Step): Promise<void> {
+  async function play({
+    who,
+    ask,
+    order,
+    strikes,
+    journal,
+    isDelivered,
+    twin,
+    jumpMs,
+  }: Step): Promise<readonly Call[]> {
     await world.arrive();
     world.clock.advance(jumpMs);
     replaceCrashed();
     const asked = ask === "own" ? `own-${owner}-${++ownKeys}` : ask === "keyed" ? model.lastKey : undefined;
     const kind = asked === undefined ? "keyless" : ask;
-    const args = { ...shuffled(meant, order), ...(asked !== undefined && { idempotencyKey: asked }) };
-    const script = { tool: registerInput, arguments: args, owner, strikes, journal };
-    const plain = { ...script, arguments: { ...args }, strikes: [], journal: undefined };
+    const key = asked !== undefined && { idempotencyKey: asked };
+    const args = { ...Object(shuffled(meant, order)), ...key };
+    const script = { tool: TOOLS[what], arguments: args, owner, strikes, journal };
+    const plain = { ...script, arguments: { ...meant, ...key }, strikes: [], journal: undefined };
     const other = machines[twin === "same" ? who : who === 0 ? 1 : 0];
     const calls = await Promise.all([machines[who].call(script), ...(twin === "none" ? [] : [other.call(plain)])]);
     for (const call of calls) await judge(call, kind, asked, isDelivered, calls.length > 1);
+    return calls;
   }
 
   async function judge(
@@ -228,7 +249,7 @@ async function run(world: World, { seesDeath, steps }: { seesDeath: boolean; ste
     }
     if (facts?.sideEffect === "unknown") {
       expect(facts.next).toMatch(
-        facts.retryable || facts.kind !== "outcome_unknown" ? /register_input \{.*\}/ : /find out/i,
+        facts.retryable || facts.kind !== "outcome_unknown" ? new RegExp(`${what} \\{.*\\}`) : /find out/i,
       );
       if (facts.kind === "outcome_unknown" && !facts.retryable) expect(sent, "too old to be sent again").toEqual([]);
       model.untold(intent);
@@ -250,9 +271,12 @@ async function run(world: World, { seesDeath, steps }: { seesDeath: boolean; ste
     twin: "none",
     jumpMs: 60_000,
   };
-  await play(plain);
-  await play({ ...plain, ask: "keyed", who: 1 });
-  await play({ ...plain, who: 1 });
+  for (const each of [plain, { ...plain, ask: "keyed", who: 1 }, { ...plain, who: 1 }] satisfies readonly Step[])
+    for (const { outcome } of await play(each)) {
+      const told = outcome.kind === "value" || (outcome.kind === "failure" && outcome.facts.sideEffect !== "unknown");
+      const isTooOld = outcome.kind === "failure" && /more than 24 h ago/.test(outcome.facts.message);
+      expect(told || isTooOld, `in the end it is told: ${JSON.stringify(outcome)}`).toBe(true);
+    }
 
   const bytesOf = new Map<string, string>();
   for (const { key, bytes } of world.sent) {
@@ -280,9 +304,19 @@ async function check(seed: number, numRuns: number): Promise<void> {
   // What survives a power cut is no question here.
   await database.query("PRAGMA synchronous = OFF");
   const world = makeWorld(emulator, clock, database);
+  const example = await jobBodyFor(new Service(emulator, clock), FILE.succeeds);
+  const examples = {
+    submit_job: { ...example, parameterValues: { ...example.parameterValues } },
+    register_input: {
+      workspaceId: emulator.workspaceId,
+      inputKind: "M4_FILE",
+      referenceId: emulator.fileIds[0],
+      alias: "a file",
+    },
+  };
   try {
     await fc.assert(
-      fc.asyncProperty(schedule, (each) => run(world, each)),
+      fc.asyncProperty(schedule, (each) => run(world, examples, each)),
       { seed, numRuns, ...(process.env["FAULT_PATH"] !== undefined && { path: process.env["FAULT_PATH"] }) },
     );
   } finally {
