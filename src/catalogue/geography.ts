@@ -1,8 +1,7 @@
 // What the two analyst tools share: their common arguments and the end of every answer.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import type { Country } from "../geography/country.ts";
-import { type Coverage, coverageOf } from "../geography/country.ts";
+import { type Country, type Coverage, coverageOf, driftIn } from "../geography/country.ts";
 import type { Gathered, Needs, Wish } from "../geography/geography.ts";
 import { coverageLine } from "../geography/telling.ts";
 import { vintageOf } from "../geography/vintage.ts";
@@ -31,11 +30,6 @@ export interface Answered {
   readonly complete: boolean;
   readonly drift: readonly string[];
 }
-
-/** Drift of every list an answer stands on, each field once. */
-const driftIn = (country: Country, codes: readonly string[]): readonly string[] => [
-  ...new Set([country.states, ...codes.flatMap((code) => country.lists.get(code) ?? [])].flatMap(({ drift }) => drift)),
-];
 
 export async function askCountry(question: Question, call: ToolCall): Promise<Answered> {
   const { about, needs, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS } = question;

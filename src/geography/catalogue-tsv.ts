@@ -1,7 +1,7 @@
 // mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
 import type { CallContext } from "../service/attempts.ts";
 import { differencesIn } from "./consistency.ts";
-import { coverageOf } from "./country.ts";
+import { coverageOf, driftIn } from "./country.ts";
 import { districtRows, needsForAll } from "./find.ts";
 import type { Geography } from "./geography.ts";
 import { coverageLine } from "./telling.ts";
@@ -14,8 +14,15 @@ const COLUMNS = ["stateCode", "stateName", "districtCode", "districtName", "mand
 /** A value is one cell: the format has no escapes. */
 const cell = (value: string): string => value.replace(/[\t\r\n]+/g, " ");
 
+export interface CatalogueText {
+  readonly text: string;
+  /** Nothing is missing. */
+  readonly complete: boolean;
+  readonly drift: readonly string[];
+}
+
 /** Throws Failure when not even the states can be read. */
-export async function catalogueTsv(geography: Geography, context: CallContext): Promise<string> {
+export async function catalogueTsv(geography: Geography, context: CallContext): Promise<CatalogueText> {
   const gathered = await geography.gather(
     {
       about: ({ states }) => states.value.states,
@@ -29,13 +36,12 @@ export async function catalogueTsv(geography: Geography, context: CallContext): 
   const { country } = gathered;
   const states = country.states.value.states;
   const coverage = coverageOf(states, gathered);
-  const vintage = vintageOf(
-    country,
-    states.map(({ code }) => code),
-  );
+  const codes = states.map(({ code }) => code);
+  const vintage = vintageOf(country, codes);
   const notes = [coverageLine(coverage, vintage), ...differencesIn(states, country)];
   const rows = districtRows(states, country).map((row) =>
     [row.stateCode, row.stateName, row.districtCode, row.name, String(row.mandalCount)].map(cell).join("\t"),
   );
-  return `${[...notes.map((note) => `# ${note}`), COLUMNS.join("\t"), ...rows].join("\n")}\n`;
+  const text = `${[...notes.map((note) => `# ${note}`), COLUMNS.join("\t"), ...rows].join("\n")}\n`;
+  return { text, complete: coverage.complete, drift: driftIn(country, codes) };
 }

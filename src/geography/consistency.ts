@@ -3,6 +3,7 @@ import type { State } from "../contract/playground.ts";
 import { excerpt } from "../excerpt.ts";
 import type { Country } from "./country.ts";
 import { fold } from "./names/fold.ts";
+import { plural, thousands } from "./telling.ts";
 
 const MAX_NAME = 80;
 
@@ -15,9 +16,9 @@ function differencesOf(state: State, { lists }: Country): readonly string[] {
   const who = `${excerpt(state.name, MAX_NAME)} (${state.code})`;
   return [
     list.districts.length !== state.districtCount &&
-      `${who}: the states list says ${state.districtCount} districts, its districts list has ${list.districts.length}.`,
+      `${who}: the states list says ${plural(state.districtCount, "district")}, its districts list has ${thousands(list.districts.length)}.`,
     mandals !== state.mandalCount &&
-      `${who}: the states list says ${state.mandalCount} mandals, its districts add up to ${mandals}.`,
+      `${who}: the states list says ${plural(state.mandalCount, "mandal")}, its districts add up to ${thousands(mandals)}.`,
     fold(list.state) !== fold(state.name) && `${who}: its districts list calls it ${quote(list.state)}.`,
   ].filter((sentence) => sentence !== false);
 }
@@ -25,9 +26,9 @@ function differencesOf(state: State, { lists }: Country): readonly string[] {
 export const differencesIn = (states: readonly State[], country: Country): readonly string[] =>
   states.flatMap((state) => differencesOf(state, country));
 
-/** Bounds by a state's total hold only while the lists that were read add up to theirs. */
+/** Bounds by a state's total hold only while no list that was read adds up to more than its own. */
 export const totalsHold = (states: readonly State[], { lists }: Country): boolean =>
   states.every(({ code, mandalCount }) => {
     const list = lists.get(code)?.value.districts;
-    return list === undefined || list.reduce((sum, district) => sum + district.mandalCount, 0) === mandalCount;
+    return list === undefined || list.reduce((sum, district) => sum + district.mandalCount, 0) <= mandalCount;
   });

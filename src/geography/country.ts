@@ -31,6 +31,11 @@ export interface Coverage {
   readonly unread: readonly Unread[];
 }
 
+/** Unknown fields of the states list and of these states' lists, each once. */
+export const driftIn = ({ states, lists }: Country, codes: readonly string[]): readonly string[] => [
+  ...new Set([states, ...codes.flatMap((code) => lists.get(code) ?? [])].flatMap(({ drift }) => drift)),
+];
+
 /** Of the states that the question is about. */
 export function coverageOf(states: readonly State[], { country, unread }: Gathered): Coverage {
   const statesRead = states.filter(({ code }) => country.lists.has(code)).length;

@@ -1,14 +1,13 @@
 // The polite reader of the country: what every geography tool and resource of this process asks.
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
-import type { Timing } from "../service/attempts.ts";
-import { type CallContext, timeLeftMs } from "../service/attempts.ts";
+import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { Country, Gathered, Needs } from "./country.ts";
 import { unlessAborted } from "./flights.ts";
 import { Playground } from "./playground.ts";
 import type { Reading } from "./shelf.ts";
 import { Sweep, type Unread } from "./sweep.ts";
-import { systemGeographyTiming } from "./timing.ts";
+import { idleTiming } from "./timing.ts";
 
 export type { Country, Gathered, Needs } from "./country.ts";
 export type { Reading } from "./shelf.ts";
@@ -50,7 +49,7 @@ export interface GeographyOptions {
   readonly timing?: Timing;
 }
 
-export function createGeography({ service, perMinute, timing = systemGeographyTiming }: GeographyOptions): Geography {
+export function createGeography({ service, perMinute, timing = idleTiming }: GeographyOptions): Geography {
   const closing = new AbortController();
   const playground = new Playground({ service, perMinute, timing, closing: closing.signal });
   const { limiter, shelf } = playground;

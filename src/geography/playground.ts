@@ -8,8 +8,7 @@ import {
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
 import { Failure } from "../failure.ts";
-import type { Timing } from "../service/attempts.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, waitBeforeRetry } from "../service/attempts.ts";
+import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, waitBeforeRetry } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
 import { isPassing } from "../service/verdicts.ts";

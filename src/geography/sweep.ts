@@ -81,7 +81,7 @@ export class Sweep {
     return this.#failed.get(code);
   }
 
-  /** Runs `listener` whenever a state was read or given up. Returns what ends that. */
+  /** Runs `listener` whenever a state was read or given up, or reading is held up. Returns what ends that. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -101,13 +101,17 @@ export class Sweep {
     const permission = { signal: this.#closing, isUrgent: false, untilAt: Number.POSITIVE_INFINITY };
     try {
       while (this.#queue.length > 0) {
-        const permit = await this.#playground.limiter.acquire(permission);
+        const waiting = this.#playground.limiter.acquire(permission);
+        // Whether it has to wait is news too.
+        this.#changed();
+        const permit = await waiting;
         const errand = this.#queue.shift();
         if (errand === undefined) permit.giveBack();
         else await this.#run(errand, permit);
       }
     } finally {
       this.#workers -= 1;
+      this.#changed();
     }
   }
 

@@ -75,7 +75,11 @@ export async function readResource(
   const { resource, variables } = found;
   const limits = { signal: context.mcpReq.signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
   try {
-    const { text, drift, ttlMs } = await resource.read(variables, toolUser(runtime, limits));
+    const { text, drift, ttlMs } = await resource.read(variables, {
+      useTool: toolUser(runtime, limits),
+      geography: runtime.geography,
+      context: limits,
+    });
     const _meta = drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {};
     return redacted(
       {

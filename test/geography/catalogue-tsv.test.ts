@@ -12,7 +12,8 @@ async function textOf(states: readonly FakeState[], failing: readonly string[] =
   fake.vintages.set("", "2026-05-25");
   const geography = createGeography({ service: fake.service, perMinute: 600, timing: time });
   const context = { signal: new AbortController().signal, deadlineAt: time.now() + 45_000 };
-  const text = await time.during(catalogueTsv(geography, context));
+  const { text, complete } = await time.during(catalogueTsv(geography, context));
+  expect(complete).toBe(failing.length === 0);
   expect(text.endsWith("\n")).toBe(true);
   return text.trimEnd().split("\n");
 }

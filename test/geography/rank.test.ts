@@ -106,7 +106,7 @@ describe("a pruned reading", () => {
       code: "AA",
       name: "Big",
       districts: [{ code: "1", name: "A", mandalCount: 50 }],
-      stated: { districtCount: 1, mandalCount: 60 },
+      stated: { districtCount: 1, mandalCount: 45 },
     };
     // Its total is below the first row, and wrong.
     const liar: FakeState = {

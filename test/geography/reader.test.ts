@@ -218,7 +218,7 @@ test("a district added while the country is read shows as a difference, and noth
   expect(country.lists.get("AA")?.value.districts).toHaveLength(3);
   expect(differencesIn(country.states.value.states, country)).toEqual([
     "State AA (AA): the states list says 2 districts, its districts list has 3.",
-    "State AA (AA): the states list says 1 mandals, its districts add up to 8.",
+    "State AA (AA): the states list says 1 mandal, its districts add up to 8.",
   ]);
 });
 

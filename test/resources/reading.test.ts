@@ -11,7 +11,7 @@ import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
 import type { Bench } from "../tools/bench.ts";
 import { forEachEra } from "../tools/eras.ts";
 
-// interface.md, "Resources"; catalogue.tsv comes with its own issue.
+// interface.md, "Resources".
 const TEMPLATES = [
   "mic://geography/states/{code}/districts",
   "mic://workspaces/{workspaceId}/jobs",
@@ -22,7 +22,8 @@ const TEMPLATES = [
   "mic://operations/{operationId}",
   "mic://processing-requests/{requestId}",
 ];
-const STATIC = ["mic://geography/states", "mic://actions"];
+const CATALOGUE = "mic://geography/catalogue.tsv";
+const STATIC = ["mic://geography/states", CATALOGUE, "mic://actions"];
 
 const uriOf = (template: string, args: object): string =>
   expand(template, z.record(z.string(), z.string()).parse({ ...args }));
@@ -111,6 +112,18 @@ forEachEra((bench, era) => {
       expect(ttlMs !== undefined).toBe(isModern);
       expect(cacheScope).toBe(isModern ? (template.includes("geography") ? "public" : "private") : undefined);
     }
+  });
+
+  test("the whole catalogue as one table, coverage and vintage on top", async () => {
+    const env = { ...emulatorEnv(bench().service.emulator), MIC_GEOGRAPHY_RATE: "600" };
+    const connection = await connectionForTest(era, { env });
+    const { mimeType, text } = await connection.readResource(CATALOGUE);
+    expect(mimeType).toBe("text/tab-separated-values");
+    const [note, header, ...rows] = text.trimEnd().split("\n");
+    expect(note).toMatch(/^# Catalogue vintage "2026-05-25" .*; 36 of 36 states read /);
+    expect(header).toBe("stateCode\tstateName\tdistrictCode\tdistrictName\tmandalCount");
+    expect(rows).toHaveLength(784);
+    expect(rows).toContain("TG\tTelangana\t516\tNizamabad\t33");
   });
 
   test("the journal's latest actions, without their bodies", async () => {
@@ -257,6 +270,7 @@ forEachEra((bench, era) => {
       "mic://geography/states",
       `mic://workspaces/${workspaceId}/jobs`,
       `mic://workspaces/${workspaceId}/recipes`,
+      CATALOGUE,
       "mic://actions",
     ]);
     const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -272,7 +286,7 @@ forEachEra((bench, era) => {
   test("toolsets hold for resources and prompts as well, and read-only mode keeps what reads", async () => {
     const env = emulatorEnv(bench().service.emulator);
     const geography = await connectionForTest(era, { env: { ...env, MIC_TOOLSETS: "geography" } });
-    expect((await geography.listResources()).map(({ uri }) => uri)).toEqual(["mic://geography/states"]);
+    expect((await geography.listResources()).map(({ uri }) => uri)).toEqual(["mic://geography/states", CATALOGUE]);
     expect((await geography.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([TEMPLATES[0]]);
     expect((await geography.listPrompts()).map(({ name }) => name)).toEqual(["geography_question"]);
     await expect(geography.readResource("mic://actions")).rejects.toThrow("mic://actions");

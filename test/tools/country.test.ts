@@ -189,7 +189,7 @@ forEachEra((bench, era) => {
     await fail(own, { LD: grown });
     const { structured } = await reading;
     expect(structured["consistency"]).toEqual([
-      "Lakshadweep (LD): the states list says 1 districts, its districts list has 2.",
+      "Lakshadweep (LD): the states list says 1 district, its districts list has 2.",
       "Lakshadweep (LD): the states list says 10 mandals, its districts add up to 14.",
     ]);
     expect((await own.ok("find_district", { name: "Minicoy" })).structured).toMatchObject({

@@ -2,6 +2,7 @@
 import * as z from "zod/v4";
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import type { JobState } from "../../contract/jobs.ts";
+import { catalogueTsv } from "../../geography/catalogue-tsv.ts";
 import { type Resource, toolResource } from "./resource.ts";
 
 const SECOND_MS = 1_000;
@@ -125,6 +126,21 @@ export const resources: readonly Resource[] = [
     cacheScope: "private",
     ttlMs: always(10 * SECOND_MS),
   }),
+  {
+    uri: "mic://geography/catalogue.tsv",
+    name: "catalogue",
+    title: "The whole geography catalogue",
+    description:
+      "Every district of India with its state and number of mandals; coverage and vintage in # lines on top.",
+    mimeType: "text/tab-separated-values",
+    tool: "rank_divisions",
+    cacheScope: "public",
+    variables: {},
+    async read(_variables, { geography, context }) {
+      const { text, complete, drift } = await catalogueTsv(geography, context);
+      return { text, drift, ttlMs: complete ? 10 * MINUTE_MS : SECOND_MS };
+    },
+  },
   toolResource({
     uri: "mic://actions",
     name: "actions",

@@ -1,5 +1,6 @@
 // What a resource is: data that drives listings, reading, completion and updates. Most are what a tool reads, without
 // its envelope, so whatever a resource shows can also be had by a tool.
+import type { Geography } from "../../geography/geography.ts";
 import type { CallContext } from "../../service/attempts.ts";
 import type { Service } from "../../service/call.ts";
 import { exact } from "../results.ts";
@@ -9,6 +10,13 @@ import type { Variables } from "./uri.ts";
 
 /** Where readings come from: the tools of the catalogue. Throws Failure. */
 export type UseTool = (name: string, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
+
+/** What a reading is made from. */
+export interface Source {
+  readonly useTool: UseTool;
+  readonly geography: Geography;
+  readonly context: CallContext;
+}
 
 export interface Reading {
   readonly text: string;
@@ -42,7 +50,7 @@ export interface Resource {
   /** What the template's variables may be, as far as the server knows. */
   readonly variables: Readonly<Record<string, CandidateKind>>;
   /** Throws Failure. */
-  read(variables: Variables, useTool: UseTool): Promise<Reading>;
+  read(variables: Variables, source: Source): Promise<Reading>;
   /** Present where the resource can be subscribed to. Throws Failure. */
   readonly look?: Look;
 }
@@ -66,7 +74,7 @@ export function toolResource(definition: ToolResourceDefinition): Resource {
     ...resource,
     variables,
     mimeType: "application/json",
-    async read(given, useTool) {
+    async read(given, { useTool }) {
       const { structured, drift } = await useTool(resource.tool, { ...fixed, ...toolArguments(given) });
       const content = part === "data" ? structured["data"] : structured;
       return { text: jsonText(content), drift, ttlMs: ttlMs(content) };
