@@ -134,10 +134,10 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
     }
   }
 
-  const isTooOld = (stored: Begun): boolean => timing.now() - stored.created_at > resendMs;
+  const isTooOld = (stored: Begun): boolean => timing.now() - stored.first_sent_at > resendMs;
 
   const stillUnknown = (failure: Failure, stored: Begun, call: ActionCall): Failure =>
-    isTooOld(stored) ? tooOld(stored, call, resendMs) : untold(failure, stored, call, stored.created_at + resendMs);
+    isTooOld(stored) ? tooOld(stored, call, resendMs) : untold(failure, stored, call, stored.first_sent_at + resendMs);
 
   /** Another call works on this action: its outcome is this call's, too. */
   async function wait(begun: Begun, call: ActionCall): Promise<undefined> {
@@ -194,7 +194,7 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
       bodyHash: hashOf(request.body),
     };
     const name = nameOf(action);
-    if (underway.has(name)) return await wait({ key: action.key, created_at: timing.now() }, call);
+    if (underway.has(name)) return await wait({ key: action.key, first_sent_at: timing.now() }, call);
     return await own(open, name, call, () => open.insert(action));
   }
 

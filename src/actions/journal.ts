@@ -23,6 +23,7 @@ const Stored = z.object({
   repeatable: z.int(),
   resource_id: z.string().nullable(),
   created_at: z.int(),
+  first_sent_at: z.int(),
   updated_at: z.int(),
   delivered_at: z.int().nullable(),
 });
@@ -67,8 +68,8 @@ export async function openJournal(database: Database, owner: string, now: () => 
       write(
         `INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
            state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
-           delivered_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', 0, 0, $11, $12, NULL, 0, NULL, $13, $13, NULL)
+           first_sent_at, delivered_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', 0, 0, $11, $12, NULL, 0, NULL, $13, $13, $13, NULL)
          ON CONFLICT DO NOTHING RETURNING *`,
         [
           action.service,
@@ -108,6 +109,7 @@ export async function openJournal(database: Database, owner: string, now: () => 
            -- Whoever left it open has sent it at least once, for all anybody knows.
            attempts = attempts + CASE WHEN state = 'open' THEN 1 ELSE 0 END,
            in_doubt = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
+           first_sent_at = CASE WHEN state = 'rejected' THEN $5 ELSE first_sent_at END,
            -- Told once, it may have a younger twin, which goes on having the arguments for itself.
            explicit = CASE WHEN delivered_at IS NULL THEN explicit ELSE 1 END, delivered_at = NULL
          WHERE service = $1 AND key = $2

@@ -22,6 +22,11 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE INDEX actions_by_time ON actions (updated_at)`,
     `CREATE INDEX actions_open ON actions (owner) WHERE state = 'open'`,
   ],
+  [
+    // Since when the service may know the key: an action that was put off, to be sent a day later, is not a day old.
+    "ALTER TABLE actions ADD COLUMN first_sent_at BIGINT NOT NULL DEFAULT 0",
+    "UPDATE actions SET first_sent_at = created_at",
+  ],
 ];
 
 export const JOURNAL_VERSION = MIGRATIONS.length;

@@ -13,7 +13,7 @@ export interface ToldCall {
 }
 
 /** The action that is told about. */
-export type Begun = Pick<StoredAction, "key" | "created_at">;
+export type Begun = Pick<StoredAction, "key" | "first_sent_at">;
 
 /** Arguments longer than this as JSON are not said again. */
 const MAX_REPEATED = 2_000;
@@ -45,10 +45,10 @@ export const unknownOutcome = (why: string): Failure =>
   });
 
 /** A service forgets keys at a time it does not say: from some age on, sending again might make it happen twice. */
-export function tooOld({ key, created_at }: Begun, { findOut }: ToldCall, resendMs: number): Failure {
-  const since = new Date(created_at).toISOString();
+export function tooOld({ key, first_sent_at }: Begun, { findOut }: ToldCall, resendMs: number): Failure {
+  const since = new Date(first_sent_at).toISOString();
   return unknownOutcome(
-    `This action was first sent at ${since}, more than ${Math.round(resendMs / 3_600_000)} h ago, and its outcome was never learned; the service may have forgotten its key, so nothing was sent again.`,
+    `This action was first sent at ${since}, more than ${Math.round(resendMs / 3_600_000)} h ago, and its outcome was never learned; the service may have forgotten its key, so it is not sent again.`,
   ).with({
     retryable: false,
     idempotencyKey: key,

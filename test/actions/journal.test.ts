@@ -76,6 +76,7 @@ describeEachDriver((driver) => {
       repeatable: 0,
       resource_id: null,
       created_at: clock.nowMs,
+      first_sent_at: clock.nowMs,
       updated_at: clock.nowMs,
       delivered_at: null,
     });
@@ -142,6 +143,35 @@ describeEachDriver((driver) => {
     });
     expect(await claimAfter("refused", REFUSED)).toBeUndefined();
     expect(await claimAfter("succeeded", SUCCEEDED)).toBeUndefined();
+  });
+
+  test("the age of a doubt counts from when the service may have known the key", async () => {
+    const { clock, as } = await bench(driver);
+    const journal = await as("one");
+    const [begunAt, day] = [clock.nowMs, 86_400_000];
+    const open = await journal.insert(newAction());
+    if (!open) throw new Error("not inserted");
+    await journal.settle(open, PUT_OFF);
+    clock.nowMs += day;
+    const sent = await journal.claim(open, "");
+    expect(sent, "nothing had happened before").toMatchObject({ created_at: begunAt, first_sent_at: begunAt + day });
+    await journal.settle(open, UNKNOWN);
+    clock.nowMs += day;
+    expect(await journal.claim(open, ""), "it has been in doubt since").toMatchObject({ first_sent_at: begunAt + day });
+  });
+
+  test("of an earlier version is brought forward with all it holds", async () => {
+    const { place, clock, as } = await bench(driver);
+    await (await as("one")).insert(newAction());
+    const database = await driver.open(place);
+    await database.query("ALTER TABLE actions DROP COLUMN first_sent_at");
+    await database.query("DELETE FROM journal_version WHERE version > 1");
+    expect(await (await as("two")).find("service", "key-0000")).toMatchObject({
+      state: "open",
+      body: "{}",
+      created_at: clock.nowMs,
+      first_sent_at: clock.nowMs,
+    });
   });
 
   test("only its owner settles an action, once", async () => {

@@ -91,13 +91,13 @@ test("an action from before the limit is not sent again, and says how to find ou
   const { error } = await server.call("submit_job", createJob);
   await server.kill();
   const database = await openSqlite(stateDir);
-  await database.query("UPDATE actions SET created_at = created_at - $1", [2 * 3_600_000]);
+  await database.query("UPDATE actions SET first_sent_at = first_sent_at - $1", [2 * 3_600_000]);
   await database.close();
   const next = await startServer({ env: { ...env, MIC_ACTION_RESEND_HOURS: "1" } });
   for (const args of [createJob, { ...createJob, idempotencyKey: error?.idempotencyKey }]) {
     const told = await next.call("submit_job", args);
     expect(told.error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: false });
-    expect(told.error?.message).toMatch(/more than 1 h ago.*nothing was sent again/);
+    expect(told.error?.message).toMatch(/more than 1 h ago.*it is not sent again/);
     expect(told.error?.next).toMatch(/^First find out: Look with list_jobs.*new idempotencyKey of your own/);
   }
   expect(stub.requests).toHaveLength(1);
@@ -151,7 +151,7 @@ test("list_actions is the agent's memory: by state, the latest first, after a re
 });
 
 test("long arguments are not said again", () => {
-  const stored = { key: "mic-1", created_at: 0 };
+  const stored = { key: "mic-1", first_sent_at: 0 };
   const call = { tool: "submit_job", arguments: { parameterValues: { text: "x".repeat(3000) } }, findOut: "Look." };
   const { next = "" } = untold(unknownOutcome("Lost."), stored, call, 0).facts;
   expect(next).toContain('submit_job with the very same arguments and "idempotencyKey":"mic-1"');
