@@ -23,7 +23,7 @@ export const findDistrict = defineTool({
   }),
   output: outputs.foundDistricts,
   async run({ name, state, limit = DEFAULT_LIMIT, waitSeconds }, call) {
-    const { country, states, tail, line, complete, drift } = await askCountry(
+    const { country, states, tail, line, forTheRest, complete, drift } = await askCountry(
       {
         level: "district",
         about: (all) => resolveStates(state === undefined ? undefined : [state], all),
@@ -38,7 +38,7 @@ export const findDistrict = defineTool({
     const asked = JSON.stringify(name);
     const none = complete
       ? `No district like ${asked}${where}: every list was read.`
-      : `No district like ${asked}${where} in the lists read so far.`;
+      : `No district like ${asked}${where} in the lists read so far.${forTheRest}`;
     const some = `${plural(matches.length, "district")} for ${asked}${where}${left > 0 ? `, and ${left} less like it` : ""}.`;
     const doubt = ambiguous ? " Ambiguous: more than one may be meant." : "";
     const rows = matches.map((row) => [

@@ -45,10 +45,10 @@ function answer<R>(
   what: string,
   { rows, totalRows, totals, exact }: Ranking<R>,
   table: string,
-  { country, states, tail, line, drift }: Answered,
+  { country, states, tail, line, forTheRest, drift }: Answered,
 ) {
   const consistency = differencesIn(states, country);
-  const certainty = exact ? "" : " Not exact: lists that are not read yet may change this.";
+  const certainty = exact ? "" : ` Not exact: lists that are not read yet may change this.${forTheRest}`;
   const head = `${thousands(rows.length)} of ${plural(totalRows, what)} (in all ${totalsText(totals)}).${certainty}`;
   return {
     structured: { rows, totalRows, totals, exact, consistency, ...tail },

@@ -8,8 +8,14 @@ import { vintageOf } from "../geography/vintage.ts";
 import type { ToolCall } from "./tool.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
+const MAX_WAIT_SECONDS = 45;
 
-export const sweepSeconds = z.int().min(0).max(45).describe("For lists not read yet; default 20.").optional();
+export const sweepSeconds = z
+  .int()
+  .min(0)
+  .max(MAX_WAIT_SECONDS)
+  .describe("For lists not read yet; default 20.")
+  .optional();
 
 export interface Question {
   /** Whether the states list alone answers it. */
@@ -27,6 +33,8 @@ export interface Answered {
   readonly tail: { readonly coverage: object; readonly vintage: object };
   /** The one line on coverage and vintage. */
   readonly line: string;
+  /** How to have what is still to come, as a sentence; empty when nothing is. An agent cannot wait by itself. */
+  readonly forTheRest: string;
   readonly complete: boolean;
   readonly drift: readonly string[];
 }
@@ -46,6 +54,9 @@ export async function askCountry(question: Question, call: ToolCall): Promise<An
 
 const allRead = (count: number): Coverage => ({ statesTotal: count, statesRead: count, complete: true, unread: [] });
 
+const isComing = ({ unread }: Coverage): boolean =>
+  unread.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
+
 function answered(
   level: Question["level"],
   statesOf: (country: Country) => readonly State[],
@@ -61,6 +72,7 @@ function answered(
     states,
     tail: { coverage, vintage },
     line: coverageLine(coverage, vintage),
+    forTheRest: isComing(coverage) ? ` Call again with waitSeconds ${MAX_WAIT_SECONDS} for the rest.` : "",
     complete: coverage.complete,
     drift: driftIn(country, codes),
   };

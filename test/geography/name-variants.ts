@@ -165,6 +165,7 @@ export const spellings: readonly Variant[] = [
 
 /** Former, common and local names that no spelling leads to. */
 export const otherNames: readonly Variant[] = [
+  ["Raigarh", "Raigarh", "Raigad"],
   ["Allahabad", "Prayagraj"],
   ["Faizabad", "Ayodhya"],
   ["Gurgaon", "Gurugram"],

@@ -39,7 +39,7 @@ forEachEra((bench, era) => {
       await own.ok("list_districts", { state: "TG" });
       const found = await own.ok("find_district", { name: "Nowhereville", waitSeconds: 0 });
       expect(found.structured).toMatchObject({ matches: [], ambiguous: false, coverage: { complete: false } });
-      expect(found.text).toContain("in the lists read so far");
+      expect(found.text).toContain("in the lists read so far. Call again with waitSeconds 45 for the rest.");
       const failed = await own.fails("get_geography_openapi", {}, "rate_limited");
       expect(failed.message).toContain("28 geography requests a minute");
       await own.fails("list_districts", { state: "LD" }, "rate_limited");
