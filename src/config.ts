@@ -33,6 +33,10 @@ export interface Config {
   readonly confirm: "auto" | "never";
   /** Playground requests per minute, at most. */
   readonly geographyRate: number;
+  /** Sessions of serve --http, at most. */
+  readonly httpMaxSessions: number;
+  /** A session of serve --http in which nothing happens ends after this. */
+  readonly httpSessionIdleMinutes: number;
   readonly readOnly: boolean;
   readonly toolsets: readonly Toolset[];
   readonly logLevel: LogLevel;
@@ -104,6 +108,8 @@ const Environment = z.object({
   MIC_ACTION_RETENTION_DAYS: wholeNumber(1, 3650),
   MIC_ACTION_RESEND_HOURS: wholeNumber(1, 720),
   MIC_GEOGRAPHY_RATE: wholeNumber(1, 600),
+  MIC_HTTP_MAX_SESSIONS: wholeNumber(1, 10_000),
+  MIC_HTTP_SESSION_IDLE_MINUTES: wholeNumber(1, 1440),
   MIC_CONFIRM: z.enum(["auto", "never"], { error: "auto or never" }).optional(),
   MIC_READ_ONLY: z.enum(["0", "1"], { error: "1 (or 0)" }).optional(),
   MIC_TOOLSETS: toolsets.optional(),
@@ -153,6 +159,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
     confirm: env.MIC_CONFIRM ?? "auto",
     geographyRate: env.MIC_GEOGRAPHY_RATE ?? DEFAULT_GEOGRAPHY_RATE,
+    httpMaxSessions: env.MIC_HTTP_MAX_SESSIONS ?? 100,
+    httpSessionIdleMinutes: env.MIC_HTTP_SESSION_IDLE_MINUTES ?? 30,
     readOnly: env.MIC_READ_ONLY === "1",
     toolsets: env.MIC_TOOLSETS ?? TOOLSETS,
     logLevel: env.MIC_LOG_LEVEL ?? "warn",

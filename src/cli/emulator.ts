@@ -1,6 +1,6 @@
 // `mic-mcp emulator`: the service alone, until a signal ends it.
 import { parseArgs } from "node:util";
-import { UsageError } from "../config.ts";
+import { wholeNumber } from "./flags.ts";
 
 const OPTIONS = {
   host: { type: "string" },
@@ -9,13 +9,6 @@ const OPTIONS = {
   "stage-ms": { type: "string" },
   "trust-forwarded-for": { type: "boolean" },
 } as const;
-
-function wholeNumber(flag: string, text: string | undefined, max: number): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text) || Number(text) > max)
-    throw new UsageError(`--${flag} takes a whole number from 0 to ${max}.`);
-  return Number(text);
-}
 
 export async function emulator(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: OPTIONS });

@@ -2,12 +2,14 @@
 import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import { wholeNumber } from "./flags.ts";
 import { version } from "./version.ts";
 
 const HELP = `mic-mcp ${version}: geography and job processing for AI agents, over MCP
 
   mic-mcp [serve]            the MCP server on stdin and stdout
   mic-mcp serve --emulator   the same, against an emulator of the service inside the process
+  mic-mcp serve --http       the same over Streamable HTTP, on this machine; prints its URL as one JSON line
   mic-mcp emulator           the emulator alone; prints its address and credentials as one JSON line
   mic-mcp demo               the main job from end to end, told as a transcript
   mic-mcp login              keeps the client credentials in the OS keychain, once they are proven
@@ -22,6 +24,7 @@ Flags of serve (each wins over the variable beside it):
   --toolsets LIST       MIC_TOOLSETS       geography, jobs (default: both)
   --read-only           MIC_READ_ONLY=1    only operations without side effects
   --log-level LEVEL     MIC_LOG_LEVEL      debug, info, warn (default), error, silent
+  --http, and with it   --host H (127.0.0.1, ::1 or localhost)  --port P (any)
 Credentials: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET. MIC_KEYCHAIN=auto (default), require, off.
 
 Flags of login, for scripts: --base-url U --client-id I [--workspace-id W] --secret-stdin
@@ -46,19 +49,19 @@ const SERVE_OPTIONS = {
   "log-level": { type: "string" },
 } as const;
 
-const notYet = (what: string): UsageError => new UsageError(`${what} is not there yet in version ${version}.`);
-
 /** Flags win over the environment: each is laid over its variable. */
 async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: SERVE_OPTIONS });
-  const { emulator = false, http, host, port, ...flags } = values;
-  if (http || host !== undefined || port !== undefined) throw notYet("serve --http");
+  const { emulator = false, http: isHttp = false, host, port, ...flags } = values;
+  if (!isHttp && (host !== undefined || port !== undefined))
+    throw new UsageError("--host and --port belong to serve --http.");
   const overlay = Object.entries(flags).map(([flag, value]) => [
     `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
     value === true ? "1" : value,
   ]);
   const { serve } = await import("./serve.ts");
-  return await serve({ ...environment, ...Object.fromEntries(overlay) }, { emulator });
+  const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
+  return await serve({ ...environment, ...Object.fromEntries(overlay) }, { emulator, http });
 }
 
 async function run(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

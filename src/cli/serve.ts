@@ -1,9 +1,14 @@
-// `mic-mcp serve`: the MCP server on stdio, against the configured service or an emulator inside this process.
+// `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
 import { SERVER_LIMIT_MS } from "../auth/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
 import { reasonOf } from "../failure.ts";
+import type { Runtime } from "../mcp/runtime.ts";
 import { serveOnStdio } from "../mcp/stdio.ts";
 import { compose } from "./compose.ts";
+import type { HttpFlags } from "./serve-http.ts";
+
+/** Serves until it is to end; gives what then closes the protocol. Rejects when serving cannot begin. */
+export type Serving = (runtime: Runtime) => Promise<() => Promise<void>>;
 
 interface Backend {
   readonly config: Config;
@@ -32,9 +37,33 @@ async function emulated(config: Config): Promise<Backend> {
   };
 }
 
+const onStdio: Serving = async (runtime) => {
+  const ended = new Promise<void>((resolve) => {
+    const end = () => resolve();
+    process.stdin.once("end", end).once("close", end);
+    process.stdout.once("error", end).once("close", end);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+  });
+  const closeProtocol = serveOnStdio(runtime, process.stdin, process.stdout);
+  await ended;
+  return closeProtocol;
+};
+
+async function overHttp(flags: HttpFlags): Promise<Serving> {
+  const http = await import("./serve-http.ts");
+  return await http.overHttp(flags);
+}
+
+interface ServeOptions {
+  readonly emulator: boolean;
+  /** Over HTTP instead of stdio. */
+  readonly http: HttpFlags | undefined;
+}
+
 /** Resolves with the exit code once the client has gone or a signal came. */
-export async function serve(environment: NodeJS.ProcessEnv, options: { emulator: boolean }): Promise<number> {
+export async function serve(environment: NodeJS.ProcessEnv, options: ServeOptions): Promise<number> {
   const config = readConfig(environment);
+  const serving = options.http ? await overHttp(options.http) : onStdio;
   const backend = options.emulator ? await emulated(config) : noBackend(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
@@ -48,18 +77,14 @@ export async function serve(environment: NodeJS.ProcessEnv, options: { emulator:
     process.exit(1);
   });
 
-  const ended = new Promise<void>((resolve) => {
-    const end = () => resolve();
-    process.stdin.once("end", end).once("close", end);
-    process.stdout.once("error", end).once("close", end);
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
-  });
-  const closeProtocol = serveOnStdio(runtime, process.stdin, process.stdout);
-  await ended;
-  // Whatever hangs on the way out must not keep the process: clients expect it gone within a second.
-  setTimeout(() => process.exit(0), 800).unref();
-  await closeProtocol().catch(() => undefined);
-  await close();
-  await backend.close();
+  try {
+    const closeProtocol = await serving(runtime);
+    // Whatever hangs on the way out must not keep the process: clients expect it gone within a second.
+    setTimeout(() => process.exit(0), 800).unref();
+    await closeProtocol().catch(() => undefined);
+  } finally {
+    await close();
+    await backend.close();
+  }
   process.exit(0);
 }

@@ -56,12 +56,13 @@ const foreign = (): ProtocolError =>
 
 export type Confirmation = ReturnType<typeof createConfirmation>;
 
-/** What one has sealed, no other can open. */
+/** One for a process: what it has sealed, no other can open. */
 export function createConfirmation({ config, actions, serviceName }: Runtime) {
   const codec = createRequestStateCodec<Sealed>({
     key: randomBytes(32),
     ttlSeconds: ANSWER_SECONDS,
-    bind: ({ mcpReq }) => mcpReq.method,
+    // One process may serve many sessions: none opens what was sealed for another.
+    bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
   });
 
   /** An action that is in the journal already was agreed to, or needed no consent, when it was made. */

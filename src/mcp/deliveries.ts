@@ -6,9 +6,10 @@ type RequestId = string | number;
 type Message = Parameters<StdioServerTransport["send"]>[0];
 
 export interface Deliveries {
-  /** Runs each of `tells` once the answer to this request is out; never, if it never is. */
+  /** Each of `tells` is to run once the answer to this request is out; never, if it never is. */
   expect(id: RequestId, tells: readonly (() => Promise<void>)[], signal: AbortSignal): void;
-  delivered(id: RequestId): void;
+  /** The answer to this request is on its way out. Gives what to call when it is out; it need not be called. */
+  answered(id: RequestId): () => void;
   /** Resolves when everything told so far is written down. */
   settled(): Promise<void>;
   /** An id comes once in a connection: with the same call again it is the same request, sent again. Gives the key it had. */
@@ -31,10 +32,12 @@ export function createDeliveries(): Deliveries {
       expected.set(id, tells);
       signal.addEventListener("abort", () => expected.delete(id), { once: true });
     },
-    delivered(id) {
+    answered(id) {
       const tells = expected.get(id) ?? [];
       expected.delete(id);
-      telling = Promise.all([telling, ...tells.map((tell) => tell())]);
+      return () => {
+        telling = Promise.all([telling, ...tells.map((tell) => tell())]);
+      };
     },
     settled: async () => {
       await telling;
@@ -64,10 +67,10 @@ export class ConfirmingTransport extends StdioServerTransport {
   override async send(message: Message): Promise<void> {
     await super.send(message);
     if (!("result" in message || "error" in message) || message.id === undefined) return;
-    const { id } = message;
+    const isOut = this.#deliveries.answered(message.id);
     // An empty write behind it comes back when all before it has left, or with the error that stopped it.
     this.#out.write("", (error) => {
-      if (!error) this.#deliveries.delivered(id);
+      if (!error) isOut();
     });
   }
 }

@@ -6,16 +6,11 @@ import { ProtocolErrorCode, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotoc
 import type { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod/v4";
 import { ConfirmingTransport, type Deliveries } from "./deliveries.ts";
+import { Id, Listen } from "./listen-request.ts";
 import { refusalText, type Subscriptions } from "./subscriptions.ts";
 
 type Message = Parameters<StdioServerTransport["send"]>[0];
 
-const Id = z.union([z.string(), z.number()]);
-const Listen = z.looseObject({
-  method: z.literal("subscriptions/listen"),
-  id: Id,
-  params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
-});
 const Cancelled = z.object({
   method: z.literal("notifications/cancelled"),
   params: z.object({ requestId: Id }),
@@ -51,9 +46,10 @@ export class ListeningTransport extends ConfirmingTransport {
     const cancelled = Cancelled.safeParse(message).data;
     if (cancelled) this.#end(cancelled.params.requestId);
     const listen = Listen.safeParse(message).data;
-    if (!listen || this.#listens.has(listen.id)) return true;
-    const { id, params } = listen;
-    const uris = [...new Set(params.notifications.resourceSubscriptions)].filter(this.#subscriptions.canWatch);
+    const wanted = listen?.params.notifications.resourceSubscriptions;
+    if (!listen || !wanted || this.#listens.has(listen.id)) return true;
+    const { id } = listen;
+    const uris = [...new Set(wanted)].filter(this.#subscriptions.canWatch);
     try {
       const joining = uris.map((uri) => this.#subscriptions.join(uri, id).then((there) => (there ? [uri] : [])));
       this.#listens.set(

@@ -29,6 +29,9 @@ describe("mic-mcp", () => {
     [["serve", "--base-ur", "http://x"], "--base-ur"],
     [["serve", "--base-url"], "--base-url"],
     [["serve", "--read-only=yes"], "--read-only"],
+    [["serve", "--host", "127.0.0.1"], "--http"],
+    [["serve", "--port", "0"], "--http"],
+    [["serve", "--http", "--port", "65536"], "--port"],
     [["emulator", "--frobnicate"], "--frobnicate"],
     [["emulator", "--port", "65536"], "--port"],
     [["emulator", "--port", "http"], "--port"],
@@ -45,16 +48,5 @@ describe("mic-mcp", () => {
     expect(stderr).toContain(named);
     expect(stderr).toContain("mic-mcp --help");
     expect(stderr).not.toMatch(/\n\s+at /);
-  });
-
-  test.concurrent.each([
-    [["serve", "--http"], "--http"],
-    [["serve", "--http", "--port", "0"], "--http"],
-  ])("%j is not there yet and says so (%s)", async (args, named) => {
-    const { code, stdout, stderr } = await run(args);
-    expect(code).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr).toContain(named);
-    expect(stderr).toMatch(/not there yet/);
   });
 });

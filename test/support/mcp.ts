@@ -4,10 +4,15 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { type McpSubscription, Client as ModernClient } from "@modelcontextprotocol/client";
+import {
+  type McpSubscription,
+  Client as ModernClient,
+  StreamableHTTPClientTransport as ModernHttpTransport,
+} from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as OlderHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
@@ -147,7 +152,8 @@ export interface Features {
   complete(ref: Reference, name: string, value: string): Promise<readonly string[]>;
 }
 
-export interface Connection extends Features {
+/** A client and what it can do, whatever it is connected by. */
+export interface ClientFace extends Features {
   /** Listens to these resources; gives those that the server says it watches. Rejects on a refusal. */
   listen(...uris: readonly string[]): Promise<readonly string[]>;
   /** Ends what `listen` of these began. */
@@ -160,12 +166,16 @@ export interface Connection extends Features {
   instructions(): string | undefined;
   /** What the server says it can do. */
   capabilities(): Json;
+  close(): Promise<void>;
+}
+
+/** A client whose server is its child. */
+export interface Connection extends ClientFace {
   /** What the server wrote to stderr so far. */
   stderr(): string;
   readonly pid: number;
   /** The server's HOME, empty at start, gone after `close`. */
   readonly home: string;
-  close(): Promise<void>;
 }
 
 export interface ConnectOptions {
@@ -225,9 +235,18 @@ export async function connect(
     cwd: home,
     stderr: "pipe" as const,
   };
-  const opened = era === "v1-client" ? await openOlder(parameters, person) : await openModern(parameters, era, person);
+  const transport = era === "v1-client" ? new OlderTransport(parameters) : new InPlaceTransport(parameters);
+  const stderr = collect(transport);
+  const opened = await (transport instanceof OlderTransport
+    ? openOlder(transport, person)
+    : openModern(transport, era === "v2-legacy", person)
+  ).catch((error: unknown) => {
+    throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
+  });
   return {
     ...opened,
+    stderr,
+    pid: transport.pid ?? 0,
     home,
     async close() {
       await opened.close();
@@ -236,25 +255,34 @@ export async function connect(
   };
 }
 
-interface Parameters {
-  readonly command: string;
-  readonly args: string[];
-  readonly cwd: string;
-  readonly stderr: "pipe";
+/** Connects a client to a server that listens on a URL; closing it ends a session that it has. */
+export async function connectHttp(
+  era: Era,
+  url: string,
+  { person }: Pick<ConnectOptions, "person"> = {},
+): Promise<ClientFace & { readonly sessionId: () => string | undefined }> {
+  const transport = era === "v1-client" ? new OlderHttpTransport(new URL(url)) : new ModernHttpTransport(new URL(url));
+  const opened = await (transport instanceof OlderHttpTransport
+    ? openOlder(transport, person)
+    : openModern(transport, era === "v2-legacy", person));
+  return {
+    ...opened,
+    sessionId: () => transport.sessionId,
+    async close() {
+      if (transport.sessionId !== undefined) await transport.terminateSession();
+      await opened.close();
+    },
+  };
 }
-type Opened = Omit<Connection, "home">;
+
+/** The SDK's own class asks a process of its own for the era first; a subclass asks the one that stays. */
+class InPlaceTransport extends ModernTransport {}
 
 function collect(transport: OlderTransport | ModernTransport): () => string {
   const chunks: Buffer[] = [];
   transport.stderr?.on("data", (chunk: Buffer) => chunks.push(chunk));
   return () => Buffer.concat(chunks).toString();
 }
-
-const withStderr =
-  (stderr: () => string) =>
-  (error: unknown): never => {
-    throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
-  };
 
 interface FeatureClient {
   listResources(): Promise<unknown>;
@@ -286,15 +314,16 @@ const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
 
 const forms = (person: ConnectOptions["person"]) => (person ? { capabilities: { elicitation: { form: {} } } } : {});
 
-async function openOlder(parameters: Parameters, person: ConnectOptions["person"]): Promise<Opened> {
-  const transport = new OlderTransport(parameters);
-  const stderr = collect(transport);
+async function openOlder(
+  transport: OlderTransport | OlderHttpTransport,
+  person: ConnectOptions["person"],
+): Promise<ClientFace> {
   const client = new OlderClient(identity, forms(person));
   if (person)
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await person(params.message)) }));
   const updates: string[] = [];
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updates.push(params.uri));
-  await client.connect(transport).catch(withStderr(stderr));
+  await client.connect(transport);
   const listTools = async () => z.array(ListedTool).parse((await client.listTools()).tools);
   // As hosts do: from now on the client itself holds every result against the tool's output schema.
   await listTools();
@@ -313,29 +342,22 @@ async function openOlder(parameters: Parameters, person: ConnectOptions["person"
     listTools,
     instructions: () => client.getInstructions(),
     capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
-    stderr,
-    pid: transport.pid ?? 0,
     close: () => client.close(),
   };
 }
 
-/** The SDK's own class asks a process of its own for the era first; a subclass asks the one that stays. */
-class InPlaceTransport extends ModernTransport {}
-
 async function openModern(
-  parameters: Parameters,
-  era: "v2-legacy" | "v2-modern",
+  transport: ModernTransport | ModernHttpTransport,
+  isLegacy: boolean,
   person: ConnectOptions["person"],
-): Promise<Opened> {
-  const transport = new InPlaceTransport(parameters);
-  const stderr = collect(transport);
-  const mode = era === "v2-legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
+): Promise<ClientFace> {
+  const mode = isLegacy ? ("legacy" as const) : { pin: "2026-07-28" };
   const client = new ModernClient(identity, { versionNegotiation: { mode }, ...forms(person) });
   if (person)
     client.setRequestHandler("elicitation/create", async ({ params }) => ({ ...(await person(params.message)) }));
   const updates: string[] = [];
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updates.push(params.uri));
-  await client.connect(transport).catch(withStderr(stderr));
+  await client.connect(transport);
   const listTools = async () => {
     const { tools } = await client.listTools(undefined, { cacheMode: "refresh" });
     return z.array(ListedTool).parse(tools);
@@ -346,7 +368,7 @@ async function openModern(
     // Every reading asks the server: how long a client keeps one is the client's business.
     ...featuresOf(client, { cacheMode: "refresh" }),
     async listen(...uris) {
-      if (era === "v2-legacy") {
+      if (isLegacy) {
         for (const uri of uris) await client.subscribeResource({ uri });
         return uris;
       }
@@ -355,7 +377,7 @@ async function openModern(
       return subscription.honoredFilter.resourceSubscriptions ?? [];
     },
     async stopListening(...uris) {
-      if (era === "v2-legacy") for (const uri of uris) await client.unsubscribeResource({ uri });
+      if (isLegacy) for (const uri of uris) await client.unsubscribeResource({ uri });
       else await listens.get(uris.join())?.close();
     },
     updates,
@@ -364,8 +386,6 @@ async function openModern(
     listTools,
     instructions: () => client.getInstructions(),
     capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
-    stderr,
-    pid: transport.pid ?? 0,
     close: () => client.close(),
   };
 }

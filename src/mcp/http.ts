@@ -1,0 +1,22 @@
+// MCP over Streamable HTTP, for protocol revisions 2024-11-05 to 2025-11-25 in sessions and 2026-07-28 without.
+import { createConfirmation } from "./confirmation.ts";
+import { type HttpServer, serveHttp } from "./http/serve.ts";
+import type { Runtime } from "./runtime.ts";
+import { createServer } from "./server.ts";
+import { createSubscriptions } from "./subscriptions.ts";
+
+const MINUTE_MS = 60_000;
+
+/** `address`: of this machine's loopback. Rejects when there is nothing to listen on. */
+export async function serveOnHttp(runtime: Runtime, address: string, port: number): Promise<HttpServer> {
+  const { httpMaxSessions, httpSessionIdleMinutes } = runtime.config;
+  const confirmation = createConfirmation(runtime);
+  return await serveHttp(
+    {
+      createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
+      createSubscriptions: () => createSubscriptions(runtime),
+      log: runtime.log,
+    },
+    { address, port, maxSessions: httpMaxSessions, sessionIdleMs: httpSessionIdleMinutes * MINUTE_MS },
+  );
+}

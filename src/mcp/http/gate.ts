@@ -1,0 +1,31 @@
+// Who may come in. A web page can make a browser send requests here under a name that its owner points at this machine
+// (DNS rebinding): so a request must name the machine itself, and whatever page it comes from must be the machine's own.
+import type { IncomingMessage } from "node:http";
+import { inUrl } from "./loopback.ts";
+
+const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
+const ORIGIN = /^https?:\/\/(?<host>.*)$/;
+const OWN_NAMES = ["localhost", "127.0.0.1", "[::1]"];
+
+/** Why a request may not come in; undefined when it may. */
+export type Gate = (request: Pick<IncomingMessage, "headersDistinct">) => string | undefined;
+
+/** `address` and `port`: what is listened on. */
+export function createGate(address: string, port: number): Gate {
+  const names: ReadonlySet<string> = new Set([...OWN_NAMES, inUrl(address)]);
+
+  function read(host: string) {
+    const { name, port: text } = HOST.exec(host)?.groups ?? {};
+    return { isOwn: name !== undefined && names.has(name.toLowerCase()), port: text && Number(text) };
+  }
+
+  return ({ headersDistinct: { host: hosts = [], origin: origins = [] } }) => {
+    const [host, ...more] = hosts;
+    const named = host === undefined || more.length > 0 ? undefined : read(host);
+    if (!named?.isOwn) return `The Host header must name this machine: ${[...names].join(", ")}.`;
+    if (named.port !== undefined && named.port !== port) return `The Host header names another port than ${port}.`;
+    const isOwn = (origin: string) => read(ORIGIN.exec(origin)?.groups?.["host"] ?? "").isOwn;
+    if (!origins.every(isOwn)) return "The Origin header must be absent or name this machine.";
+    return undefined;
+  };
+}

@@ -1,0 +1,62 @@
+// The listening socket and its limits: against clients that send slowly, too much, or nothing, and against too many of them.
+import { createServer, type RequestListener, type Server } from "node:http";
+
+export interface ListenerLimits {
+  readonly maxConnections: number;
+  readonly maxHeaderBytes: number;
+  /** A request's headers have to be there after so long, and the whole of it after so long. Answers may take any time. */
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+}
+
+export const LISTENER_LIMITS: Omit<ListenerLimits, "maxConnections"> = {
+  maxHeaderBytes: 16 * 1024,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  // Clients that call again within a minute need no new connection, nor lose a race against its end.
+  keepAliveTimeoutMs: 75_000,
+};
+
+const MAX_HEADERS = 100;
+
+export interface Listener {
+  readonly server: Server;
+  readonly port: number;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program listens there; choose another --port, or 0 for any",
+  EACCES: "that is not allowed; choose a --port above 1023, or 0 for any",
+  EADDRNOTAVAIL: "this machine has no such address",
+};
+
+/** Rejects when there is nothing to listen on, saying why. */
+export async function listen(
+  address: string,
+  port: number,
+  limits: ListenerLimits,
+  onRequest: RequestListener,
+): Promise<Listener> {
+  const server = createServer(
+    {
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      connectionsCheckingInterval: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs) / 4,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+    },
+    onRequest,
+  );
+  server.maxConnections = limits.maxConnections;
+  server.maxHeadersCount = MAX_HEADERS;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
+      reject(new Error(`Cannot listen on ${address} port ${port}: ${REASONS[code] ?? message}.`)),
+    );
+    server.listen(port, address, resolve);
+  });
+  const bound = server.address();
+  if (typeof bound !== "object" || bound === null) throw new Error(`Nothing listens on ${address} port ${port}.`);
+  return { server, port: bound.port };
+}

@@ -1,0 +1,40 @@
+// Which hosts may be listened on: this machine's own loopback, and nothing that could be anything else.
+import { promises as dns, type LookupAddress } from "node:dns";
+import { isIPv4, isIPv6 } from "node:net";
+import { UsageError } from "../../config.ts";
+
+const SIX = "::1";
+
+/** However it is spelled; a zone does not belong to it. */
+const isSix = (text: string): boolean =>
+  isIPv6(text) && !text.includes("%") && new URL(`http://[${text}]`).hostname === `[${SIX}]`;
+
+const isLoopback = (address: string): boolean => (isIPv4(address) && address.startsWith("127.")) || isSix(address);
+
+export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
+
+const systemLookup: Lookup = (name) => dns.lookup(name, { all: true });
+
+const refused = (host: string, why: string): UsageError =>
+  new UsageError(
+    `--host ${JSON.stringify(host)} is refused: ${why}. For now serve --http listens on this machine's loopback alone: 127.0.0.1, ::1 or localhost.`,
+  );
+
+/**
+ * The address to listen on for what `--host` says. Any name but localhost is refused unseen, and so is every other spelling
+ * of an IPv4 address. What localhost means is looked up once: that address is listened on, not the name. Throws UsageError.
+ */
+export async function loopbackAddress(host: string, lookup: Lookup = systemLookup): Promise<string> {
+  if (isSix(/^\[(.*)\]$/.exec(host)?.[1] ?? host)) return SIX;
+  if (isLoopback(host)) return host;
+  if (host.toLowerCase() !== "localhost") throw refused(host, "it is neither a loopback address nor localhost");
+  const addresses = await lookup("localhost").catch(() => []);
+  const elsewhere = addresses.find(({ address }) => !isLoopback(address));
+  if (elsewhere) throw refused(host, `on this machine it means ${elsewhere.address}`);
+  const [first] = [...addresses].sort((a, b) => a.family - b.family);
+  if (!first) throw refused(host, "on this machine it means no address");
+  return first.address;
+}
+
+/** As it stands in a URL and a Host header. */
+export const inUrl = (address: string): string => (isIPv6(address) ? `[${address}]` : address);

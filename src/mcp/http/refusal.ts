@@ -1,0 +1,25 @@
+// What is said to a request that is not served: a status for HTTP, and a JSON-RPC error with the reason for whoever reads.
+import { isJsonObject } from "../../contract/json.ts";
+
+/** JSON-RPC leaves these codes to the server. */
+const SERVER_ERROR = -32000;
+
+interface RefusalOptions {
+  readonly code?: number;
+  /** The message that is refused, if it could be read: its id stands in the answer. */
+  readonly message?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function idOf(message: unknown): string | number | null {
+  if (!isJsonObject(message) || typeof message["method"] !== "string") return null;
+  const { id } = message;
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+export const refusal = (
+  status: number,
+  reason: string,
+  { code = SERVER_ERROR, message, headers = {} }: RefusalOptions = {},
+): Response =>
+  Response.json({ jsonrpc: "2.0", id: idOf(message), error: { code, message: reason } }, { status, headers });

@@ -1,0 +1,71 @@
+// Where a request goes: /mcp in either protocol era, /healthz, or nowhere.
+import type { IncomingMessage } from "node:http";
+import { isJSONRPCRequest, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
+import { MAX_BODY_BYTES, readBody, webRequest } from "./exchange.ts";
+import type { Modern } from "./modern.ts";
+import { plain, type Served } from "./port.ts";
+import { refusal } from "./refusal.ts";
+import type { Sessions } from "./sessions.ts";
+
+const PARSE_ERROR = -32700;
+
+export const MCP_PATH = "/mcp";
+const HEALTH_PATH = "/healthz";
+
+const methodNotAllowed = (allowed: string): Response =>
+  refusal(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
+
+const ending = (message?: unknown): Response =>
+  refusal(503, "The server is ending; call again in a moment.", { message });
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The parsed body of a POST, or why there is none. */
+async function jsonBody(
+  request: IncomingMessage,
+): Promise<{ readonly body: unknown } | { readonly refused: Response }> {
+  const { "content-type": type, "content-encoding": encoding = "identity" } = request.headers;
+  if (!isJsonContentType(type ?? null)) return { refused: refusal(415, "The Content-Type must be application/json.") };
+  if (encoding !== "identity") return { refused: refusal(415, "The body must not have a Content-Encoding.") };
+  const bytes = await readBody(request);
+  if (!bytes) return { refused: refusal(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`) };
+  try {
+    return { body: JSON.parse(utf8.decode(bytes)) };
+  } catch {
+    return { refused: refusal(400, "Parse error: the body is not JSON in UTF-8.", { code: PARSE_ERROR }) };
+  }
+}
+
+export interface Routes {
+  readonly sessions: Sessions;
+  readonly modern: Modern;
+  readonly isEnding: () => boolean;
+}
+
+const health = (method: string | undefined, isEnding: boolean): Response => {
+  if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET, HEAD");
+  return Response.json({ status: isEnding ? "ending" : "ok" }, { status: isEnding ? 503 : 200 });
+};
+
+async function post(incoming: IncomingMessage, request: Request, routes: Routes): Promise<Served> {
+  const read = await jsonBody(incoming);
+  if ("refused" in read) return plain(read.refused);
+  const { body } = read;
+  // Calls under way may still be cancelled, and told what the person says.
+  if (routes.isEnding() && [body].flat().some((message) => isJSONRPCRequest(message))) return plain(ending(body));
+  return (await isLegacyRequest(request, body))
+    ? await routes.sessions.serve(request, body)
+    : await routes.modern.serve(request, body);
+}
+
+/** `signal` fires when the client has gone. Throws when it goes in the middle of its body. */
+export async function route(incoming: IncomingMessage, signal: AbortSignal, routes: Routes): Promise<Served> {
+  const { method, url = "" } = incoming;
+  const [path] = url.split("?");
+  if (path === HEALTH_PATH) return plain(health(method, routes.isEnding()));
+  if (path !== MCP_PATH) return plain(refusal(404, `Nothing is here but ${MCP_PATH} and ${HEALTH_PATH}.`));
+  if (method !== "GET" && method !== "POST" && method !== "DELETE") return plain(methodNotAllowed("GET, POST, DELETE"));
+  const request = webRequest(incoming, `http://localhost${MCP_PATH}`, signal);
+  if (method === "POST") return await post(incoming, request, routes);
+  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.sessions.serve(request);
+}

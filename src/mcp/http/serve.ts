@@ -1,0 +1,108 @@
+// MCP over Streamable HTTP: listens, takes each exchange through the gate to its route and to its end, and ends gracefully.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { reasonOf } from "../../failure.ts";
+import { goneSignal, send } from "./exchange.ts";
+import { createGate, type Gate } from "./gate.ts";
+import { LISTENER_LIMITS, type ListenerLimits, listen } from "./listener.ts";
+import { inUrl } from "./loopback.ts";
+import { createModern } from "./modern.ts";
+import { type HttpService, plain, type Served } from "./port.ts";
+import { refusal } from "./refusal.ts";
+import { MCP_PATH, route } from "./routes.ts";
+import { createSessions, type SessionLimits } from "./sessions.ts";
+
+export interface HttpOptions extends SessionLimits {
+  /** A loopback address: see loopbackAddress. */
+  readonly address: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+export interface HttpServer {
+  readonly url: string;
+  /**
+   * From now on nothing new is served; streams end, and calls under way have `withinMs`, or until `now` fires. What is not
+   * finished then is aborted. Resolves when all is closed and written down.
+   */
+  drain(withinMs: number, now: AbortSignal): Promise<void>;
+}
+
+interface Exchange {
+  /** Somebody waits for its end. A stream is known as one when it begins. */
+  isCall: boolean;
+  over: Promise<void>;
+}
+
+/** Besides a session's stream and a call in it, somebody may ask how it goes. */
+const connectionsFor = (sessions: number): number => 2 * sessions + 56;
+
+export async function serveHttp(service: HttpService, options: HttpOptions): Promise<HttpServer> {
+  const { log } = service;
+  const sessions = createSessions(service, options);
+  const modern = createModern(service);
+  const exchanges = new Set<Exchange>();
+  let isEnding = false;
+  let gate: Gate = () => "Not listening yet.";
+
+  async function serve(incoming: IncomingMessage, signal: AbortSignal): Promise<Served> {
+    const reason = gate(incoming);
+    if (reason !== undefined) return plain(refusal(403, reason));
+    return await route(incoming, signal, { sessions, modern, isEnding: () => isEnding });
+  }
+
+  async function exchange(incoming: IncomingMessage, outgoing: ServerResponse, entered: (served: Served) => void) {
+    const startedAt = performance.now();
+    let status = 0;
+    let isWhole = false;
+    try {
+      const served = await serve(incoming, goneSignal(outgoing));
+      status = served.response.status;
+      entered(served);
+      isWhole = await send(served.response, incoming, outgoing, () => isEnding);
+      await served.over(isWhole);
+    } catch (error) {
+      if (!outgoing.destroyed) {
+        log.error({ reason: reasonOf(error) }, "request failed");
+        status = 500;
+        isWhole = await send(refusal(500, "Internal server error"), incoming, outgoing, () => true);
+      }
+    }
+    const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
+    const ms = Math.round(performance.now() - startedAt);
+    log.debug({ method: incoming.method, path, status, isWhole, ms }, "request");
+  }
+
+  function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const entry: Exchange = { isCall: true, over: Promise.resolve() };
+    exchanges.add(entry);
+    entry.over = exchange(incoming, outgoing, ({ kind }) => {
+      entry.isCall = kind === "call";
+    }).finally(() => exchanges.delete(entry));
+  }
+
+  const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
+  const { server, port } = await listen(options.address, options.port, limits, onRequest);
+  gate = createGate(options.address, port);
+
+  return {
+    url: `http://${inUrl(options.address)}:${port}${MCP_PATH}`,
+    async drain(withinMs, now) {
+      isEnding = true;
+      sessions.endStreams();
+      await modern.endStreams();
+      const calls = [...exchanges].filter(({ isCall }) => isCall).map(({ over }) => over);
+      const late = new AbortController();
+      await Promise.race([
+        Promise.all(calls),
+        sleep(withinMs, undefined, { signal: AbortSignal.any([now, late.signal]) }).catch(() => undefined),
+      ]);
+      late.abort();
+      await Promise.all([sessions.close(), modern.close()]);
+      server.close();
+      server.closeAllConnections();
+      await Promise.all([...exchanges].map(({ over }) => over));
+    },
+  };
+}

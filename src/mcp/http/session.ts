@@ -1,0 +1,100 @@
+// One session of a revision before 2026-07-28: a server of its own, and what it tells its client.
+import {
+  isJSONRPCRequest,
+  type RequestId,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { reasonOf } from "../../failure.ts";
+import { createDeliveries, type Deliveries } from "../deliveries.ts";
+import { withLegacyCode } from "../legacy-codes.ts";
+import { type HttpService, plain, type Served } from "./port.ts";
+import { refusal } from "./refusal.ts";
+
+const INVALID_REQUEST = -32600;
+
+type Options = NonNullable<ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]>;
+type Send = WebStandardStreamableHTTPServerTransport["send"];
+
+/** What to call once a response that holds these answers is out. */
+type Outgoing = (() => void)[];
+
+/** Knows which response an answer goes out with. */
+class SessionTransport extends WebStandardStreamableHTTPServerTransport {
+  /** By the ids of requests whose response is open. */
+  readonly outgoing = new Map<RequestId, Outgoing>();
+  readonly #deliveries: Deliveries;
+
+  constructor(options: Options, deliveries: Deliveries) {
+    super(options);
+    this.#deliveries = deliveries;
+  }
+
+  override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
+    await super.send(withLegacyCode(message), options);
+    if (!("result" in message || "error" in message) || message.id === undefined) return;
+    // Without a response that is open, the answer is lost: the call goes on when it comes again.
+    const isOut = this.#deliveries.answered(message.id);
+    this.outgoing.get(message.id)?.push(isOut);
+  }
+}
+
+export interface SessionEvents {
+  /** From now on the client knows the session by this id. */
+  onStart(id: string): void;
+  /** The client has ended it. */
+  onEnd(): void;
+}
+
+export interface Session {
+  /** `body`: the parsed JSON of a POST. */
+  serve(request: Request, body?: unknown): Promise<Served>;
+  /** Ends the stream on which the client only listens; calls go on. */
+  endStream(): void;
+  /** Calls under way are aborted. */
+  close(): Promise<void>;
+}
+
+export async function openSession(service: HttpService, { onStart, onEnd }: SessionEvents): Promise<Session> {
+  const deliveries = createDeliveries();
+  const subscriptions = service.createSubscriptions();
+  const server = await service.createServer({ deliveries, subscriptions }, "legacy");
+  const transport = new SessionTransport(
+    { sessionIdGenerator: () => crypto.randomUUID(), onsessioninitialized: onStart, onsessionclosed: onEnd },
+    deliveries,
+  );
+  transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
+  await server.connect(transport);
+
+  async function serve(request: Request, body?: unknown): Promise<Served> {
+    const messages = Array.isArray(body) ? body : [body];
+    const ids = messages.flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
+    const taken = ids.find((id, at) => transport.outgoing.has(id) || ids.indexOf(id) !== at);
+    if (taken !== undefined) {
+      // Two answers under one id: the client could not tell them apart, nor this server what it has told.
+      const reason = `Another request of this session with the id ${JSON.stringify(taken)} is not answered yet.`;
+      return plain(refusal(400, reason, { code: INVALID_REQUEST, message: body }));
+    }
+    const outgoing: Outgoing = [];
+    for (const id of ids) transport.outgoing.set(id, outgoing);
+    const response = await transport.handleRequest(request, { ...(body !== undefined && { parsedBody: body }) });
+    return {
+      response,
+      kind: request.method === "GET" ? "stream" : "call",
+      async over(isWhole) {
+        for (const id of ids) transport.outgoing.delete(id);
+        if (isWhole) for (const isOut of outgoing) isOut();
+        await deliveries.settled();
+      },
+    };
+  }
+
+  return {
+    serve,
+    endStream: () => transport.closeStandaloneSSEStream(),
+    async close() {
+      subscriptions.close();
+      await server.close();
+      await deliveries.settled();
+    },
+  };
+}

@@ -1,0 +1,11 @@
+// Error codes that revisions to 2025-11-25 number otherwise; the SDK sends 2026-07-28's code to everyone.
+import { type JSONRPCMessage, ProtocolError, ResourceNotFoundError } from "@modelcontextprotocol/server";
+
+const LEGACY_NOT_FOUND = -32002;
+
+export function withLegacyCode(message: JSONRPCMessage): JSONRPCMessage {
+  if (!("error" in message)) return message;
+  const { code, message: text, data } = message.error;
+  const isNotFound = ProtocolError.fromError(code, text, data) instanceof ResourceNotFoundError;
+  return isNotFound ? { ...message, error: { ...message.error, code: LEGACY_NOT_FOUND } } : message;
+}
