@@ -9,6 +9,7 @@ import { type Keychain, openKeychain } from "../auth/keychain.ts";
 import { createRedactor } from "../auth/redaction.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
+import { createCandidates } from "../catalogue/resources/candidates.ts";
 import { resources } from "../catalogue/resources/index.ts";
 import { createWatching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
@@ -87,6 +88,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       workspaceId,
       catalogue: tools,
       resources,
+      candidates: createCandidates(timing.now),
       service,
       watching: createWatching({ timing }),
       geography,

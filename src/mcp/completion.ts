@@ -1,7 +1,7 @@
 // completion/complete: what an argument of a resource template or a prompt may be, as far as the server knows.
 import type { Server } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { type CandidateKind, createCandidates } from "../catalogue/resources/candidates.ts";
+import type { CandidateKind } from "../catalogue/resources/candidates.ts";
 import { redacted } from "./exit.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources.ts";
@@ -27,7 +27,6 @@ function kindOf(ref: Asked, argument: string, runtime: Runtime): CandidateKind |
 }
 
 export function serveCompletion(server: Server, runtime: Runtime): void {
-  const candidates = createCandidates(runtime.service.timing.now);
   server.setRequestHandler("completion/complete", async ({ params }, context) => {
     const { ref, argument } = params;
     const kind = kindOf(ref, argument.name, runtime);
@@ -36,7 +35,7 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
     const useTool = toolUser(runtime, { signal: context.mcpReq.signal, deadlineAt });
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));
-    const values = await candidates(kind, argument.value, { useTool, workspaceId });
+    const values = await runtime.candidates(kind, argument.value, { useTool, workspaceId });
     const completion = {
       values: values.slice(0, MAX_VALUES),
       total: values.length,

@@ -2,6 +2,7 @@
 import type { Actions } from "../actions/actions.ts";
 import type { Journal } from "../actions/journal.ts";
 import type { Redactor } from "../auth/redaction.ts";
+import type { Candidates } from "../catalogue/resources/candidates.ts";
 import type { Resource } from "../catalogue/resources/resource.ts";
 import type { Tool } from "../catalogue/tool.ts";
 import type { Watching } from "../catalogue/watching.ts";
@@ -26,6 +27,8 @@ export interface Runtime {
   readonly workspaceId: () => Promise<string | undefined>;
   readonly catalogue: readonly Tool[];
   readonly resources: readonly Resource[];
+  /** What a variable may be. */
+  readonly candidates: Candidates;
   readonly service: Service;
   readonly watching: Watching;
   readonly geography: Geography;

@@ -71,6 +71,8 @@ function fits({ value, name = "" }: Candidate, typed: string): boolean {
   return value.toLowerCase().startsWith(wanted) || name.toLowerCase().includes(wanted);
 }
 
+export type Candidates = ReturnType<typeof createCandidates>;
+
 /** Values that begin as `typed` does, or whose name holds it. None when they cannot be asked for: a completion never fails. */
 export function createCandidates(now: () => number) {
   const kept = new Map<string, { readonly found: readonly Candidate[]; readonly untilAt: number }>();

@@ -1,12 +1,11 @@
 // One HTTP exchange: a request's body in, within bounds; a response out, and whether it went out whole.
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from "node:timers/promises";
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** A client that takes nothing of an answer for so long is cut off; every stream sends something four times as often. */
-const STALLED_MS = 60_000;
 /** A client that still sends when it was refused is given so long to read why. */
 const LINGER_MS = 1_000;
 
@@ -51,36 +50,66 @@ async function linger(from: IncomingMessage): Promise<void> {
   over.abort();
 }
 
-/** Resolves when it is over: true if all of it was handed to the client's connection. */
+export interface SendOptions {
+  /** Nothing more comes on this connection. */
+  readonly isLast: () => boolean;
+  /** A client that takes nothing of its answer for so long is cut off. */
+  readonly stalledTimeoutMs: number;
+}
+
+const isGone = ({ destroyed, socket }: ServerResponse): boolean =>
+  destroyed || socket === null || socket.destroyed || socket.readableEnded;
+
+/** Lets the loop look once at all that has arrived, and that is seen first which went before. Throws when the client did. */
+async function seeThatItIsThere(to: ServerResponse): Promise<void> {
+  await turnOfTheLoop();
+  await turnOfTheLoop();
+  if (isGone(to)) throw new Error("the client has gone");
+}
+
+const whileThere = (to: ServerResponse) =>
+  new TransformStream<Uint8Array, Uint8Array>({
+    async transform(piece, next) {
+      await seeThatItIsThere(to);
+      next.enqueue(piece);
+    },
+  });
+
+/**
+ * Resolves when it is over: true if all of it was handed to the connection of a client that, for all that could be known,
+ * was still there.
+ */
 export async function send(
   response: Response,
   from: IncomingMessage,
   to: ServerResponse,
-  isLast: () => boolean,
+  { isLast, stalledTimeoutMs }: SendOptions,
 ): Promise<boolean> {
-  // Who has gone already is seen to be gone, before anything counts as sent to them.
-  await turnOfTheLoop();
   try {
-    if (to.destroyed) throw new Error("the client has gone");
-    const isStream = response.headers.get("content-type") === "text/event-stream";
+    const { body } = response;
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     const whole = isStream ? undefined : Buffer.from(await response.arrayBuffer());
+    await seeThatItIsThere(to);
+    // Whether the connection stays is between the client and node.
+    response.headers.delete("connection");
     to.writeHead(response.status, {
       ...Object.fromEntries(response.headers),
       ...(whole && { "content-length": whole.length }),
       ...((isLast() || !from.complete) && { connection: "close" }),
     });
-    to.setTimeout(STALLED_MS, () => to.destroy());
-    if (whole) {
-      to.write(whole);
+    to.setTimeout(stalledTimeoutMs, () => to.destroy());
+    if (whole || !body) {
+      if (whole) to.write(whole);
       await linger(from);
       to.end();
       await finished(to);
     } else {
       to.flushHeaders();
-      await pipeline(response.body ?? [], to);
+      await pipeline(Readable.fromWeb(body.pipeThrough(whileThere(to))), to);
     }
     return true;
   } catch {
+    // Whoever makes the body is to stop, if nobody has begun to read it.
     await response.body?.cancel().catch(() => undefined);
     to.destroy();
     return false;

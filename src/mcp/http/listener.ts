@@ -8,6 +8,8 @@ export interface ListenerLimits {
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  /** A client that takes nothing of its answer for so long is cut off; streams send something several times as often. */
+  readonly stalledTimeoutMs: number;
 }
 
 export const LISTENER_LIMITS: Omit<ListenerLimits, "maxConnections"> = {
@@ -16,6 +18,7 @@ export const LISTENER_LIMITS: Omit<ListenerLimits, "maxConnections"> = {
   requestTimeoutMs: 30_000,
   // Clients that call again within a minute need no new connection, nor lose a race against its end.
   keepAliveTimeoutMs: 75_000,
+  stalledTimeoutMs: 60_000,
 };
 
 const MAX_HEADERS = 100;

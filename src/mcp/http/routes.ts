@@ -15,7 +15,7 @@ const HEALTH_PATH = "/healthz";
 const methodNotAllowed = (allowed: string): Response =>
   refusal(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
 
-const ending = (message?: unknown): Response =>
+export const ending = (message?: unknown): Response =>
   refusal(503, "The server is ending; call again in a moment.", { message });
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -9,7 +9,7 @@ import { inUrl } from "./loopback.ts";
 import { createModern } from "./modern.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
-import { MCP_PATH, route } from "./routes.ts";
+import { ending, MCP_PATH, route } from "./routes.ts";
 import { createSessions, type SessionLimits } from "./sessions.ts";
 
 export interface HttpOptions extends SessionLimits {
@@ -40,6 +40,7 @@ const connectionsFor = (sessions: number): number => 2 * sessions + 56;
 
 export async function serveHttp(service: HttpService, options: HttpOptions): Promise<HttpServer> {
   const { log } = service;
+  const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
   const sessions = createSessions(service, options);
   const modern = createModern(service);
   const exchanges = new Set<Exchange>();
@@ -49,40 +50,44 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   async function serve(incoming: IncomingMessage, signal: AbortSignal): Promise<Served> {
     const reason = gate(incoming);
     if (reason !== undefined) return plain(refusal(403, reason));
-    return await route(incoming, signal, { sessions, modern, isEnding: () => isEnding });
+    // Requests that are sent behind each other on one connection must not count less than those on several.
+    if (exchanges.size > limits.maxConnections) return plain(refusal(503, "Too many requests at once; call again."));
+    const served = await route(incoming, signal, { sessions, modern, isEnding: () => isEnding });
+    if (!isEnding || served.kind === "call") return served;
+    await served.response.body?.cancel();
+    await served.over(false);
+    return plain(ending());
   }
 
-  async function exchange(incoming: IncomingMessage, outgoing: ServerResponse, entered: (served: Served) => void) {
-    const startedAt = performance.now();
-    let status = 0;
-    let isWhole = false;
+  /** What went wrong inside is for the log. */
+  async function served(incoming: IncomingMessage, signal: AbortSignal): Promise<Served> {
     try {
-      const served = await serve(incoming, goneSignal(outgoing));
-      status = served.response.status;
-      entered(served);
-      isWhole = await send(served.response, incoming, outgoing, () => isEnding);
-      await served.over(isWhole);
+      return await serve(incoming, signal);
     } catch (error) {
-      if (!outgoing.destroyed) {
-        log.error({ reason: reasonOf(error) }, "request failed");
-        status = 500;
-        isWhole = await send(refusal(500, "Internal server error"), incoming, outgoing, () => true);
-      }
+      if (!signal.aborted) log.error({ reason: reasonOf(error) }, "request failed");
+      return plain(refusal(500, "Internal server error"));
     }
+  }
+
+  async function exchange(incoming: IncomingMessage, outgoing: ServerResponse, entry: Exchange): Promise<void> {
+    const startedAt = performance.now();
+    const { response, kind, over } = await served(incoming, goneSignal(outgoing));
+    entry.isCall = kind === "call";
+    const isWhole = await send(response, incoming, outgoing, { isLast: () => isEnding, ...limits });
+    await over(isWhole);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);
-    log.debug({ method: incoming.method, path, status, isWhole, ms }, "request");
+    log.debug({ method: incoming.method, path, status: response.status, isWhole, ms }, "request");
   }
 
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const entry: Exchange = { isCall: true, over: Promise.resolve() };
     exchanges.add(entry);
-    entry.over = exchange(incoming, outgoing, ({ kind }) => {
-      entry.isCall = kind === "call";
-    }).finally(() => exchanges.delete(entry));
+    entry.over = exchange(incoming, outgoing, entry)
+      .catch((error: unknown) => log.error({ reason: reasonOf(error) }, "exchange"))
+      .finally(() => exchanges.delete(entry));
   }
 
-  const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
   const { server, port } = await listen(options.address, options.port, limits, onRequest);
   gate = createGate(options.address, port);
 

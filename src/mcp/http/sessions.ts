@@ -55,7 +55,10 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       // One that the client was never told of is of no use to anyone.
       if (entry.id === undefined) return await end(entry);
       entries.add(entry);
-      entry.idle = setTimeout(() => void end(entry), sessionIdleMs).unref();
+      entry.idle = setTimeout(() => {
+        service.log.info({ sessionIdleMs }, "an idle session has ended");
+        void end(entry);
+      }, sessionIdleMs).unref();
     }
     try {
       const served = await serve();

@@ -1,0 +1,184 @@
+// Who may come in and by which door: Host and Origin against DNS rebinding, paths, methods.
+import { describe, expect, test } from "vitest";
+import { ACCEPT, bytes, initializeMessage, send } from "./raw.ts";
+import { startHttp } from "./server.ts";
+import { serveForTest } from "./service.ts";
+
+const initialize = JSON.stringify(initializeMessage());
+
+/** An initialize in bare bytes: only the headers that are given. */
+const raw = (url: string, headers: readonly string[]) =>
+  bytes(url, [
+    [
+      "POST /mcp HTTP/1.1",
+      ...headers,
+      "content-type: application/json",
+      `accept: ${ACCEPT}`,
+      `content-length: ${initialize.length}`,
+      "connection: close",
+      "",
+      initialize,
+    ].join("\r\n"),
+  ]);
+
+describe("Host", () => {
+  test.each([["127.0.0.1:PORT"], ["localhost:PORT"], ["LocalHost:PORT"], ["[::1]:PORT"], ["localhost"], ["127.0.0.1"]])(
+    "%s names this machine",
+    async (host) => {
+      const { url } = await serveForTest();
+      expect(await raw(url, [`host: ${host.replace("PORT", new URL(url).port)}`])).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+
+  test.each([
+    ["evil.example"],
+    ["evil.example:PORT"],
+    ["localhost:1"],
+    ["127.0.0.1:"],
+    ["localhost.:PORT"],
+    ["localhost.evil.example:PORT"],
+    ["evil.localhost:PORT"],
+    ["127.0.0.1.nip.io:PORT"],
+    ["127.0.0.2:PORT"],
+    ["127.1:PORT"],
+    ["0x7f.1:PORT"],
+    ["2130706433:PORT"],
+    ["0.0.0.0:PORT"],
+    ["[::]:PORT"],
+    ["[::ffff:127.0.0.1]:PORT"],
+    ["::1"],
+    ["user@localhost:PORT"],
+    ["localhost:PORT@evil.example"],
+    ["localhost:PORT/path"],
+    ["localhost, evil.example"],
+    ["localhost:PORT:PORT"],
+    ["localhost:0PORT0"],
+    [""],
+  ])("%j is refused with a reason", async (host) => {
+    const { url } = await serveForTest();
+    const text = await raw(url, [`host: ${host.replaceAll("PORT", new URL(url).port)}`]);
+    expect(text).toMatch(/^HTTP\/1\.1 403 /);
+    expect(text).toMatch(/Host header/);
+    expect(text).not.toMatch(/mcp-session-id/i);
+  });
+
+  test("none, or two, are refused", async () => {
+    const { url } = await serveForTest();
+    const { host } = new URL(url);
+    expect(await raw(url, [])).toMatch(/^HTTP\/1\.1 40[03] /);
+    for (const twice of [
+      [host, "evil.example"],
+      ["evil.example", host],
+      [host, host],
+    ])
+      expect(
+        await raw(
+          url,
+          twice.map((each) => `host: ${each}`),
+        ),
+      ).toMatch(/^HTTP\/1\.1 40[03] /);
+    const older = await bytes(url, ["GET /healthz HTTP/1.0\r\n\r\n"]);
+    expect(older).toMatch(/^HTTP\/1\.1 403 /);
+  });
+});
+
+describe("Origin", () => {
+  test.each([["http://localhost"], ["http://localhost:6274"], ["https://127.0.0.1:PORT"], ["http://[::1]:3000"]])(
+    "%s is a page of this machine",
+    async (origin) => {
+      const { url } = await serveForTest();
+      const { host, port } = new URL(url);
+      const text = await raw(url, [`host: ${host}`, `origin: ${origin.replace("PORT", port)}`]);
+      expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+
+  test.each([
+    ["null"],
+    ["https://evil.example"],
+    ["http://localhost.evil.example"],
+    ["http://evil.example/http://localhost"],
+    ["http://localhost@evil.example"],
+    ["http://evil.example#localhost"],
+    ["file://"],
+    ["chrome-extension://localhost"],
+    ["http://127.0.0.1.nip.io"],
+    ["localhost"],
+    ["http://localhost, http://evil.example"],
+    [""],
+  ])("%j is refused with a reason", async (origin) => {
+    const { url } = await serveForTest();
+    const text = await raw(url, [`host: ${new URL(url).host}`, `origin: ${origin}`]);
+    expect(text).toMatch(/^HTTP\/1\.1 403 /);
+    expect(text).toMatch(/Origin header/);
+  });
+
+  test("two are refused if one of them is", async () => {
+    const { url } = await serveForTest();
+    const own = [`host: ${new URL(url).host}`, "origin: http://localhost"];
+    expect(await raw(url, [...own, "origin: https://evil.example"])).toMatch(/^HTTP\/1\.1 403 /);
+  });
+});
+
+test("/healthz and every other path stand behind the same gate", async () => {
+  const { url } = await serveForTest();
+  for (const path of ["/healthz", "/", "/.well-known/oauth-protected-resource"])
+    expect(await bytes(url, [`GET ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`])).toMatch(
+      /^HTTP\/1\.1 403 /,
+    );
+});
+
+describe("the built server", () => {
+  test("nothing is anywhere but at /mcp and /healthz", async () => {
+    const { url } = await startHttp();
+    for (const path of [
+      "/",
+      "/mcp/",
+      "/MCP",
+      "//mcp",
+      "/mcp%2f",
+      "/%6dcp",
+      "/sse",
+      "/healthz/",
+      "/.well-known/oauth-protected-resource",
+      "/.well-known/oauth-authorization-server/mcp",
+      "/.well-known/openid-configuration",
+    ]) {
+      const { status, messages } = await send(new URL("/", url).origin + path, { method: "GET" }).answer;
+      expect([path, status]).toEqual([path, 404]);
+      expect(messages[0]?.error?.message).toContain("/mcp");
+    }
+    const absolute = `GET http://evil.example/mcp HTTP/1.1\r\nhost: ${new URL(url).host}\r\nconnection: close\r\n\r\n`;
+    expect(await bytes(url, [absolute])).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  test("other methods are refused, naming those that are not", async () => {
+    const { url } = await startHttp();
+    for (const method of ["PUT", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND"]) {
+      const { status, headers } = await send(url, { method }).answer;
+      expect([method, status, headers.allow]).toEqual([method, 405, "GET, POST, DELETE"]);
+    }
+    for (const method of ["POST", "DELETE", "OPTIONS"]) {
+      const { status, headers } = await send(new URL("/healthz", url).href, { method }).answer;
+      expect([method, status, headers.allow]).toEqual([method, 405, "GET, HEAD"]);
+    }
+  });
+
+  test("/healthz says that it is well", async () => {
+    const { url } = await startHttp();
+    const health = new URL("/healthz?from=here", url).href;
+    const answered = await send(health, { method: "GET" }).answer;
+    expect(answered).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+    expect(await send(health, { method: "HEAD" }).answer).toMatchObject({ status: 200, body: "" });
+  });
+
+  test("on ::1 its URL has brackets, and the gate knows them", async () => {
+    const { url } = await startHttp({ args: ["--host", "::1"] });
+    expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/mcp$/);
+    const { status } = await send(url, {
+      headers: { "content-type": "application/json", accept: ACCEPT },
+      body: initialize,
+    }).answer;
+    expect(status).toBe(200);
+  });
+});

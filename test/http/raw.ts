@@ -1,0 +1,194 @@
+// MCP over HTTP spelled out: requests of either era whose connection a test may cut at any time, and bare bytes on a socket.
+import { type ClientRequest, type IncomingHttpHeaders, request } from "node:http";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/v4";
+
+export const ACCEPT = "application/json, text/event-stream";
+
+const Message = z.looseObject({
+  id: z.union([z.string(), z.number(), z.null()]).optional(),
+  method: z.string().optional(),
+  params: z.looseObject({}).optional(),
+  result: z.looseObject({}).optional(),
+  error: z.looseObject({ code: z.number(), message: z.string() }).optional(),
+});
+export type Message = z.infer<typeof Message>;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** All JSON-RPC messages in it, whether it is JSON or a stream. */
+  readonly messages: readonly Message[];
+}
+
+export interface Sent {
+  /** Rejects when the connection ends before the answer does. */
+  readonly answer: Promise<Answer>;
+  /** Resolves with the first message that matches, while the answer may still go on. */
+  message(matches: (message: Message) => boolean): Promise<Message>;
+  /** Cuts the connection; resolves when this side of it is closed. */
+  cut(): Promise<void>;
+}
+
+function messagesIn(body: string, isStream: boolean): Message[] {
+  if (!isStream) return body.startsWith("{") ? [Message.parse(JSON.parse(body))] : [];
+  // An event that has begun and not ended is none yet.
+  const events = body.split("\n\n").slice(0, -1);
+  const data = events.map((event) => /^data: (.*)$/m.exec(event)?.[1] ?? "");
+  return data.filter((text) => text !== "").map((text) => Message.parse(JSON.parse(text)));
+}
+
+export interface Outgoing {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** One request on a connection of its own. */
+export function send(url: string, { method = "POST", headers = {}, body }: Outgoing): Sent {
+  const seen: Message[] = [];
+  const waiting: { matches: (message: Message) => boolean; resolve: (message: Message) => void }[] = [];
+  const hear = (messages: readonly Message[]) => {
+    for (const message of messages.slice(seen.length)) {
+      seen.push(message);
+      for (const { matches, resolve } of waiting) if (matches(message)) resolve(message);
+    }
+  };
+  let outgoing: ClientRequest | undefined;
+  const answer = new Promise<Answer>((resolve, reject) => {
+    outgoing = request(url, { method, agent: false, headers });
+    outgoing.on("error", reject).on("response", (response) => {
+      const isStream = response.headers["content-type"]?.startsWith("text/event-stream") ?? false;
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+        if (isStream) hear(messagesIn(text, isStream));
+      });
+      response.on("error", reject).on("end", () => {
+        const messages = messagesIn(text, isStream);
+        hear(messages);
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text, messages });
+      });
+    });
+    outgoing.end(body);
+  });
+  // A test that cuts the connection need not look.
+  answer.catch(() => undefined);
+  return {
+    answer,
+    message: (matches) =>
+      new Promise((resolve, reject) => {
+        const found = seen.find(matches);
+        if (found) resolve(found);
+        waiting.push({ matches, resolve });
+        answer.then(({ body }) => reject(new Error(`no such message in ${body}`)), reject);
+      }),
+    cut: () =>
+      new Promise((resolve) => {
+        outgoing?.once("close", () => resolve()).destroy();
+      }),
+  };
+}
+
+/** A POST of one JSON-RPC message. */
+export const post = (url: string, message: unknown, headers: Readonly<Record<string, string>> = {}): Sent =>
+  send(url, {
+    headers: { "content-type": "application/json", accept: ACCEPT, ...headers },
+    body: JSON.stringify(message),
+  });
+
+export const get = (url: string, headers: Readonly<Record<string, string>> = {}): Sent =>
+  send(url, { method: "GET", headers: { accept: "text/event-stream", ...headers } });
+
+const clientInfo = { name: "raw", version: "1" };
+
+export const initializeMessage = (capabilities: object = {}) => ({
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities, clientInfo },
+});
+
+/** What both eras can do here; ids are the test's. */
+export interface Speaker {
+  request(id: number, method: string, params?: Readonly<Record<string, unknown>>): Sent;
+  call(id: number, tool: string, args: object): Sent;
+}
+
+const speaker = (request: Speaker["request"]): Speaker => ({
+  request,
+  call: (id, name, args) => request(id, "tools/call", { name, arguments: args }),
+});
+
+export interface LegacySpeaker extends Speaker {
+  readonly headers: Readonly<Record<string, string>>;
+  notify(method: string, params?: object): Promise<Answer>;
+}
+
+/** A session of its own. */
+export async function legacySpeaker(url: string, capabilities: object = {}): Promise<LegacySpeaker> {
+  const { status, headers, body } = await post(url, initializeMessage(capabilities)).answer;
+  const sessionId = headers["mcp-session-id"];
+  if (typeof sessionId !== "string") throw new Error(`no session: ${status} ${body}`);
+  const own = { "mcp-session-id": sessionId, "mcp-protocol-version": "2025-06-18" };
+  const notify = (method: string, params: object = {}) => post(url, { jsonrpc: "2.0", method, params }, own).answer;
+  await notify("notifications/initialized");
+  return {
+    ...speaker((id, method, params = {}) => post(url, { jsonrpc: "2.0", id, method, params }, own)),
+    headers: own,
+    notify,
+  };
+}
+
+export const modernSpeaker = (url: string, capabilities: object = {}): Speaker =>
+  speaker((id, method, params = {}) => {
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": clientInfo,
+      "io.modelcontextprotocol/clientCapabilities": capabilities,
+      ...Object(params["_meta"]),
+    };
+    const name = params["name"] ?? params["uri"];
+    const headers = {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...(typeof name === "string" && { "mcp-name": name }),
+    };
+    return post(url, { jsonrpc: "2.0", id, method, params: { ...params, _meta } }, headers);
+  });
+
+export const speakers = {
+  legacy: (url: string) => legacySpeaker(url),
+  modern: async (url: string) => modernSpeaker(url),
+} satisfies Record<string, (url: string) => Promise<Speaker>>;
+
+/** Writes these bytes, piece by piece, and gives all that comes back until the server ends the connection. */
+export async function bytes(url: string, pieces: readonly (string | Buffer)[], gapMs = 0): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));
+  let text = "";
+  const closed = new Promise<void>((resolve) => {
+    // A server that refuses may cut the connection while this side still sends.
+    socket.on("error", () => undefined).once("close", () => resolve());
+  });
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  for (const piece of pieces) {
+    if (socket.destroyed) break;
+    socket.write(piece);
+    if (gapMs > 0) await sleep(gapMs);
+  }
+  await closed;
+  return text;
+}
+
+/** The result of a call, or of whatever was asked. */
+export async function resultOf(sent: Sent, id: number): Promise<unknown> {
+  const { messages, body } = await sent.answer;
+  const found = messages.find((message) => message.id === id);
+  if (found?.result === undefined) throw new Error(`no result for ${id} in ${body}`);
+  return found.result;
+}

@@ -1,0 +1,180 @@
+// Sessions of the older revisions: begun, found, full, idle, ended, unknown.
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { ACCEPT, get, initializeMessage, legacySpeaker, modernSpeaker, post, send } from "./raw.ts";
+import { serveForTest } from "./service.ts";
+
+const statusOf = async (...sent: Parameters<typeof post>) => (await post(...sent).answer).status;
+const ping = { jsonrpc: "2.0", id: 9, method: "ping" };
+
+describe("a session", () => {
+  test("ids are long, random, and no two are alike", async () => {
+    const { url } = await serveForTest();
+    const ids = await Promise.all([1, 2, 3].map(async () => (await legacySpeaker(url)).headers["mcp-session-id"]));
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  test("unknown: 404, so that the client initializes again", async () => {
+    const { url } = await serveForTest();
+    for (const sent of [
+      post(url, ping, { "mcp-session-id": crypto.randomUUID() }),
+      get(url, { "mcp-session-id": "no-such-session" }),
+      send(url, { method: "DELETE", headers: { "mcp-session-id": "__proto__" } }),
+    ]) {
+      const { status, messages } = await sent.answer;
+      expect(status).toBe(404);
+      expect(messages[0]?.error?.message).toMatch(/Session not found.*nitialize/);
+    }
+    expect((await post(url, ping, { "mcp-session-id": "x" }).answer).messages[0]?.id).toBe(9);
+  });
+
+  test("missing: 400 that says how one begins", async () => {
+    const { url } = await serveForTest();
+    for (const sent of [post(url, ping), get(url), send(url, { method: "DELETE" })]) {
+      const { status, body } = await sent.answer;
+      expect(status).toBe(400);
+      expect(body).toMatch(/Mcp-Session-Id.*initialize/);
+    }
+  });
+
+  test("ended by DELETE: its stream ends, its calls are aborted, and it is unknown from then on", async () => {
+    const { url, begun, told } = await serveForTest();
+    const { call, headers } = await legacySpeaker(url);
+    const stream = get(url, headers);
+    const calling = call(1, "wait", {});
+    await expect.poll(() => begun).toEqual([1]);
+    expect((await send(url, { method: "DELETE", headers }).answer).status).toBe(200);
+    expect((await stream.answer).messages).toEqual([]);
+    expect((await calling.answer).messages).toEqual([]);
+    expect(await statusOf(url, ping, headers)).toBe(404);
+    expect((await send(url, { method: "DELETE", headers }).answer).status).toBe(404);
+    expect(told).toEqual([]);
+  });
+
+  test("another protocol version than those that are spoken is refused", async () => {
+    const { url } = await serveForTest();
+    const { headers } = await legacySpeaker(url);
+    expect(await statusOf(url, ping, { ...headers, "mcp-protocol-version": "1999-01-01" })).toBe(400);
+    expect(await statusOf(url, ping, headers)).toBe(200);
+  });
+
+  test("one stream for listening at a time; when it is cut the next can begin", async () => {
+    const { url } = await serveForTest();
+    const { headers } = await legacySpeaker(url);
+    const first = get(url, headers);
+    await expect.poll(async () => (await get(url, headers).answer).status).toBe(409);
+    await first.cut();
+    const isRefused = async () => Promise.race([get(url, headers).answer.then(() => true), sleep(200, false)]);
+    await expect.poll(isRefused).toBe(false);
+  });
+
+  test("two requests under one id are not taken at once", async () => {
+    const { url, begun, release, told } = await serveForTest();
+    const { call, headers } = await legacySpeaker(url);
+    const calling = call(1, "wait", {});
+    await expect.poll(() => begun).toEqual([1]);
+    const twin = await call(1, "say", { bytes: 1 }).answer;
+    expect(twin.status).toBe(400);
+    expect(twin.messages[0]?.error).toMatchObject({ code: -32600, message: expect.stringContaining("id 1") });
+    const batch = [
+      { ...ping, id: 5 },
+      { ...ping, id: 5 },
+    ];
+    expect(await statusOf(url, batch, headers)).toBe(400);
+    release();
+    expect((await calling.answer).messages).toHaveLength(1);
+    await expect.poll(() => told).toEqual([1]);
+    // Answered: the id is free.
+    expect((await call(1, "say", { bytes: 1 }).answer).status).toBe(200);
+  });
+
+  test("a batch is answered in one stream, and a session begins alone", async () => {
+    const { url } = await serveForTest();
+    const { headers } = await legacySpeaker(url);
+    const { messages } = await post(
+      url,
+      [
+        { ...ping, id: 1 },
+        { ...ping, id: 2 },
+      ],
+      headers,
+    ).answer;
+    expect(messages.map(({ id }) => id).sort()).toEqual([1, 2]);
+    expect(await statusOf(url, [initializeMessage(), ping])).toBe(400);
+    expect(await statusOf(url, initializeMessage(), headers)).toBe(400);
+  });
+});
+
+describe("as many as are configured", () => {
+  test("a new one takes the place of the one that was idle longest", async () => {
+    const { url } = await serveForTest({ maxSessions: 2 });
+    const [oldest, older] = [await legacySpeaker(url), await legacySpeaker(url)];
+    expect(await statusOf(url, ping, oldest.headers)).toBe(200);
+    const newest = await legacySpeaker(url);
+    expect(await statusOf(url, ping, older.headers)).toBe(404);
+    expect(await statusOf(url, ping, oldest.headers)).toBe(200);
+    expect(await statusOf(url, ping, newest.headers)).toBe(200);
+  });
+
+  test("where all are in use the next one is refused, until a client has gone", async () => {
+    const { url, begun, release } = await serveForTest({ maxSessions: 2 });
+    const [listening, calling] = [await legacySpeaker(url), await legacySpeaker(url)];
+    const stream = get(url, listening.headers);
+    const called = calling.call(1, "wait", {});
+    await expect.poll(() => begun).toEqual([1]);
+    const full = await post(url, initializeMessage()).answer;
+    expect(full.status).toBe(503);
+    expect(full.headers["retry-after"]).toBeDefined();
+    expect(full.messages[0]).toMatchObject({
+      id: 0,
+      error: { message: expect.stringContaining("MIC_HTTP_MAX_SESSIONS") },
+    });
+    // Who needs no session is served.
+    expect((await modernSpeaker(url).request(1, "tools/list").answer).status).toBe(200);
+    await stream.cut();
+    await expect.poll(() => statusOf(url, initializeMessage())).toBe(200);
+    release();
+    expect((await called.answer).messages).toHaveLength(1);
+  });
+
+  test("an initialize that comes to nothing takes no place", async () => {
+    const { url } = await serveForTest({ maxSessions: 1 });
+    const { headers } = await legacySpeaker(url);
+    const stream = get(url, headers);
+    const wrong = { "content-type": "application/json", accept: "application/json" };
+    expect((await send(url, { headers: wrong, body: JSON.stringify(initializeMessage()) }).answer).status).toBe(503);
+    await stream.cut();
+    for (const _ of [1, 2, 3])
+      await expect
+        .poll(
+          async () => (await send(url, { headers: wrong, body: JSON.stringify(initializeMessage()) }).answer).status,
+        )
+        .toBe(406);
+    await legacySpeaker(url);
+  });
+
+  test("one in which nothing happens ends; one that listens or calls does not", async () => {
+    const { url, begun, release, log } = await serveForTest({ sessionIdleMs: 300 });
+    const [idle, listening, calling] = await Promise.all([1, 2, 3].map(() => legacySpeaker(url)));
+    if (!idle || !listening || !calling) throw new Error("three sessions");
+    const stream = get(url, listening.headers);
+    const called = calling.call(1, "wait", {});
+    await expect.poll(() => begun).toEqual([1]);
+    await expect.poll(() => log, { timeout: 5_000 }).toEqual(["an idle session has ended"]);
+    expect(await statusOf(url, ping, idle.headers)).toBe(404);
+    expect(await statusOf(url, ping, listening.headers)).toBe(200);
+    release();
+    expect((await called.answer).messages).toHaveLength(1);
+    expect(await statusOf(url, ping, calling.headers)).toBe(200);
+    await stream.cut();
+  });
+});
+
+test("who accepts no stream is told so", async () => {
+  const { url } = await serveForTest();
+  const headers = { "content-type": "application/json", accept: "text/html" };
+  const { status, body } = await send(url, { headers, body: JSON.stringify(initializeMessage()) }).answer;
+  expect(status).toBe(406);
+  for (const type of ACCEPT.split(", ")) expect(body).toContain(type);
+});
