@@ -1,4 +1,5 @@
 // One HTTP exchange: a request's body in, within bounds; a response out, and whether it went out whole.
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
@@ -30,11 +31,16 @@ export function webRequest(from: IncomingMessage, url: string, signal: AbortSign
   return new Request(url, { method: from.method ?? "", headers, signal });
 }
 
-export function goneSignal(to: ServerResponse): AbortSignal {
+/** Fires when the client has gone before its answer. */
+export function goneSignal({ socket }: IncomingMessage, to: ServerResponse): AbortSignal {
   const gone = new AbortController();
-  to.once("close", () => {
+  const onClose = () => {
     if (!to.writableFinished) gone.abort();
-  });
+    socket.off("close", onClose);
+  };
+  // A response that still waits behind another one on the same connection is not told of its end.
+  socket.once("close", onClose);
+  to.once("close", onClose);
   return gone.signal;
 }
 
@@ -51,14 +57,17 @@ async function linger(from: IncomingMessage): Promise<void> {
 }
 
 export interface SendOptions {
+  /** The client has gone: see goneSignal. */
+  readonly signal: AbortSignal;
   /** Nothing more comes on this connection. */
   readonly isLast: () => boolean;
   /** A client that takes nothing of its answer for so long is cut off. */
   readonly stalledTimeoutMs: number;
 }
 
-const isGone = ({ destroyed, socket }: ServerResponse): boolean =>
-  destroyed || socket === null || socket.destroyed || socket.readableEnded;
+// The socket is the request's: a response has none while it waits behind another one on the same connection.
+const isGone = ({ destroyed, req: { socket } }: ServerResponse): boolean =>
+  destroyed || socket.destroyed || socket.readableEnded;
 
 /** Lets the loop look once at all that has arrived, and that is seen first which went before. Throws when the client did. */
 async function seeThatItIsThere(to: ServerResponse): Promise<void> {
@@ -75,6 +84,31 @@ const whileThere = (to: ServerResponse) =>
     },
   });
 
+async function write(response: Response, from: IncomingMessage, to: ServerResponse, options: SendOptions) {
+  const { signal, isLast, stalledTimeoutMs } = options;
+  const { body } = response;
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  const whole = isStream ? undefined : Buffer.from(await response.arrayBuffer());
+  await seeThatItIsThere(to);
+  // Whether the connection stays is between the client and node.
+  response.headers.delete("connection");
+  to.writeHead(response.status, {
+    ...Object.fromEntries(response.headers),
+    ...(whole && { "content-length": whole.length }),
+    ...((isLast() || !from.complete) && { connection: "close" }),
+  });
+  to.setTimeout(stalledTimeoutMs, () => to.destroy());
+  if (whole || !body) {
+    if (whole) to.write(whole);
+    await linger(from);
+    to.end();
+    await finished(to);
+  } else {
+    to.flushHeaders();
+    await pipeline(Readable.fromWeb(body.pipeThrough(whileThere(to))), to, { signal });
+  }
+}
+
 /**
  * Resolves when it is over: true if all of it was handed to the connection of a client that, for all that could be known,
  * was still there.
@@ -83,35 +117,21 @@ export async function send(
   response: Response,
   from: IncomingMessage,
   to: ServerResponse,
-  { isLast, stalledTimeoutMs }: SendOptions,
+  options: SendOptions,
 ): Promise<boolean> {
-  try {
-    const { body } = response;
-    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-    const whole = isStream ? undefined : Buffer.from(await response.arrayBuffer());
-    await seeThatItIsThere(to);
-    // Whether the connection stays is between the client and node.
-    response.headers.delete("connection");
-    to.writeHead(response.status, {
-      ...Object.fromEntries(response.headers),
-      ...(whole && { "content-length": whole.length }),
-      ...((isLast() || !from.complete) && { connection: "close" }),
-    });
-    to.setTimeout(stalledTimeoutMs, () => to.destroy());
-    if (whole || !body) {
-      if (whole) to.write(whole);
-      await linger(from);
-      to.end();
-      await finished(to);
-    } else {
-      to.flushHeaders();
-      await pipeline(Readable.fromWeb(body.pipeThrough(whileThere(to))), to);
-    }
-    return true;
-  } catch {
+  const { signal } = options;
+  const gone = signal.aborted ? Promise.resolve() : once(signal, "abort");
+  const isWhole = await Promise.race([
+    write(response, from, to, options).then(
+      () => true,
+      () => false,
+    ),
+    gone.then(() => false),
+  ]);
+  if (!isWhole) {
     // Whoever makes the body is to stop, if nobody has begun to read it.
     await response.body?.cancel().catch(() => undefined);
     to.destroy();
-    return false;
   }
+  return isWhole;
 }

@@ -53,6 +53,8 @@ export async function listen(
   );
   server.maxConnections = limits.maxConnections;
   server.maxHeadersCount = MAX_HEADERS;
+  // Each exchange listens for the end of its connection, and a client may send many requests behind each other.
+  server.on("connection", (socket) => socket.setMaxListeners(0));
   await new Promise<void>((resolve, reject) => {
     server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
       reject(new Error(`Cannot listen on ${address} port ${port}: ${REASONS[code] ?? message}.`)),

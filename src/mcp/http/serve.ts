@@ -71,9 +71,10 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
 
   async function exchange(incoming: IncomingMessage, outgoing: ServerResponse, entry: Exchange): Promise<void> {
     const startedAt = performance.now();
-    const { response, kind, over } = await served(incoming, goneSignal(outgoing));
+    const signal = goneSignal(incoming, outgoing);
+    const { response, kind, over } = await served(incoming, signal);
     entry.isCall = kind === "call";
-    const isWhole = await send(response, incoming, outgoing, { isLast: () => isEnding, ...limits });
+    const isWhole = await send(response, incoming, outgoing, { signal, isLast: () => isEnding, ...limits });
     await over(isWhole);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);

@@ -1,0 +1,240 @@
+// Bodies, headers, time and numbers: what is too much is refused with a reason, and the server goes on.
+import { readFile } from "node:fs/promises";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { describe, expect, test } from "vitest";
+import { ACCEPT, bytes, get, initializeMessage, legacySpeaker, modernSpeaker, post, resultOf, send } from "./raw.ts";
+import { startHttp } from "./server.ts";
+import { serveForTest } from "./service.ts";
+
+const MIB = 1024 * 1024;
+const json = { "content-type": "application/json", accept: ACCEPT };
+const postBody = (url: string, body: string | Buffer, headers: Readonly<Record<string, string>> = {}) =>
+  send(url, { headers: { ...json, ...headers }, body }).answer;
+
+/** A message of exactly so many bytes. */
+const sized = (size: number): string => {
+  const { params, ...message } = initializeMessage();
+  const empty = JSON.stringify({ ...message, params: { ...params, pad: "" } });
+  return empty.replace('"pad":""', `"pad":"${"x".repeat(size - empty.length)}"`);
+};
+
+describe("a body", () => {
+  test("of 4 MiB is read, one byte more is not", async () => {
+    const { url } = await serveForTest();
+    expect((await postBody(url, sized(4 * MIB))).status).toBe(200);
+    const { status, messages, headers } = await postBody(url, sized(4 * MIB + 1));
+    expect(status).toBe(413);
+    expect(messages[0]?.error?.message).toContain(String(4 * MIB));
+    expect(headers.connection).toBe("close");
+    expect((await postBody(url, sized(4 * MIB + 1), { "transfer-encoding": "chunked" })).status).toBe(413);
+  });
+
+  test("that has no end is refused while it comes, and never held", async () => {
+    const { url, process } = await startHttp();
+    const highWater = async () =>
+      Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${process.pid}/status`, "utf8"))?.[1]) * 1024;
+    await legacySpeaker(url);
+    const before = await highWater();
+    const chunk = Buffer.alloc(MIB, "x");
+    for (const headers of [{ "transfer-encoding": "chunked" }, { "content-length": String(1024 * MIB) }]) {
+      let sent = 0;
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        const outgoing = request(url, { method: "POST", agent: false, headers: { ...json, ...headers } });
+        outgoing.on("response", (response) => {
+          resolve(response.statusCode);
+          response.resume();
+        });
+        // After the refusal the server may cut what still comes.
+        outgoing.on("error", reject);
+        const pour = () => {
+          sent += 1;
+          if (sent > 400 || outgoing.destroyed) return void outgoing.destroy();
+          outgoing.write(chunk, (error) => error ?? setImmediate(pour));
+        };
+        pour();
+      });
+      expect(status).toBe(413);
+    }
+    expect(await highWater()).toBeLessThan(before + 64 * MIB);
+    expect((await legacySpeaker(url)).headers).toBeDefined();
+  });
+
+  test.each([
+    ["", 400, "JSON"],
+    ["{", 400, "JSON"],
+    ["\u0000", 400, "JSON"],
+    [Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\xff"}', "latin1"), 400, "UTF-8"],
+    ["null", 400, ""],
+    ["17", 400, ""],
+    ['"initialize"', 400, ""],
+    ["[]", 400, ""],
+    ["[null]", 400, ""],
+    ["{}", 400, ""],
+    ['{"jsonrpc":"1.0","id":1,"method":"initialize"}', 400, ""],
+    ['{"jsonrpc":"2.0","id":null,"method":"initialize"}', 400, ""],
+    ['{"jsonrpc":"2.0","id":{},"method":"initialize","params":{}}', 400, ""],
+    ['{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}', 400, ""],
+  ])("%j is refused with %i", async (body, status, word) => {
+    const { url } = await serveForTest();
+    const answered = await postBody(url, body);
+    expect(answered.status).toBe(status);
+    expect(answered.messages[0]?.error?.message).toContain(word);
+    expect((await postBody(url, JSON.stringify(initializeMessage()))).status).toBe(200);
+  });
+
+  test("nested deeper than any stack is refused", async () => {
+    const { url } = await serveForTest();
+    for (const [open, close] of [
+      ["[", "]"],
+      ['{"a":', "}"],
+    ] as const)
+      expect((await postBody(url, `${open.repeat(200_000)}1${close.repeat(200_000)}`)).status).toBe(400);
+  });
+
+  test("of another type or encoding is refused", async () => {
+    const { url } = await serveForTest();
+    const body = JSON.stringify(initializeMessage());
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""]) {
+      const { status, messages } = await postBody(url, body, { "content-type": type });
+      expect([type, status, messages[0]?.error?.message]).toEqual([type, 415, expect.stringContaining("application/json")]);
+    }
+    expect((await postBody(url, body, { "content-type": "application/json; charset=utf-8" })).status).toBe(200);
+    expect((await postBody(url, body, { "content-encoding": "gzip" })).status).toBe(415);
+  });
+
+  test("broken off is nobody's", async () => {
+    const { url, log } = await serveForTest();
+    const { hostname, port, host } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`POST /mcp HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"jso`);
+    socket.end();
+    await new Promise((resolve) => socket.resume().once("close", resolve));
+    expect((await postBody(url, JSON.stringify(initializeMessage()))).status).toBe(200);
+    expect(log).toEqual([]);
+  });
+
+  test("arguments nested deeper than any stack are refused, and the server lives", async () => {
+    const { url } = await startHttp({ args: ["--emulator"] });
+    const deep = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
+    const { headers } = await legacySpeaker(url);
+    const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"submit_job","arguments":${deep}}}`;
+    const { status, messages } = await postBody(url, call, headers);
+    expect(status).toBe(200);
+    expect(messages[0]?.error ?? messages[0]?.result?.["isError"]).toBeTruthy();
+    expect((await post(url, { jsonrpc: "2.0", id: 2, method: "ping" }, headers).answer).status).toBe(200);
+  });
+});
+
+describe("headers", () => {
+  test("of more than 16 KiB are refused", async () => {
+    const { url } = await startHttp();
+    const { host } = new URL(url);
+    const head = `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n`;
+    expect(await bytes(url, [`${head}x-pad: ${"x".repeat(8 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await bytes(url, [`${head}x-pad: ${"x".repeat(17 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  test.each([
+    ["no HTTP at all", "hello\r\n\r\n"],
+    ["TLS", Buffer.from("16030100a5010000a10303", "hex")],
+    ["two lengths", "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
+    ["a length and chunks", "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n"],
+    ["a negative length", "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: -1\r\n\r\n"],
+    ["a line folded", "GET /healthz HTTP/1.1\r\nhost: HOST\r\nx: a\r\n b\r\n\r\n"],
+  ])("that are %s end the connection with 400", async (_what, text) => {
+    const { url } = await serveForTest();
+    const { host } = new URL(url);
+    const answered = await bytes(url, [typeof text === "string" ? text.replace("HOST", host) : text]);
+    expect(answered).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await get(new URL("/healthz", url).href).answer).status).toBe(200);
+  });
+});
+
+describe("time", () => {
+  const impatient = { limits: { headersTimeoutMs: 400, requestTimeoutMs: 800 } };
+
+  test("headers and bodies that come byte by byte, and connections that say nothing, are cut off", async () => {
+    const { url } = await serveForTest(impatient);
+    const { host } = new URL(url);
+    const slowHeaders = bytes(url, [...`GET /healthz HTTP/1.1\r\nhost: ${host}\r\nx-pad: ${"x".repeat(40)}`], 50);
+    const head = `POST /mcp HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n`;
+    const slowBody = bytes(url, [head, ..."x".repeat(40)], 50);
+    const silent = bytes(url, []);
+    expect(await slowHeaders).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await slowBody).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await silent).toMatch(/^(HTTP\/1\.1 408 |$)/);
+  });
+
+  test("streams and calls that take longer than a request may are not", async () => {
+    const { url, begun, release, told } = await serveForTest(impatient);
+    const { headers, call } = await legacySpeaker(url);
+    const stream = get(url, headers);
+    const calls = [call(1, "wait", {}), modernSpeaker(url).call(2, "wait", {})];
+    await expect.poll(() => begun.length).toBe(2);
+    // The limits would have struck several times.
+    expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    release();
+    for (const [at, sent] of calls.entries()) expect(await resultOf(sent, at + 1)).toMatchObject({ content: [] });
+    expect((await post(url, { jsonrpc: "2.0", id: 3, method: "ping" }, headers).answer).status).toBe(200);
+    expect(await Promise.race([stream.answer, Promise.resolve("open")])).toBe("open");
+    await expect.poll(() => [...told].sort()).toEqual([1, 2]);
+  });
+
+  test("a client that does not take its answer is cut off, and was not told", async () => {
+    const { url, begun, told } = await serveForTest({ limits: { stalledTimeoutMs: 300 } });
+    const { hostname, port, host } = new URL(url);
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "say", arguments: { bytes: 40 * MIB } },
+    });
+    const { headers } = await legacySpeaker(url);
+    const lines = Object.entries({ host, ...json, ...headers, "content-length": String(body.length) });
+    const socket = connect(Number(port), hostname).pause();
+    socket.on("error", () => undefined);
+    socket.write(`POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`);
+    await expect.poll(() => begun).toEqual([1]);
+    // Unread, the connection ends all the same; its id is free again then.
+    await expect
+      .poll(async () => (await post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer).status, { timeout: 5_000 })
+      .toBe(200);
+    socket.destroy();
+    expect(told).toEqual([]);
+  });
+});
+
+describe("numbers", () => {
+  test("connections beyond the limit are turned away, and there is room when others have gone", async () => {
+    const { url } = await serveForTest({ limits: { maxConnections: 3 } });
+    const { headers } = await legacySpeaker(url);
+    const { hostname, port } = new URL(url);
+    const idle = [1, 2, 3].map(() => connect(Number(port), hostname));
+    await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+    const ping = () => post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer;
+    await expect(ping()).rejects.toThrow();
+    for (const socket of idle) socket.destroy();
+    await expect.poll(() => ping().then(({ status }) => status, () => 0)).toBe(200);
+  });
+
+  test("requests that are sent behind each other on one connection count as well", async () => {
+    const { url, begun } = await serveForTest({ limits: { maxConnections: 3 } });
+    const { host } = new URL(url);
+    const { headers } = await legacySpeaker(url);
+    const lines = Object.entries({ host, ...json, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    const call = (id: number) => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "wait", arguments: {} } });
+      return `POST /mcp HTTP/1.1\r\n${lines.join("")}content-length: ${body.length}\r\n\r\n${body}`;
+    };
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    socket.write([1, 2, 3, 4, 5, 6, 7, 8].map(call).join(""));
+    await expect.poll(() => begun.length).toBe(3);
+    expect((await get(new URL("/healthz", url).href).answer).status).toBe(503);
+    expect(begun).toEqual([1, 2, 3]);
+    socket.destroy();
+    await expect.poll(async () => (await get(new URL("/healthz", url).href).answer).status).toBe(200);
+  });
+});
