@@ -31,7 +31,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("once the answer is out, the same call is a new action", async () => {
     const stub = stubOf();
-    const client = await speak((await startHttp({ env: await stubEnv(stub) })).url);
+    const client = await speak((await startHttp({ env: stubEnv(stub) })).url);
     stub.expect(accepted("job-1"), accepted("job-2"));
     const one = await told(client.call(1, "submit_job", createJob), 1);
     const two = await told(client.call(2, "submit_job", createJob), 2);
@@ -41,7 +41,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("a client that went before the answer finds the same action, in a new connection and session too", async () => {
     const stub = stubOf();
-    const { url } = await startHttp({ env: await stubEnv(stub) });
+    const { url } = await startHttp({ env: stubEnv(stub) });
     const { opened, open } = gate();
     stub.expect(holdUntil(opened, accepted("job-1")));
     const first = (await speak(url)).call(1, "submit_job", createJob);
@@ -63,7 +63,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("two clients with the same request id at once are two clients", async () => {
     const stub = stubOf();
-    const { url } = await startHttp({ env: await stubEnv(stub) });
+    const { url } = await startHttp({ env: stubEnv(stub) });
     const { opened, open } = gate();
     stub.respond(({ body }) => holdUntil(opened, accepted(body.includes("2025") ? "job-of-other" : "job-of-one")));
     const [one, other] = await Promise.all([speak(url), speak(url)]);
@@ -86,7 +86,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("two clients that make the same call at once share one action", async () => {
     const stub = stubOf();
-    const { url } = await startHttp({ env: await stubEnv(stub) });
+    const { url } = await startHttp({ env: stubEnv(stub) });
     const { opened, open } = gate();
     stub.expect(holdUntil(opened, accepted("job-1")));
     const clients = await Promise.all([speak(url), speak(url)]);

@@ -97,7 +97,11 @@ describe("a body", () => {
     const body = JSON.stringify(initializeMessage());
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""]) {
       const { status, messages } = await postBody(url, body, { "content-type": type });
-      expect([type, status, messages[0]?.error?.message]).toEqual([type, 415, expect.stringContaining("application/json")]);
+      expect([type, status, messages[0]?.error?.message]).toEqual([
+        type,
+        415,
+        expect.stringContaining("application/json"),
+      ]);
     }
     expect((await postBody(url, body, { "content-type": "application/json; charset=utf-8" })).status).toBe(200);
     expect((await postBody(url, body, { "content-encoding": "gzip" })).status).toBe(415);
@@ -107,7 +111,9 @@ describe("a body", () => {
     const { url, log } = await serveForTest();
     const { hostname, port, host } = new URL(url);
     const socket = connect(Number(port), hostname);
-    socket.write(`POST /mcp HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"jso`);
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"jso`,
+    );
     socket.end();
     await new Promise((resolve) => socket.resume().once("close", resolve));
     expect((await postBody(url, JSON.stringify(initializeMessage()))).status).toBe(200);
@@ -139,7 +145,10 @@ describe("headers", () => {
     ["no HTTP at all", "hello\r\n\r\n"],
     ["TLS", Buffer.from("16030100a5010000a10303", "hex")],
     ["two lengths", "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
-    ["a length and chunks", "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n"],
+    [
+      "a length and chunks",
+      "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+    ],
     ["a negative length", "POST /mcp HTTP/1.1\r\nhost: HOST\r\ncontent-length: -1\r\n\r\n"],
     ["a line folded", "GET /healthz HTTP/1.1\r\nhost: HOST\r\nx: a\r\n b\r\n\r\n"],
   ])("that are %s end the connection with 400", async (_what, text) => {
@@ -199,7 +208,9 @@ describe("time", () => {
     await expect.poll(() => begun).toEqual([1]);
     // Unread, the connection ends all the same; its id is free again then.
     await expect
-      .poll(async () => (await post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer).status, { timeout: 5_000 })
+      .poll(async () => (await post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer).status, {
+        timeout: 5_000,
+      })
       .toBe(200);
     socket.destroy();
     expect(told).toEqual([]);
@@ -216,7 +227,14 @@ describe("numbers", () => {
     const ping = () => post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer;
     await expect(ping()).rejects.toThrow();
     for (const socket of idle) socket.destroy();
-    await expect.poll(() => ping().then(({ status }) => status, () => 0)).toBe(200);
+    await expect
+      .poll(() =>
+        ping().then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
   });
 
   test("requests that are sent behind each other on one connection count as well", async () => {
@@ -225,7 +243,12 @@ describe("numbers", () => {
     const { headers } = await legacySpeaker(url);
     const lines = Object.entries({ host, ...json, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
     const call = (id: number) => {
-      const body = JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "wait", arguments: {} } });
+      const body = JSON.stringify({
+        jsonrpc: "2.0",
+        id,
+        method: "tools/call",
+        params: { name: "wait", arguments: {} },
+      });
       return `POST /mcp HTTP/1.1\r\n${lines.join("")}content-length: ${body.length}\r\n\r\n${body}`;
     };
     const { hostname, port } = new URL(url);

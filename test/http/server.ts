@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { type Program, start } from "../process/child.ts";
+import { launch, type Program } from "../process/child.ts";
 import { credentials } from "../service/client.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 
@@ -12,25 +12,37 @@ const Started = z.strictObject({ url: z.url() });
 
 export interface HttpProgram extends Program {
   readonly url: string;
+  kill(): Promise<void>;
 }
 
 interface HttpProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** After `serve --http`. */
   readonly args?: readonly string[];
-  readonly under?: readonly string[];
+}
+
+/** With a journal of its own, if `env` names none. The caller kills it. */
+export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {}): Promise<HttpProgram> {
+  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
+  const program = launch(["serve", "--http", ...args], { env: { MIC_STATE_DIR: stateDir, ...env } });
+  const { url } = Started.parse(await program.next());
+  return {
+    ...program,
+    url,
+    async kill() {
+      program.process.kill("SIGKILL");
+      await program.exit;
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Killed when the running test is done. */
-export async function startHttp({ env = {}, args = [], under = [] }: HttpProgramOptions = {}): Promise<HttpProgram> {
-  const program = start(["serve", "--http", ...args], { env, under });
-  const { url } = Started.parse(await program.next());
-  return { ...program, url };
+export async function startHttp(options: HttpProgramOptions = {}): Promise<HttpProgram> {
+  const program = await launchHttp(options);
+  onTestFinished(program.kill);
+  return program;
 }
 
-/** Connects a server to a stub, with a journal of its own. */
-export async function stubEnv({ baseUrl }: { readonly baseUrl: string }): Promise<Record<string, string>> {
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-  return { ...emulatorEnv({ baseUrl, ...credentials }), MIC_STATE_DIR: stateDir };
-}
+/** Connects a server to a stub. */
+export const stubEnv = ({ baseUrl }: { readonly baseUrl: string }) => emulatorEnv({ baseUrl, ...credentials });

@@ -31,7 +31,7 @@ interface Options {
 }
 
 /** `mic-mcp <args>` with PATH, HOME=/nonexistent, MIC_KEYCHAIN=off and `env`, nothing else. */
-function launch(args: readonly string[], { env = {}, node = [], under = [] }: Options): Program {
+export function launch(args: readonly string[], { env = {}, node = [], under = [] }: Options): Program {
   const [command = process.execPath, ...rest] = [...under, process.execPath, ...node, ...entryArguments(), ...args];
   const child = spawn(command, rest, {
     env: { ...bareEnvironment("/nonexistent"), ...env },

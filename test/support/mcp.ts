@@ -1,4 +1,6 @@
 // Real MCP clients over stdio against the real server in a process of its own: two SDKs, two protocol eras.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -235,18 +237,9 @@ export async function connect(
     cwd: home,
     stderr: "pipe" as const,
   };
-  const transport = era === "v1-client" ? new OlderTransport(parameters) : new InPlaceTransport(parameters);
-  const stderr = collect(transport);
-  const opened = await (transport instanceof OlderTransport
-    ? openOlder(transport, person)
-    : openModern(transport, era === "v2-legacy", person)
-  ).catch((error: unknown) => {
-    throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
-  });
+  const opened = await (isOverHttp(args) ? openByUrl : openByPipe)(era, parameters, person);
   return {
     ...opened,
-    stderr,
-    pid: transport.pid ?? 0,
     home,
     async close() {
       await opened.close();
@@ -255,11 +248,56 @@ export async function connect(
   };
 }
 
+/** MIC_TEST_OVER=http: what is tested over stdio is tested over HTTP instead. */
+const isOverHttp = ([command]: readonly string[]) => process.env["MIC_TEST_OVER"] === "http" && command === "serve";
+
+interface Parameters {
+  readonly command: string;
+  readonly args: string[];
+  readonly cwd: string;
+  readonly stderr: "pipe";
+}
+type Opened = Omit<Connection, "home">;
+
+async function openByPipe(era: Era, parameters: Parameters, person: ConnectOptions["person"]): Promise<Opened> {
+  const transport = era === "v1-client" ? new OlderTransport(parameters) : new InPlaceTransport(parameters);
+  const stderr = collect(transport);
+  const opened = await (transport instanceof OlderTransport
+    ? openOlder(transport, person)
+    : openModern(transport, era === "v2-legacy", person)
+  ).catch((error: unknown) => {
+    throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
+  });
+  return { ...opened, stderr, pid: transport.pid ?? 0 };
+}
+
+async function openByUrl(era: Era, parameters: Parameters, person: ConnectOptions["person"]): Promise<Opened> {
+  const { command, args, cwd } = parameters;
+  const child = spawn(command, [...args, "--http"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const stderr = collect(child);
+  const gone = once(child, "exit");
+  const [line] = await Promise.race([
+    once(child.stdout, "data"),
+    gone.then(() => Promise.reject(new Error(`the server did not start; on stderr: ${stderr()}`))),
+  ]);
+  const opened = await connectHttp(era, z.object({ url: z.url() }).parse(JSON.parse(String(line))).url, { person });
+  return {
+    ...opened,
+    stderr,
+    pid: child.pid ?? 0,
+    async close() {
+      await opened.close().catch(() => undefined);
+      child.kill();
+      await gone;
+    },
+  };
+}
+
 /** Connects a client to a server that listens on a URL; closing it ends a session that it has. */
 export async function connectHttp(
   era: Era,
   url: string,
-  { person }: Pick<ConnectOptions, "person"> = {},
+  { person }: { readonly person?: ConnectOptions["person"] | undefined } = {},
 ): Promise<ClientFace & { readonly sessionId: () => string | undefined }> {
   const transport = era === "v1-client" ? new OlderHttpTransport(new URL(url)) : new ModernHttpTransport(new URL(url));
   const opened = await (transport instanceof OlderHttpTransport
@@ -278,9 +316,9 @@ export async function connectHttp(
 /** The SDK's own class asks a process of its own for the era first; a subclass asks the one that stays. */
 class InPlaceTransport extends ModernTransport {}
 
-function collect(transport: OlderTransport | ModernTransport): () => string {
+function collect({ stderr }: Pick<OlderTransport | ChildProcess, "stderr">): () => string {
   const chunks: Buffer[] = [];
-  transport.stderr?.on("data", (chunk: Buffer) => chunks.push(chunk));
+  stderr?.on("data", (chunk: Buffer) => chunks.push(chunk));
   return () => Buffer.concat(chunks).toString();
 }
 

@@ -29,11 +29,7 @@ export interface HttpServer {
   drain(withinMs: number, now: AbortSignal): Promise<void>;
 }
 
-interface Exchange {
-  /** Somebody waits for its end. A stream is known as one when it begins. */
-  isCall: boolean;
-  over: Promise<void>;
-}
+const FAREWELL_MS = 250;
 
 /** Besides a session's stream and a call in it, somebody may ask how it goes. */
 const connectionsFor = (sessions: number): number => 2 * sessions + 56;
@@ -43,7 +39,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
   const sessions = createSessions(service, options);
   const modern = createModern(service);
-  const exchanges = new Set<Exchange>();
+  const exchanges = new Set<Promise<void>>();
   let isEnding = false;
   let gate: Gate = () => "Not listening yet.";
 
@@ -51,7 +47,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     const reason = gate(incoming);
     if (reason !== undefined) return plain(refusal(403, reason));
     // Requests that are sent behind each other on one connection must not count less than those on several.
-    if (exchanges.size > limits.maxConnections) return plain(refusal(503, "Too many requests at once; call again."));
+    if (exchanges.size >= limits.maxConnections) return plain(refusal(503, "Too many requests at once; call again."));
     const served = await route(incoming, signal, { sessions, modern, isEnding: () => isEnding });
     if (!isEnding || served.kind === "call") return served;
     await served.response.body?.cancel();
@@ -69,11 +65,10 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     }
   }
 
-  async function exchange(incoming: IncomingMessage, outgoing: ServerResponse, entry: Exchange): Promise<void> {
+  async function exchange(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const startedAt = performance.now();
     const signal = goneSignal(incoming, outgoing);
-    const { response, kind, over } = await served(incoming, signal);
-    entry.isCall = kind === "call";
+    const { response, over } = await served(incoming, signal);
     const isWhole = await send(response, incoming, outgoing, { signal, isLast: () => isEnding, ...limits });
     await over(isWhole);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
@@ -82,11 +77,18 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   }
 
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const entry: Exchange = { isCall: true, over: Promise.resolve() };
-    exchanges.add(entry);
-    entry.over = exchange(incoming, outgoing, entry)
+    const over = exchange(incoming, outgoing)
       .catch((error: unknown) => log.error({ reason: reasonOf(error) }, "exchange"))
-      .finally(() => exchanges.delete(entry));
+      .finally(() => exchanges.delete(over));
+    exchanges.add(over);
+  }
+
+  /** Or the time is over, or `now` fires. */
+  async function allOver(withinMs: number, now?: AbortSignal): Promise<void> {
+    const waiting = new AbortController();
+    const signal = AbortSignal.any(now ? [now, waiting.signal] : [waiting.signal]);
+    await Promise.race([Promise.all(exchanges), sleep(withinMs, undefined, { signal }).catch(() => undefined)]);
+    waiting.abort();
   }
 
   const { server, port } = await listen(options.address, options.port, limits, onRequest);
@@ -98,17 +100,13 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
       isEnding = true;
       sessions.endStreams();
       await modern.endStreams();
-      const calls = [...exchanges].filter(({ isCall }) => isCall).map(({ over }) => over);
-      const late = new AbortController();
-      await Promise.race([
-        Promise.all(calls),
-        sleep(withinMs, undefined, { signal: AbortSignal.any([now, late.signal]) }).catch(() => undefined),
-      ]);
-      late.abort();
+      await allOver(withinMs, now);
       await Promise.all([sessions.close(), modern.close()]);
+      // What was aborted is told so, if its client listens.
+      await allOver(FAREWELL_MS);
       server.close();
       server.closeAllConnections();
-      await Promise.all([...exchanges].map(({ over }) => over));
+      await Promise.all(exchanges);
     },
   };
 }
