@@ -100,6 +100,26 @@ describe("rooms", () => {
     expect(writers.map(({ path }) => roomOf(path)).filter((room) => !MAY_WRITE_STDOUT.has(room))).toEqual([]);
   });
 
+  test("serving over HTTP is loaded only where it is asked for", () => {
+    const isHttp = (path: string) => /^src\/(mcp\/http[./]|cli\/serve-http\.)/.test(path);
+    const loaded = ({ path, code }: (typeof files)[number]) =>
+      [...code.matchAll(/^(?:import|export) (?!type)[^;]*?"(\.[^"]+)"/gm)].map(([, to = ""]) =>
+        join(dirname(path), to),
+      );
+    expect(
+      files
+        .filter(({ path }) => isHttp(path))
+        .flatMap(loaded)
+        .filter(isHttp).length,
+    ).toBeGreaterThan(10);
+    expect(
+      files
+        .filter(({ path }) => !isHttp(path))
+        .flatMap(loaded)
+        .filter(isHttp),
+    ).toEqual([]);
+  });
+
   test("only the emulator reads the geography table", () => {
     const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => roomOf(path));
     expect(new Set(readers)).toEqual(new Set(["emulator"]));

@@ -40,6 +40,7 @@ export async function listen(
   port: number,
   limits: ListenerLimits,
   onRequest: RequestListener,
+  onError: (error: Error) => void,
 ): Promise<Listener> {
   const server = createServer(
     {
@@ -61,6 +62,8 @@ export async function listen(
     );
     server.listen(port, address, resolve);
   });
+  // A connection that could not be taken is no reason to end.
+  server.removeAllListeners("error").on("error", onError);
   const bound = server.address();
   if (typeof bound !== "object" || bound === null) throw new Error(`Nothing listens on ${address} port ${port}.`);
   return { server, port: bound.port };

@@ -91,7 +91,9 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     waiting.abort();
   }
 
-  const { server, port } = await listen(options.address, options.port, limits, onRequest);
+  const { server, port } = await listen(options.address, options.port, limits, onRequest, (error) =>
+    log.warn({ reason: reasonOf(error) }, "a connection could not be taken"),
+  );
   gate = createGate(options.address, port);
 
   return {
