@@ -14,6 +14,7 @@ export const retryJob = defineTool({
   description:
     "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For retryable failures.",
   effect: "retry",
+  startsJob: true,
   input: z.strictObject({
     ...retryMicJob.pathParameters.shape,
     ...retryMicJob.body.shape,

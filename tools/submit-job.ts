@@ -16,6 +16,7 @@ export const submitJob = defineTool({
     "Starts a job: READY inputs bound to every port of a recipe version, parameterValues as get_recipe's schema asks. " +
     "Follow it with get_job.",
   effect: "create",
+  startsJob: true,
   input: z.strictObject({
     ...createMicJob.body.shape,
     clientReference: createMicJob.body.shape.clientReference.describe("Your note."),

@@ -77,6 +77,8 @@ export interface Tool {
   readonly description: string;
   readonly toolset: Toolset;
   readonly effect: Effect;
+  /** Its result is a job that goes on: for a client that follows tasks, a task. */
+  readonly startsJob: boolean;
   /** Absent where a tool is no single operation of the service. */
   readonly endpoint: Endpoint | undefined;
   readonly inputSchema: JsonSchema;
@@ -95,6 +97,7 @@ export interface ToolDefinition<I extends z.ZodRawShape> {
   readonly title: string;
   readonly description: string;
   readonly effect: Effect;
+  readonly startsJob?: true;
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: JsonSchema;
   /** What to ask a person before this call; undefined when it throws nothing away. */
@@ -153,6 +156,7 @@ export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefini
     title,
     description,
     effect,
+    startsJob: definition.startsJob ?? false,
     endpoint,
     toolset: definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
     inputSchema: toJsonSchema(input, "input"),

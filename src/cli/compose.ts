@@ -7,6 +7,7 @@ import { isGone, ownName } from "../actions/owner.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain.ts";
 import { createRedactor } from "../auth/redaction.ts";
+import { createSealingKey } from "../auth/sealing.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
 import { createCandidates } from "../catalogue/resources/candidates.ts";
@@ -95,6 +96,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       actions,
       journal: journal.open,
       serviceName,
+      sealingKey: createSealingKey(identity),
       downloads,
       offers: createOffers(),
       redactor,

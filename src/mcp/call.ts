@@ -1,23 +1,23 @@
 // One tools/call: arguments in, result or failure out, redacted at this one exit.
 import {
   type CallToolResult,
-  type ContentBlock,
   type InputRequiredResult,
   ProtocolError,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { argumentsObject, type Progress, type Tool } from "../catalogue/tool.ts";
+import { argumentsObject, type Progress, type Tool, type ToolResult } from "../catalogue/tool.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { Failure, type FailureFacts } from "../failure.ts";
+import { Failure, type FailureFacts, reasonOf } from "../failure.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { redacted } from "./exit.ts";
 import { factsOf, failureText } from "./failures.ts";
-import { findResource, offeredResources } from "./resources.ts";
+import type { JobTasks } from "./job-tasks.ts";
 import type { Runtime } from "./runtime.ts";
 import { takesWorkspace } from "./surface.ts";
 import { toolCall } from "./tool-call.ts";
+import { shownResult } from "./tool-result.ts";
 
 /** Progress goes out only when the client asked for it, and only upwards, as the protocol wants. */
 function reporter(context: ServerContext): (progress: Progress) => void {
@@ -61,14 +61,6 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
   return workspaceId === undefined ? given : { ...given, workspaceId };
 }
 
-/** The resource that a result speaks of, as a link behind its text. */
-function linked(link: string | undefined, runtime: Runtime): ContentBlock[] {
-  const found = link === undefined ? undefined : findResource(offeredResources(runtime), link);
-  if (link === undefined || !found) return [];
-  const { name, title, mimeType } = found.resource;
-  return [{ type: "resource_link", uri: link, name, title, mimeType }];
-}
-
 export interface Situation {
   readonly runtime: Runtime;
   readonly deliveries: Deliveries;
@@ -78,6 +70,22 @@ export interface Situation {
   readonly confirmation: Confirmation;
   /** What the client can do, as it said itself. */
   readonly capabilities: unknown;
+  /** Present where the client follows tasks. */
+  readonly tasks: JobTasks | undefined;
+}
+
+/** A client that follows tasks is not owed one: where none can be made, the answer itself is what it gets. */
+async function taskOf(
+  tool: Tool,
+  told: ToolResult,
+  { tasks, runtime }: Situation,
+): Promise<CallToolResult | undefined> {
+  try {
+    return await tasks?.answer(tool, told);
+  } catch (error) {
+    runtime.log.warn({ tool: tool.name, reason: reasonOf(error) }, "no task could be made of this call");
+    return undefined;
+  }
 }
 
 /** A question to the person is no answer yet: the client brings the same call again with theirs. */
@@ -109,13 +117,9 @@ export async function callTool(
       { signal, deadlineAt: startedAt + CALL_LIMIT_MS },
       { report: reporter(context), whenDelivered: (tell) => tells.push(tell), proposedKey: consent.key },
     );
-    const { structured, text, drift, link } = await tool.invoke(given, call);
-    result = {
-      content: [{ type: "text", text }, ...(takesLinks ? linked(link, runtime) : [])],
-      structuredContent: structured,
-      ...(drift.length > 0 && { _meta: { "mic-mcp/drift": drift } }),
-    };
-    key = keyIn(structured);
+    const told = await tool.invoke(given, call);
+    result = (await taskOf(tool, told, situation)) ?? shownResult(told, runtime, takesLinks);
+    key = keyIn(told.structured);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
   } catch (error) {
     if (error instanceof ProtocolError) throw error;

@@ -37,6 +37,8 @@ export interface Runtime {
   readonly journal: () => Promise<Journal>;
   /** Whose Idempotency-Keys these are: base URL and client. Throws Failure. */
   readonly serviceName: () => Promise<string>;
+  /** A key of those who hold the client credentials, for what clients keep for us. Throws Failure. */
+  readonly sealingKey: () => Promise<Buffer>;
   readonly downloads: Downloads;
   readonly offers: Offers;
   readonly redactor: Redactor;

@@ -12,11 +12,13 @@ import { serveCompletion } from "./completion.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { instructions } from "./instructions.ts";
+import { createJobTasks, hasJobTasks } from "./job-tasks.ts";
 import { servePrompts } from "./prompts.ts";
 import { type Era, serveResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
 import { type Subscriptions, serveSubscriptions } from "./subscriptions.ts";
 import { listed, offeredTools, whyNotOffered } from "./surface.ts";
+import { serveTasks, takesTasks, tasksCapability } from "./tasks/serve.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -43,11 +45,18 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const { catalogue, config, notes, version } = runtime;
   const workspaceId = await knownSoon(runtime);
   const offered = new Map(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
+  const tasks = era === "modern" && hasJobTasks(runtime) ? createJobTasks(runtime) : undefined;
 
   const server = new Server(
     { name: "mic-mcp", title: "mic-mcp: geography and job processing", version },
     {
-      capabilities: { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} },
+      capabilities: {
+        tools: {},
+        resources: { subscribe: true },
+        prompts: {},
+        completions: {},
+        ...(tasks && tasksCapability),
+      },
       requestState: { verify: confirmation.verify },
       instructions: instructions(config, workspaceId, notes),
       // Lists depend on the configuration alone, which never changes while the process lives; but a login may give a workspace.
@@ -76,6 +85,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
         takesLinks,
         confirmation,
         capabilities,
+        tasks: takesTasks(context) ? tasks : undefined,
       });
     const hidden = catalogue.find(({ name }) => name === params.name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
@@ -83,6 +93,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   });
   serveResources(server, runtime, era);
   serveSubscriptions(server, runtime, subscriptions, era);
+  if (tasks) serveTasks(server, tasks);
   servePrompts(server, runtime);
   serveCompletion(server, runtime);
   return server;

@@ -1,0 +1,102 @@
+// The jobs of the service as tasks of the protocol. A task's id is the job's, sealed with what belongs to it: any server with
+// the same credentials finds it again, after a restart too, and nothing is stored.
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { cancelStarted, type Standing, StartedJob, standingOf, startedBy } from "../catalogue/job-task.ts";
+import type { Tool, ToolCall, ToolResult } from "../catalogue/tool.ts";
+import { CALL_LIMIT_MS } from "../service/attempts.ts";
+import { redacted } from "./exit.ts";
+import { factsOf, failureText } from "./failures.ts";
+import type { Runtime } from "./runtime.ts";
+import { isOfferedTool } from "./surface.ts";
+import { createSealedIds } from "./tasks/sealed-ids.ts";
+import { taskAnswer } from "./tasks/serve.ts";
+import type { Task, TaskBackend } from "./tasks/task.ts";
+import { toolCall } from "./tool-call.ts";
+import { driftMeta, shownResult } from "./tool-result.ts";
+
+export interface JobTasks extends TaskBackend {
+  /** The task that a tool's result has become; undefined where the result itself is the answer. Throws Failure. */
+  answer(tool: Tool, told: ToolResult): Promise<CallToolResult | undefined>;
+}
+
+/** Reading jobs is all that it takes to have tasks. */
+export const hasJobTasks = ({ catalogue, config }: Runtime): boolean => isOfferedTool("get_job", catalogue, config);
+
+export function createJobTasks(runtime: Runtime): JobTasks {
+  const { redactor, service, catalogue, config } = runtime;
+  const ids = createSealedIds(StartedJob, runtime.sealingKey);
+
+  function shown(taskId: string, standing: Standing): Task {
+    const { summary: statusMessage, createdAt, lastUpdatedAt } = standing;
+    const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
+    switch (standing.status) {
+      case "working":
+        return { ...facts, status: "working", pollIntervalMs: standing.pollIntervalMs };
+      case "cancelled":
+        return { ...facts, status: "cancelled" };
+      case "completed": {
+        const { told, isError } = standing;
+        return { ...facts, status: "completed", result: { ...shownResult(told, runtime, true), isError } };
+      }
+    }
+  }
+
+  /** What `work` gives of the task; undefined when there is none: the id is not ours, or the service has no such job. */
+  async function withJob<T>(
+    taskId: string,
+    { mcpReq }: ServerContext,
+    tool: string | undefined,
+    work: (started: StartedJob, call: ToolCall) => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      const started = await ids.open(taskId);
+      if (!started) return undefined;
+      const limits = { signal: mcpReq.signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+      return await work(started, toolCall(runtime, tool ?? started.tool, limits));
+    } catch (error) {
+      const facts = redacted(factsOf(error), redactor);
+      if (facts.kind === "not_found") return undefined;
+      throw new ProtocolError(ProtocolErrorCode.InternalError, failureText(mcpReq.method, facts), {
+        "mic-mcp/error": facts,
+      });
+    }
+  }
+
+  return {
+    async answer({ name, startsJob }, told) {
+      const started = startsJob ? startedBy(name, told) : undefined;
+      if (!started) return undefined;
+      const { standing, ...identity } = started;
+      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(told) };
+    },
+
+    get: (taskId, context) =>
+      withJob(taskId, context, undefined, async (started, call) =>
+        redacted(shown(taskId, await standingOf(started, call)), redactor),
+      ),
+
+    async update(taskId, _responses, context) {
+      // A job asks its client nothing; who asks before one is started is the call that starts it.
+      return (await withJob(taskId, context, undefined, async () => true)) ?? false;
+    },
+
+    async cancel(taskId, context) {
+      const cancelled = await withJob(taskId, context, "cancel_job", async (started, call) => {
+        if (!isOfferedTool("cancel_job", catalogue, config)) return "refused";
+        await cancelStarted(started, call);
+        return "done";
+      });
+      if (cancelled === "refused")
+        throw new ProtocolError(
+          ProtocolErrorCode.InternalError,
+          "Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).",
+        );
+      return cancelled === "done";
+    },
+  };
+}

@@ -1,0 +1,31 @@
+// Ids that carry what they stand for, sealed: no storage is needed to find it again, and only a server with the key can
+// make one. They are not secret; that nobody can guess one is the seal's doing.
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type * as z from "zod/v4";
+
+const MAX_CHARS = 4_096;
+
+export function createSealedIds<T>(schema: z.ZodType<T>, key: () => Promise<Buffer>) {
+  const sealOf = async (text: string): Promise<Buffer> =>
+    createHmac("sha256", await key())
+      .update(text)
+      .digest();
+
+  return {
+    /** The same value has the same id. Characters: letters, digits, `-`, `_`, and one `.`. */
+    async seal(value: T): Promise<string> {
+      const text = Buffer.from(JSON.stringify(value)).toString("base64url");
+      return `${text}.${(await sealOf(text)).toString("base64url")}`;
+    },
+
+    /** Undefined when the id is none of ours. */
+    async open(id: string): Promise<T | undefined> {
+      if (id.length > MAX_CHARS) return undefined;
+      const [text = "", seal = "", ...more] = id.split(".");
+      const expected = (await sealOf(text)).toString("base64url");
+      const same = seal.length === expected.length && timingSafeEqual(Buffer.from(seal), Buffer.from(expected));
+      if (more.length > 0 || !same) return undefined;
+      return schema.safeParse(JSON.parse(Buffer.from(text, "base64url").toString())).data;
+    },
+  };
+}
