@@ -4,6 +4,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { prompts } from "../src/catalogue/prompts.ts";
 import { resources } from "../src/catalogue/resources/index.ts";
 import { version } from "../src/cli/version.ts";
+import { createSkills } from "../src/mcp/skills/skills.ts";
+import { readSkillFiles } from "../src/skills.ts";
 import { tools } from "../tools/index.ts";
 
 const HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
@@ -26,9 +28,14 @@ const promptTable = prompts
   })
   .join("\n");
 
+const skillTable = (await createSkills(readSkillFiles, () => true).entries())
+  .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${description} |`)
+  .join("\n");
+
 const TABLES = {
   tools: HEAD + toolTable,
   resources: `| URI (template) | what | tool | updates |\n|---|---|---|---|\n${resourceTable}`,
+  skills: `| skill | what it is for |\n|---|---|\n${skillTable}`,
   prompts: `| prompt | arguments | what it is for |\n|---|---|---|\n${promptTable}`,
 };
 

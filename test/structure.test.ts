@@ -13,6 +13,7 @@ interface Room {
 const ROOMS: Readonly<Record<string, Room>> = {
   contract: { rooms: [], packages: ["zod"] },
   failure: { rooms: ["contract"], packages: [] },
+  skills: { rooms: [], packages: [] },
   excerpt: { rooms: [], packages: [] },
   config: { rooms: ["contract"], packages: ["zod"] },
   service: { rooms: ["contract", "failure", "excerpt"], packages: ["zod", "undici", "lossless-json", "ajv"] },
@@ -39,6 +40,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
       "contract",
       "failure",
       "config",
+      "skills",
       "service",
       "auth",
       "actions",

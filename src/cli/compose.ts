@@ -16,11 +16,14 @@ import { createWatching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
+import { createSkills } from "../mcp/skills/skills.ts";
+import { isOfferedTool } from "../mcp/surface.ts";
 import { systemTiming } from "../service/attempts.ts";
 import { createService } from "../service/call.ts";
 import { createDownloads } from "../service/downloads.ts";
 import { createOffers } from "../service/offers.ts";
 import { createTransport, type Transport } from "../service/transport.ts";
+import { readSkillFiles } from "../skills.ts";
 import { createLog } from "./log.ts";
 import { version } from "./version.ts";
 
@@ -97,6 +100,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       journal: journal.open,
       serviceName,
       sealingKey: createSealingKey(identity),
+      skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
       downloads,
       offers: createOffers(),
       redactor,

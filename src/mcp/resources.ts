@@ -9,11 +9,13 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Resource } from "../catalogue/resources/resource.ts";
 import { expand, type Variables, variablesIn, variablesOf } from "../catalogue/resources/uri.ts";
-import type { FailureFacts } from "../failure.ts";
+import { type FailureFacts, reasonOf } from "../failure.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
 import { redacted } from "./exit.ts";
 import { factsOf, failureText } from "./failures.ts";
 import type { Runtime } from "./runtime.ts";
+import { skillCache } from "./skills/serve.ts";
+import { MARKDOWN } from "./skills/skills.ts";
 import { isOfferedTool } from "./surface.ts";
 import { toolUser } from "./tool-call.ts";
 
@@ -68,7 +70,11 @@ export async function readResource(
   context: ServerContext,
   era: Era,
 ): Promise<ReadResourceResult> {
-  const { redactor, service } = runtime;
+  const { redactor, service, skills } = runtime;
+  if (uri.startsWith("skill:")) {
+    const text = await skills.read(uri);
+    if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCache(era) };
+  }
   const offered = offeredResources(runtime);
   const found = findResource(offered, uri);
   if (!found) throw noSuchUri(redactor.redact(uri), offered);
@@ -97,7 +103,12 @@ export function serveResources(server: Server, runtime: Runtime, era: Era): void
   server.setRequestHandler("resources/list", async () => {
     // A login that cannot be read leaves the list shorter.
     const workspaceId = await runtime.workspaceId().catch(() => undefined);
-    return { resources: offeredResources(runtime).flatMap((resource) => listed(resource, workspaceId)) };
+    const resources = offeredResources(runtime).flatMap((resource) => listed(resource, workspaceId));
+    const skills = await runtime.skills.resources().catch((error: unknown) => {
+      runtime.log.error({ reason: reasonOf(error) }, "the skills could not be read");
+      return [];
+    });
+    return { resources: [...resources, ...skills] };
   });
   server.setRequestHandler("resources/templates/list", async () => ({
     resourceTemplates: offeredResources(runtime)

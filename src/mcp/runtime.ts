@@ -11,6 +11,7 @@ import type { Geography } from "../geography/geography.ts";
 import type { Service } from "../service/call.ts";
 import type { Downloads } from "../service/downloads.ts";
 import type { Offers } from "../service/offers.ts";
+import type { Skills } from "./skills/skills.ts";
 
 /** The part of a logger that is used; lines go to stderr, never to stdout. */
 export interface Log {
@@ -39,6 +40,7 @@ export interface Runtime {
   readonly serviceName: () => Promise<string>;
   /** A key of those who hold the client credentials, for what clients keep for us. Throws Failure. */
   readonly sealingKey: () => Promise<Buffer>;
+  readonly skills: Skills;
   readonly downloads: Downloads;
   readonly offers: Offers;
   readonly redactor: Redactor;

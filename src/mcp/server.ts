@@ -16,9 +16,11 @@ import { createJobTasks, hasJobTasks } from "./job-tasks.ts";
 import { servePrompts } from "./prompts.ts";
 import { type Era, serveResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
+import { SKILLS_EXTENSION, serveSkills } from "./skills/serve.ts";
 import { type Subscriptions, serveSubscriptions } from "./subscriptions.ts";
 import { listed, offeredTools, whyNotOffered } from "./surface.ts";
-import { serveTasks, takesTasks, tasksCapability } from "./tasks/serve.ts";
+import { serveTasks, takesTasks } from "./tasks/serve.ts";
+import { TASKS_EXTENSION } from "./tasks/task.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -55,7 +57,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
         resources: { subscribe: true },
         prompts: {},
         completions: {},
-        ...(tasks && tasksCapability),
+        extensions: { [SKILLS_EXTENSION]: {}, ...(tasks && { [TASKS_EXTENSION]: {} }) },
       },
       requestState: { verify: confirmation.verify },
       instructions: instructions(config, workspaceId, notes),
@@ -94,6 +96,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   serveResources(server, runtime, era);
   serveSubscriptions(server, runtime, subscriptions, era);
   if (tasks) serveTasks(server, tasks);
+  serveSkills(server, runtime.skills, era);
   servePrompts(server, runtime);
   serveCompletion(server, runtime);
   return server;

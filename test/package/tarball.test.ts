@@ -48,7 +48,9 @@ const command = (): string => join(installed, ".bin", "mic-mcp");
 
 test("holds the program, its papers and nothing else", () => {
   const papers = ["LICENSE", "README.md", "manifest.json", "package.json"];
-  const other = packed.filter((path) => !papers.includes(path) && !/^dist\/[\w-]+\.(js|tsv|txt)$/.test(path));
+  const other = packed.filter(
+    (path) => !papers.includes(path) && !/^(dist\/[\w-]+\.(js|tsv|txt)|skills\/[\w-]+\/SKILL\.md)$/.test(path),
+  );
   expect(other).toEqual([]);
   expect(packed).toEqual(expect.arrayContaining([...papers, "dist/cli.js", "dist/licenses.txt"]));
   expect(packed.filter((path) => /test|src|\.ts$|\.map$|node_modules/.test(path))).toEqual([]);
@@ -91,7 +93,7 @@ test("installs a command that anyone may run", async () => {
   expect((await execute(command(), ["--version"], { cwd: folder })).stdout).toBe(`${version}\n`);
 });
 
-test("serves every tool from where it was installed", async () => {
+test("serves every tool and skill from where it was installed", async () => {
   const client = new Client({ name: "package-test", version: "1" });
   await client.connect(
     new StdioClientTransport({ command: command(), args: ["serve", "--emulator"], cwd: folder, stderr: "ignore" }),
@@ -101,6 +103,8 @@ test("serves every tool from where it was installed", async () => {
     expect(listed.tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
     const result = await client.callTool({ name: "list_districts", arguments: { state: "TG" } });
     expect(result.structuredContent).toMatchObject({ state: "Telangana" });
+    const { contents } = await client.readResource({ uri: "skill://run-a-job/SKILL.md" });
+    expect(contents).toMatchObject([{ text: await readFile("skills/run-a-job/SKILL.md", "utf8") }]);
   } finally {
     await client.close();
   }

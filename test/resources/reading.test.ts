@@ -67,13 +67,16 @@ describe("the catalogue of resources", () => {
   );
 });
 
+/** Held to their own tests in test/skills. */
+const SKILLS = ["answer-geography", "retry-safely", "run-a-job"].map((name) => `skill://${name}/SKILL.md`);
+
 forEachEra((bench, era) => {
   const isModern = era === "v2-modern";
 
   test("templates and what stands without variables are listed", async () => {
     const templates = await bench().connection.listTemplates();
     expect(templates.map(({ uriTemplate }) => uriTemplate)).toEqual(TEMPLATES);
-    expect((await bench().connection.listResources()).map(({ uri }) => uri)).toEqual(STATIC);
+    expect((await bench().connection.listResources()).map(({ uri }) => uri)).toEqual([...STATIC, ...SKILLS]);
     for (const { title, description } of templates) {
       expect(title).toMatch(/^[A-Z]/);
       expect(description).toMatch(/\.$/);
@@ -272,6 +275,7 @@ forEachEra((bench, era) => {
       `mic://workspaces/${workspaceId}/recipes`,
       CATALOGUE,
       "mic://actions",
+      ...SKILLS,
     ]);
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const of = (uri: string, name: string, value: string) =>
@@ -286,7 +290,12 @@ forEachEra((bench, era) => {
   test("toolsets hold for resources and prompts as well, and read-only mode keeps what reads", async () => {
     const env = emulatorEnv(bench().service.emulator);
     const geography = await connectionForTest(era, { env: { ...env, MIC_TOOLSETS: "geography" } });
-    expect((await geography.listResources()).map(({ uri }) => uri)).toEqual(["mic://geography/states", CATALOGUE]);
+    const [ofGeography] = SKILLS;
+    expect((await geography.listResources()).map(({ uri }) => uri)).toEqual([
+      "mic://geography/states",
+      CATALOGUE,
+      ofGeography,
+    ]);
     expect((await geography.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([TEMPLATES[0]]);
     expect((await geography.listPrompts()).map(({ name }) => name)).toEqual(["geography_question"]);
     await expect(geography.readResource("mic://actions")).rejects.toThrow("mic://actions");

@@ -96,7 +96,7 @@ test("without the jobs toolset there are no tasks", async () => {
 
 test.each(["v1-client", "v2-legacy"] as const)("revisions before 2026-07-28 know nothing of them: %s", async (era) => {
   const connection = await connectionForTest(era, { env: emulatorEnv(service().emulator) });
-  expect(connection.capabilities()).not.toHaveProperty("extensions");
+  expect(connection.capabilities()).not.toHaveProperty(["extensions", TASKS]);
   expect(connection.capabilities()).not.toHaveProperty("tasks");
   const called = await connection.callTool("submit_job", { ...(await jobArguments(service(), FILE.succeeds)) });
   expect(called.structured).toMatchObject({ data: { state: "PREPARING" } });

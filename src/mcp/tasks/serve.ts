@@ -12,9 +12,6 @@ import {
 import * as z from "zod/v4";
 import { TASKS_EXTENSION, type Task, type TaskBackend } from "./task.ts";
 
-/** What a server says of itself that serves tasks. */
-export const tasksCapability = { extensions: { [TASKS_EXTENSION]: {} } };
-
 const Declaring = z.looseObject({
   [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
     extensions: z.looseObject({ [TASKS_EXTENSION]: z.looseObject({}) }),
@@ -28,7 +25,7 @@ export const takesTasks = ({ mcpReq }: ServerContext): boolean => Declaring.safe
 export function requireTasks(context: ServerContext): void {
   if (takesTasks(context)) return;
   throw new MissingRequiredClientCapabilityError(
-    { requiredCapabilities: tasksCapability },
+    { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
     `The client has to declare the extension ${TASKS_EXTENSION} on this request.`,
   );
 }

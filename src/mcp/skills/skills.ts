@@ -1,0 +1,80 @@
+// A set of skills: files in, the entries and resources that clients see out. The SDK makes and checks the entries, and is
+// loaded when first asked for.
+import type { Skill } from "@modelcontextprotocol/server/ext/skills";
+import * as z from "zod/v4";
+
+export const MARKDOWN = "text/markdown";
+const SCHEME = "skill://";
+
+/** By path: `name/SKILL.md`, and what else is in the skill's folder. */
+export type SkillFiles = Readonly<Record<string, string>>;
+
+/** One skill as a resource. */
+export interface SkillResource {
+  readonly uri: string;
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly mimeType: typeof MARKDOWN;
+}
+
+export interface Skills {
+  /** In the order of their names. */
+  entries(): Promise<readonly Skill[]>;
+  resources(): Promise<readonly SkillResource[]>;
+  /** The file of this URI; undefined when there is none. */
+  read(uri: string): Promise<string | undefined>;
+}
+
+const Metadata = z.object({ metadata: z.object({ tools: z.string() }) });
+
+/** The tools that a skill has the agent call, as its frontmatter names them. */
+export const toolsOf = ({ frontmatter }: Skill): readonly string[] =>
+  Metadata.safeParse(frontmatter).data?.metadata.tools.split(" ") ?? [];
+
+interface Loaded {
+  readonly entries: readonly Skill[];
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+async function load(files: SkillFiles, isOffered: (tool: string) => boolean): Promise<Loaded> {
+  const { SkillCatalog, memorySkillFiles } = await import("@modelcontextprotocol/server/ext/skills");
+  const { entries } = await SkillCatalog.load(memorySkillFiles({ ...files }), { strict: true });
+  const offered = entries.filter((skill) => toolsOf(skill).every(isOffered));
+  const texts = offered
+    .flatMap(({ resources }) => (resources === "dynamic" ? [] : resources))
+    .map(({ uri }) => [uri, files[decodeURI(uri.slice(SCHEME.length))] ?? ""] as const);
+  return { entries: offered, texts: new Map(texts) };
+}
+
+const titleOf = (text: string): string | undefined => /^# (.+)$/m.exec(text)?.[1];
+
+/** A skill is offered where all its tools are. */
+export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool: string) => boolean): Skills {
+  let loading: Promise<Loaded> | undefined;
+
+  function loaded(): Promise<Loaded> {
+    loading ??= files()
+      .then((read) => load(read, isOffered))
+      .catch((error: unknown) => {
+        loading = undefined;
+        throw error;
+      });
+    return loading;
+  }
+
+  return {
+    entries: async () => (await loaded()).entries,
+    async resources() {
+      const { entries, texts } = await loaded();
+      return entries.map(({ uri, frontmatter: { name, description } }) => ({
+        uri,
+        name,
+        title: titleOf(texts.get(uri) ?? "") ?? name,
+        description,
+        mimeType: MARKDOWN,
+      }));
+    },
+    read: async (uri) => (await loaded()).texts.get(uri),
+  };
+}
