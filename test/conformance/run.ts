@@ -1,0 +1,25 @@
+// `npm run conformance`: installs the official suite into a cache outside this tree where it is not there yet, and runs the
+// tests that use it. Where it cannot be installed, they are skipped, and that is said.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { folder, isInstalled, packages } from "./suite.ts";
+
+const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+const run = (command: string, args: readonly string[], cwd?: string): number =>
+  spawnSync(command, [...args], { cwd, stdio: "inherit", env: { ...process.env, CONFORMANCE: "1" } }).status ?? 1;
+
+if (!isInstalled()) {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "conformance", private: true }));
+  run(npm, ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--save-exact", ...packages], folder);
+}
+if (!isInstalled()) process.stdout.write(`Skipped: npm could not install ${packages.join(" and ")} into ${folder}.\n`);
+else
+  process.exitCode = run(process.execPath, [
+    "node_modules/vitest/vitest.mjs",
+    "run",
+    "--project",
+    "behaviour",
+    "test/conformance",
+  ]);
