@@ -8,6 +8,7 @@ import * as z from "zod/v4";
 import { ConfirmingTransport, type Deliveries } from "./deliveries.ts";
 import { Id, Listen } from "./listen-request.ts";
 import { refusalText, type Subscriptions } from "./subscriptions.ts";
+import { refusedListen } from "./tasks/serve.ts";
 
 type Message = Parameters<StdioServerTransport["send"]>[0];
 
@@ -46,6 +47,12 @@ export class ListeningTransport extends ConfirmingTransport {
     const cancelled = Cancelled.safeParse(message).data;
     if (cancelled) this.#end(cancelled.params.requestId);
     const listen = Listen.safeParse(message).data;
+    const refused = listen && refusedListen(listen);
+    if (listen && refused) {
+      const { code, message: reason, data } = refused;
+      this.#refuse(listen.id, { code, message: reason, data });
+      return false;
+    }
     const wanted = listen?.params.notifications.resourceSubscriptions;
     if (!listen || !wanted || this.#listens.has(listen.id)) return true;
     const { id } = listen;
@@ -59,13 +66,12 @@ export class ListeningTransport extends ConfirmingTransport {
       return true;
     } catch (error) {
       this.#subscriptions.leaveAll(id);
-      this.#refuse(id, refusalText(error));
+      this.#refuse(id, { code: ProtocolErrorCode.InternalError, message: refusalText(error) });
       return false;
     }
   }
 
-  #refuse(id: string | number, reason: string): void {
-    const error = { code: ProtocolErrorCode.InternalError, message: reason };
+  #refuse(id: string | number, error: { code: number; message: string; data?: unknown }): void {
     super.send({ jsonrpc: "2.0", id, error }).catch((failure: Error) => this.onerror?.(failure));
   }
 

@@ -76,6 +76,16 @@ test("answers that nobody asked for are taken, and ignored", async () => {
   expect((await client.get(taskId)).status).toBe("working");
 });
 
+test("who would hear of tasks without taking any is refused; who takes them hears that they are asked for", async () => {
+  const client = await clientOf(service());
+  const notifications = { taskIds: [await begin(client)], toolsListChanged: true };
+  const error = await client.refusal("subscriptions/listen", { notifications }, { tasks: false });
+  expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
+  client.send("subscriptions/listen", { notifications });
+  const acknowledged = await client.notification("notifications/subscriptions/acknowledged");
+  expect(acknowledged).not.toHaveProperty(["params", "notifications", "taskIds"]);
+});
+
 test("a read-only server shows tasks and cancels none", async () => {
   const taskId = await begin(await clientOf(service()));
   const client = await clientOf(service(), { MIC_READ_ONLY: "1" });

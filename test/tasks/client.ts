@@ -8,6 +8,7 @@ import {
 } from "@modelcontextprotocol/ext-tasks/client";
 import { toJsonValue } from "@modelcontextprotocol/ext-tasks/core";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
+import { expect } from "vitest";
 import * as z from "zod/v4";
 import { start } from "../process/child.ts";
 
@@ -37,6 +38,10 @@ export interface TaskClient {
   /** The code of a refusal. */
   refusal(method: string, params: object, declared?: Declared): Promise<{ code: number; message: string }>;
   cancelRequest(id: number): void;
+  /** A request that is answered by nothing but notifications. */
+  send(method: string, params: object): void;
+  /** The first notification of this method, past or to come. */
+  notification(method: string): Promise<unknown>;
   /** The official client's session over this connection. */
   session(): TaskEnabledSession;
   stderr(): string;
@@ -57,9 +62,12 @@ export function taskClient(env: Readonly<Record<string, string>>): TaskClient {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env } });
   const waiting = new Map<unknown, (answer: Answer) => void>();
   createInterface(program.process.stdout).on("line", (line) => {
-    const { data } = Answer.safeParse(JSON.parse(line));
+    const message: unknown = JSON.parse(line);
+    const { data } = Answer.safeParse(message);
     if (data) waiting.get(data.id)?.(data);
+    else heard.push(message);
   });
+  const heard: unknown[] = [];
   let lastId = 0;
 
   function request(method: string, params: object = {}, declared: Declared = {}, id = ++lastId): Promise<Answer> {
@@ -98,6 +106,14 @@ export function taskClient(env: Readonly<Record<string, string>>): TaskClient {
     },
     cancelRequest: (requestId) =>
       program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
+    send: (method, params) =>
+      program.send({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta: envelope({}) } }),
+    async notification(method) {
+      const found = () =>
+        heard.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
+      await expect.poll(found, { timeout: 10_000 }).toBeDefined();
+      return found();
+    },
     session: () => withTasks(port),
     stderr: program.stderr,
     async kill() {

@@ -11,6 +11,7 @@ import { reasonOf } from "../../failure.ts";
 import { createDeliveries } from "../deliveries.ts";
 import { Listen } from "../listen-request.ts";
 import { refusalText, type Subscriptions } from "../subscriptions.ts";
+import { refusedListen } from "../tasks/serve.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
@@ -68,6 +69,8 @@ export function createModern(service: HttpService) {
 
   /** The SDK's stream acknowledges what it is given: so it is given what is really watched, once no move can be missed. */
   async function listen(request: Request, message: Listen): Promise<Served> {
+    const refused = refusedListen(message);
+    if (refused) return plain(refusal(400, refused.message, { code: refused.code, data: refused.data, message }));
     const { notifications } = message.params;
     const subscriptions = service.createSubscriptions();
     try {

@@ -6,6 +6,7 @@ const SERVER_ERROR = -32000;
 
 interface RefusalOptions {
   readonly code?: number;
+  readonly data?: unknown;
   /** The message that is refused, if it could be read: its id stands in the answer. */
   readonly message?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -20,6 +21,6 @@ function idOf(message: unknown): string | number | null {
 export const refusal = (
   status: number,
   reason: string,
-  { code = SERVER_ERROR, message, headers = {} }: RefusalOptions = {},
+  { code = SERVER_ERROR, data, message, headers = {} }: RefusalOptions = {},
 ): Response =>
-  Response.json({ jsonrpc: "2.0", id: idOf(message), error: { code, message: reason } }, { status, headers });
+  Response.json({ jsonrpc: "2.0", id: idOf(message), error: { code, message: reason, data } }, { status, headers });

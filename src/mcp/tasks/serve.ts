@@ -10,6 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
+import type { Listen } from "../listen-request.ts";
 import { TASKS_EXTENSION, type Task, type TaskBackend } from "./task.ts";
 
 const Declaring = z.looseObject({
@@ -21,14 +22,25 @@ const Declaring = z.looseObject({
 /** Each request says for itself whether its client takes tasks. */
 export const takesTasks = ({ mcpReq }: ServerContext): boolean => Declaring.safeParse(mcpReq.envelope).success;
 
-/** Throws the protocol's error where the client does not take tasks. */
-export function requireTasks(context: ServerContext): void {
-  if (takesTasks(context)) return;
-  throw new MissingRequiredClientCapabilityError(
+const undeclared = (): ProtocolError =>
+  new MissingRequiredClientCapabilityError(
     { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
     `The client has to declare the extension ${TASKS_EXTENSION} on this request.`,
   );
+
+/** Throws the protocol's error where the client does not take tasks. */
+export function requireTasks(context: ServerContext): void {
+  if (!takesTasks(context)) throw undeclared();
 }
+
+const AsksForTasks = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.unknown()) }) });
+
+/**
+ * Why a subscriptions/listen request is not served: it wants to hear of tasks, and its client does not take any. One that
+ * does is acknowledged without them: tasks are asked for here, not told of.
+ */
+export const refusedListen = ({ params }: Listen): ProtocolError | undefined =>
+  AsksForTasks.safeParse(params).success && !Declaring.safeParse(params["_meta"]).success ? undeclared() : undefined;
 
 /** The answer to a tools/call that goes on as a task. What it asks, or ended with, is for tasks/get to tell. */
 export function taskAnswer(task: Task): CallToolResult {
