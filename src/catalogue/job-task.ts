@@ -98,6 +98,6 @@ export async function cancelStarted(started: StartedJob, call: ToolCall): Promis
   } catch (error) {
     const refused = error instanceof Failure && error.facts.sideEffect === "none";
     // It may have ended on the way.
-    if (!refused || !(await hasEnded(started, call))) throw error;
+    if (!refused || !(await hasEnded(started, call).catch(() => false))) throw error;
   }
 }

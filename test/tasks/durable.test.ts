@@ -50,7 +50,7 @@ test("an answer that never reached the client is told again: the same action, th
   const client = await clientOf(service());
   const args = await jobArguments(service(), FILE.succeeds);
   const before = await executed(service(), "createMicJob");
-  await service().fault({ kind: "delay", delayMs: 300 }, { operationId: "createMicJob" });
+  await service().fault({ kind: "delay", delayMs: 2_000 }, { operationId: "createMicJob" });
   const call = { name: "submit_job", arguments: args };
   const requests = (await sent(service(), "createMicJob")).length;
   client.request("tools/call", call, {}, 900).catch(() => undefined);
@@ -72,7 +72,7 @@ test("two clients that submit the same at once have one job and one task", async
   const args = await jobArguments(service(), FILE.succeeds);
   const before = (await sent(service(), "createMicJob")).length;
   const made = await effects("createMicJob", async () => {
-    await service().fault({ kind: "delay", delayMs: 1_000 }, { operationId: "createMicJob" });
+    await service().fault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
     const [one, two] = clients;
     const first = one?.begin("submit_job", args);
     await expect.poll(async () => (await sent(service(), "createMicJob")).length, patiently).toBe(before + 1);

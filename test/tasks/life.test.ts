@@ -200,6 +200,17 @@ test("a client that does not follow tasks gets the plain answer, and no task", a
   expect(await client.get(taskId)).toMatchObject({ status: "working" });
 });
 
+test("fields that the contract does not know are named, with the task and with its result", async () => {
+  const client = await clientOf(service());
+  await service().fault({ kind: "extra-field" }, { operationId: "createMicJob" });
+  const begun = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
+  expect(begun).toMatchObject({ _meta: { "mic-mcp/drift": [expect.any(String)] } });
+  await runOn();
+  await service().fault({ kind: "extra-field" }, { operationId: "getMicJob" });
+  const { result } = await completed(client, begun.taskId);
+  expect(result).toMatchObject({ _meta: { "mic-mcp/drift": [expect.any(String)] } });
+});
+
 test("tools that start nothing long answer as ever", async () => {
   const client = await clientOf(service());
   const { result } = await client.request("tools/call", { name: "list_states", arguments: {} });
