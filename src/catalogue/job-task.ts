@@ -69,8 +69,8 @@ export async function standingOf(started: StartedJob, call: ToolCall): Promise<S
   const { idempotencyKey, attempts } = started;
   const answer = await readJob(started, call);
   const job: Job = answer.value.data;
-  // By now the action is an earlier request, whose outcome is told again.
-  const told = await toldResult(answer, jobSubject, call, { idempotencyKey, replayed: true, attempts });
+  // As the call that started it would tell it, had it waited.
+  const told = await toldResult(answer, jobSubject, call, { idempotencyKey, replayed: false, attempts });
   const facts: Facts = {
     summary: z.object({ summary: z.string() }).parse(told.structured).summary,
     createdAt: job.createdAt,
