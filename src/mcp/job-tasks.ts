@@ -27,8 +27,14 @@ export interface JobTasks extends TaskBackend {
 /** Reading jobs is all that it takes to have tasks. */
 export const hasJobTasks = ({ catalogue, config }: Runtime): boolean => isOfferedTool("get_job", catalogue, config);
 
+/** The tool whose action a cancellation is. */
+const CANCEL = "cancel_job";
+
+const failed = (text: string, data?: unknown): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InternalError, text, data);
+
 export function createJobTasks(runtime: Runtime): JobTasks {
-  const { redactor, service, catalogue, config } = runtime;
+  const { redactor, service, catalogue, config, log } = runtime;
   const ids = createSealedIds(StartedJob, runtime.sealingKey);
 
   function shown(taskId: string, standing: Standing): Task {
@@ -49,21 +55,21 @@ export function createJobTasks(runtime: Runtime): JobTasks {
   /** What `work` gives of the task; undefined when there is none: the id is not ours, or the service has no such job. */
   async function withJob<T>(
     taskId: string,
-    { mcpReq }: ServerContext,
-    tool: string | undefined,
+    { mcpReq: { method, signal } }: ServerContext,
     work: (started: StartedJob, call: ToolCall) => Promise<T>,
+    tool?: string,
   ): Promise<T | undefined> {
     try {
       const started = await ids.open(taskId);
       if (!started) return undefined;
-      const limits = { signal: mcpReq.signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+      const limits = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
       return await work(started, toolCall(runtime, tool ?? started.tool, limits));
     } catch (error) {
+      if (error instanceof ProtocolError) throw error;
       const facts = redacted(factsOf(error), redactor);
+      log.info({ method, kind: facts.kind }, "task request failed");
       if (facts.kind === "not_found") return undefined;
-      throw new ProtocolError(ProtocolErrorCode.InternalError, failureText(mcpReq.method, facts), {
-        "mic-mcp/error": facts,
-      });
+      throw failed(failureText(method, facts), { "mic-mcp/error": facts });
     }
   }
 
@@ -76,27 +82,28 @@ export function createJobTasks(runtime: Runtime): JobTasks {
     },
 
     get: (taskId, context) =>
-      withJob(taskId, context, undefined, async (started, call) =>
+      withJob(taskId, context, async (started, call) =>
         redacted(shown(taskId, await standingOf(started, call)), redactor),
       ),
 
     async update(taskId, _responses, context) {
       // A job asks its client nothing; who asks before one is started is the call that starts it.
-      return (await withJob(taskId, context, undefined, async () => true)) ?? false;
+      return (await withJob(taskId, context, async () => true)) ?? false;
     },
 
     async cancel(taskId, context) {
-      const cancelled = await withJob(taskId, context, "cancel_job", async (started, call) => {
-        if (!isOfferedTool("cancel_job", catalogue, config)) return "refused";
-        await cancelStarted(started, call);
-        return "done";
-      });
-      if (cancelled === "refused")
-        throw new ProtocolError(
-          ProtocolErrorCode.InternalError,
-          "Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).",
-        );
-      return cancelled === "done";
+      const cancelled = await withJob(
+        taskId,
+        context,
+        async (started, call) => {
+          if (!isOfferedTool(CANCEL, catalogue, config))
+            throw failed("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
+          await cancelStarted(started, call);
+          return true;
+        },
+        CANCEL,
+      );
+      return cancelled ?? false;
     },
   };
 }
