@@ -1,8 +1,10 @@
 // Bodies, headers, time and numbers: what is too much is refused with a reason, and the server goes on.
+
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 import { connect } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ACCEPT, bytes, get, initializeMessage, legacySpeaker, modernSpeaker, post, resultOf, send } from "./raw.ts";
 import { startHttp } from "./server.ts";
 import { serveForTest } from "./service.ts";
@@ -189,6 +191,23 @@ describe("time", () => {
     expect((await post(url, { jsonrpc: "2.0", id: 3, method: "ping" }, headers).answer).status).toBe(200);
     expect(await Promise.race([stream.answer, Promise.resolve("open")])).toBe("open");
     await expect.poll(() => [...told].sort()).toEqual([1, 2]);
+  });
+
+  test("a connection that is kept may be silent between two requests", async () => {
+    const { url } = await serveForTest(impatient);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const ask = async () => {
+      const outgoing = request(new URL("/healthz", url), { agent }).end();
+      const [response] = await once(outgoing, "response");
+      await once(response.resume(), "end");
+      return outgoing.reusedSocket;
+    };
+    expect(await ask()).toBe(false);
+    // The limits would have struck several times.
+    expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(await bytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    expect(await ask()).toBe(true);
   });
 
   test("a client that does not take its answer is cut off, and was not told", async () => {

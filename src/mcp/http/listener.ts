@@ -1,5 +1,7 @@
 // The listening socket and its limits: against clients that send slowly, too much, or nothing, and against too many of them.
 import { createServer, type RequestListener, type Server } from "node:http";
+import { reasonOf } from "../../failure.ts";
+import type { Log } from "../runtime.ts";
 
 export interface ListenerLimits {
   readonly maxConnections: number;
@@ -40,7 +42,7 @@ export async function listen(
   port: number,
   limits: ListenerLimits,
   onRequest: RequestListener,
-  onError: (error: Error) => void,
+  log: Log,
 ): Promise<Listener> {
   const server = createServer(
     {
@@ -63,7 +65,10 @@ export async function listen(
     server.listen(port, address, resolve);
   });
   // A connection that could not be taken is no reason to end.
-  server.removeAllListeners("error").on("error", onError);
+  server
+    .removeAllListeners("error")
+    .on("error", (error) => log.warn({ reason: reasonOf(error) }, "connection not taken"));
+  server.on("drop", () => log.info({ maxConnections: limits.maxConnections }, "connection not taken: all are in use"));
   const bound = server.address();
   if (typeof bound !== "object" || bound === null) throw new Error(`Nothing listens on ${address} port ${port}.`);
   return { server, port: bound.port };

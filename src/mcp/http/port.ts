@@ -25,7 +25,7 @@ export interface HttpService {
 /** A response on its way. */
 export interface Served {
   readonly response: Response;
-  /** "call": someone waits for its end, and so does a drain. "stream": it goes on until one side ends it. */
+  /** "call": it ends by itself. "stream": it goes on until one side ends it. */
   readonly kind: "call" | "stream";
   /** Has to be called once it is over: `isWhole` when all of it was handed to the client's connection. */
   over(isWhole: boolean): Promise<void>;

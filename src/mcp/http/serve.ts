@@ -73,7 +73,8 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     await over(isWhole);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);
-    log.debug({ method: incoming.method, path, status: response.status, isWhole, ms }, "request");
+    const { status } = response;
+    log[status === 500 ? "error" : "debug"]({ method: incoming.method, path, status, isWhole, ms }, "request");
   }
 
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
@@ -91,9 +92,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     waiting.abort();
   }
 
-  const { server, port } = await listen(options.address, options.port, limits, onRequest, (error) =>
-    log.warn({ reason: reasonOf(error) }, "a connection could not be taken"),
-  );
+  const { server, port } = await listen(options.address, options.port, limits, onRequest, log);
   gate = createGate(options.address, port);
 
   return {

@@ -1,5 +1,6 @@
 // The sessions of revisions before 2026-07-28: as many as are configured, each until its client ends it or leaves it idle.
 import { isInitializeRequest } from "@modelcontextprotocol/server";
+import { reasonOf } from "../../failure.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 import { openSession, type Session } from "./session.ts";
@@ -33,6 +34,11 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     await entry.session?.close();
   }
 
+  /** Where nobody waits for its end. */
+  function dismiss(entry: Entry): void {
+    end(entry).catch((error: unknown) => service.log.warn({ reason: reasonOf(error) }, "a session did not end well"));
+  }
+
   /**
    * Clients often go without ending their session. So a new one takes the place of the one that has been idle longest, whose
    * client, if it is still there, is told to initialize again; where all are in use, the new one has to wait.
@@ -42,7 +48,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     const longestIdle = [...entries].find(({ open }) => open === 0);
     if (!longestIdle) return false;
     service.log.info({ maxSessions }, "the session that was idle longest made room for a new one");
-    void end(longestIdle);
+    dismiss(longestIdle);
     return true;
   }
 
@@ -52,12 +58,12 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     async function left(): Promise<void> {
       entry.open -= 1;
       if (entry.open > 0 || !entries.delete(entry)) return;
-      // One that the client was never told of is of no use to anyone.
+      // An initialize that came to nothing.
       if (entry.id === undefined) return await end(entry);
       entries.add(entry);
       entry.idle = setTimeout(() => {
         service.log.info({ sessionIdleMs }, "an idle session has ended");
-        void end(entry);
+        dismiss(entry);
       }, sessionIdleMs).unref();
     }
     try {
@@ -82,17 +88,25 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     }
     const entry: Entry = { open: 0 };
     entries.add(entry);
-    return await serveIn(entry, async () => {
+    const served = await serveIn(entry, async () => {
       const session = await openSession(service, {
         onStart(id) {
           entry.id = id;
           byId.set(id, entry);
         },
-        onEnd: () => void end(entry),
+        onEnd: () => dismiss(entry),
       });
       entry.session = session;
       return await session.serve(request, body);
     });
+    return {
+      ...served,
+      async over(isWhole) {
+        await served.over(isWhole);
+        // A session that its client was never told of is of no use to anyone.
+        if (!isWhole) await end(entry);
+      },
+    };
   }
 
   return {
