@@ -6,6 +6,8 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 20_000,
     maxWorkers: 2,
+    // How long something awaited may take on a machine that has much to do; it is looked at until it is there.
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       { extends: true, test: { name: "structure", include: ["test/*.test.ts"] } },
       // Starting a worker for each file would cost more than the tests: none of them keeps state in a module.

@@ -6,7 +6,7 @@ import { legacySpeaker, modernSpeaker } from "./raw.ts";
 import { startHttp, stubEnv } from "./server.ts";
 
 const stubOf = stubForFile();
-const arrived = (count: number) => expect.poll(() => stubOf().requests.length, { timeout: 5_000 }).toBe(count);
+const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const start = () => startHttp({ env: stubEnv(stubOf()) });
 
 test("notifications/cancelled in a session, and the end of the connection in 2026-07-28, end the service's request", async () => {

@@ -20,7 +20,7 @@ async function ownState() {
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
 const keys = () => stubOf().requests.map(({ headers }) => headers["idempotency-key"]);
-const arrived = (count: number) => expect.poll(() => stubOf().requests.length, { timeout: 5_000 }).toBe(count);
+const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const health = (url: string) => send(new URL("/healthz", url).href, { method: "GET" }).answer;
 
 describe.each(["legacy", "modern"] as const)("%s", (era) => {

@@ -15,7 +15,7 @@ const told = async (sent: Sent, id: number) => toldBy(await resultOf(sent, id));
 const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 
 /** Resolves when the stub has got so many requests. */
-const arrived = (stub: Stub, count: number) => expect.poll(() => stub.requests.length, { timeout: 5_000 }).toBe(count);
+const arrived = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
 
 /** What a test lets happen, when it wants it. */
 function gate() {

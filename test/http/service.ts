@@ -11,7 +11,7 @@ export interface Served extends HttpServer {
   readonly told: readonly (string | number)[];
   /** Ids of calls that began. */
   readonly begun: readonly (string | number)[];
-  /** What was logged at info. */
+  /** What was logged, but for debug. */
   readonly log: readonly string[];
   /** Lets every call of `wait` end. */
   release(): void;
@@ -61,8 +61,8 @@ export async function serveForTest(options: Partial<HttpOptions> = {}): Promise<
     log: {
       debug: () => undefined,
       info: (_facts, line) => void log.push(line),
-      warn: console.error,
-      error: console.error,
+      warn: (_facts, line) => void log.push(line),
+      error: (_facts, line) => void log.push(line),
     },
   };
   const server = await serveHttp(service, {

@@ -10,15 +10,20 @@ export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** A client that still sends when it was refused is given so long to read why. */
 const LINGER_MS = 1_000;
 
-/** Undefined when it is longer than MAX_BODY_BYTES; no more than that is ever held. Throws when the client breaks off. */
-export async function readBody(from: IncomingMessage): Promise<Buffer | undefined> {
-  if (Number(from.headers["content-length"]) > MAX_BODY_BYTES) return undefined;
+/** No more than MAX_BODY_BYTES are ever held. */
+export async function readBody(from: IncomingMessage): Promise<Buffer | "too long" | "broken off"> {
+  if (Number(from.headers["content-length"]) > MAX_BODY_BYTES) return "too long";
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of from.iterator({ destroyOnReturn: false })) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) return undefined;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of from.iterator({ destroyOnReturn: false })) {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) return "too long";
+      chunks.push(chunk);
+    }
+  } catch {
+    // All that can go wrong with reading is its connection.
+    return "broken off";
   }
   return Buffer.concat(chunks, bytes);
 }

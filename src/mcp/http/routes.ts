@@ -28,7 +28,9 @@ async function jsonBody(
   if (!isJsonContentType(type ?? null)) return { refused: refusal(415, "The Content-Type must be application/json.") };
   if (encoding !== "identity") return { refused: refusal(415, "The body must not have a Content-Encoding.") };
   const bytes = await readBody(request);
-  if (!bytes) return { refused: refusal(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`) };
+  if (bytes === "too long")
+    return { refused: refusal(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`) };
+  if (bytes === "broken off") return { refused: refusal(400, "The body broke off.") };
   try {
     return { body: JSON.parse(utf8.decode(bytes)) };
   } catch {
@@ -58,7 +60,7 @@ async function post(incoming: IncomingMessage, request: Request, routes: Routes)
     : await routes.modern.serve(request, body);
 }
 
-/** `signal` fires when the client has gone. Throws when it goes in the middle of its body. */
+/** `signal` fires when the client has gone. */
 export async function route(incoming: IncomingMessage, signal: AbortSignal, routes: Routes): Promise<Served> {
   const { method, url = "" } = incoming;
   const [path] = url.split("?");

@@ -60,7 +60,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     try {
       return await serve(incoming, signal);
     } catch (error) {
-      if (!signal.aborted) log.error({ reason: reasonOf(error) }, "request failed");
+      log.error({ reason: reasonOf(error) }, "request failed");
       return plain(refusal(500, "Internal server error"));
     }
   }
