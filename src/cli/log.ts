@@ -1,12 +1,21 @@
 // The log: JSON lines on stderr, secrets taken out by value.
-import { destination, pino } from "pino";
+import { pino } from "pino";
 import type { Redactor } from "../auth/redaction.ts";
 import type { LogLevel } from "../config.ts";
 import type { Log } from "../mcp/runtime.ts";
 
+/** Some clients never read stderr: what they leave unread beyond this is dropped. Waiting for them would stop the server. */
+const MAX_UNREAD_BYTES = 1 << 20;
+
 export function createLog(level: LogLevel, redactor: Redactor): Log {
-  const stderr = destination({ fd: 2, sync: true });
   // A closed stderr must not take the server down.
-  stderr.on("error", () => undefined);
-  return pino({ level, base: null }, { write: (line) => stderr.write(redactor.redact(line)) });
+  process.stderr.on("error", () => undefined);
+  return pino(
+    { level, base: null },
+    {
+      write(line) {
+        if (process.stderr.writableLength < MAX_UNREAD_BYTES) process.stderr.write(redactor.redact(line));
+      },
+    },
+  );
 }

@@ -1,9 +1,6 @@
 // Which answers have reached the client: an action counts as told only then (design: a lost answer is told again).
-import type { Readable, Writable } from "node:stream";
-import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 
 type RequestId = string | number;
-type Message = Parameters<StdioServerTransport["send"]>[0];
 
 export interface Deliveries {
   /** Each of `tells` is to run once the answer to this request is out; never, if it never is. */
@@ -32,10 +29,12 @@ export function createDeliveries(): Deliveries {
       if (tells.length > 0 && !signal.aborted) expected.set(id, tells);
     },
     answered(id) {
-      const tells = expected.get(id) ?? [];
+      const tells = expected.get(id);
+      if (!tells) return () => undefined;
       expected.delete(id);
       return () => {
-        telling = Promise.all([telling, ...tells.map((tell) => tell())]);
+        // What it resolves with must not hold the one before it, and so all of them.
+        telling = Promise.all([telling, ...tells.map((tell) => tell())]).then(() => undefined);
       };
     },
     settled: async () => {
@@ -50,26 +49,4 @@ export function createDeliveries(): Deliveries {
       for (const oldest of keys.keys()) if (keys.size > MAX_KEPT) keys.delete(oldest);
     },
   };
-}
-
-/** stdio that says when an answer is out. */
-export class ConfirmingTransport extends StdioServerTransport {
-  readonly #out: Writable;
-  readonly #deliveries: Deliveries;
-
-  constructor(stdin: Readable, stdout: Writable, deliveries: Deliveries) {
-    super(stdin, stdout);
-    this.#out = stdout;
-    this.#deliveries = deliveries;
-  }
-
-  override async send(message: Message): Promise<void> {
-    await super.send(message);
-    if (!("result" in message || "error" in message) || message.id === undefined) return;
-    const isOut = this.#deliveries.answered(message.id);
-    // An empty write behind it comes back when all before it has left, or with the error that stopped it.
-    this.#out.write("", (error) => {
-      if (!error) isOut();
-    });
-  }
 }

@@ -2,15 +2,13 @@
 // listened to is seen here, as it passes. An acknowledgement waits until no move can be missed any more, and names only
 // what is really watched.
 import type { Readable, Writable } from "node:stream";
-import { ProtocolErrorCode, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotocol/server";
-import type { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { type JSONRPCMessage, ProtocolErrorCode, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import { ConfirmingTransport, type Deliveries } from "./deliveries.ts";
+import type { Deliveries } from "./deliveries.ts";
 import { Id, Listen } from "./listen-request.ts";
+import { StdioTransport } from "./stdio/transport.ts";
 import { refusalText, type Subscriptions } from "./subscriptions.ts";
 import { refusedListen } from "./tasks/serve.ts";
-
-type Message = Parameters<StdioServerTransport["send"]>[0];
 
 const Cancelled = z.object({
   method: z.literal("notifications/cancelled"),
@@ -24,7 +22,7 @@ const Acknowledged = z.looseObject({
   params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
 });
 
-export class ListeningTransport extends ConfirmingTransport {
+export class ListeningTransport extends StdioTransport {
   readonly #subscriptions: Subscriptions;
   /** What each listen request really gets, once that is known. */
   readonly #listens = new Map<string | number, Promise<ReadonlySet<string>>>();
@@ -43,7 +41,7 @@ export class ListeningTransport extends ConfirmingTransport {
   }
 
   /** False when the message is answered here. */
-  #takesIn(message: Message): boolean {
+  #takesIn(message: JSONRPCMessage): boolean {
     const cancelled = Cancelled.safeParse(message).data;
     if (cancelled) this.#end(cancelled.params.requestId);
     const listen = Listen.safeParse(message).data;
@@ -80,7 +78,7 @@ export class ListeningTransport extends ConfirmingTransport {
     this.#subscriptions.leaveAll(id);
   }
 
-  override async send(message: Message): Promise<void> {
+  override async send(message: JSONRPCMessage): Promise<void> {
     // A listen request that the SDK itself refuses, or ends when all ends.
     if (("error" in message || "result" in message) && message.id !== undefined) this.#end(message.id);
     const id = OfSubscription.safeParse(message).data?.params._meta[SUBSCRIPTION_ID_META_KEY];
@@ -96,7 +94,7 @@ export class ListeningTransport extends ConfirmingTransport {
 }
 
 /** An acknowledgement names what is watched; other messages stay as they are. */
-function narrowed(message: Message, watched: ReadonlySet<string>): Message {
+function narrowed(message: JSONRPCMessage, watched: ReadonlySet<string>): JSONRPCMessage {
   const acknowledged = Acknowledged.safeParse(message).data;
   if (!acknowledged || !("method" in message)) return message;
   const { notifications } = acknowledged.params;

@@ -1,5 +1,6 @@
 // MCP on stdin and stdout, for protocol revisions 2024-11-05 to 2025-11-25 and 2026-07-28.
 import type { Readable, Writable } from "node:stream";
+import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../failure.ts";
 import { createConfirmation } from "./confirmation.ts";
@@ -15,7 +16,7 @@ class EraTransport extends ListeningTransport {
   /** Known once the client has spoken. */
   era: Era | undefined;
 
-  override async send(message: Parameters<ListeningTransport["send"]>[0]): Promise<void> {
+  override async send(message: JSONRPCMessage): Promise<void> {
     await super.send(this.era === "legacy" ? withLegacyCode(message) : message);
   }
 }

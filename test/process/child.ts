@@ -2,6 +2,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
+import * as z from "zod/v4";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 
 export interface Exit {
@@ -18,7 +19,13 @@ export interface Program {
   send(message: unknown): void;
   /** The next line on stdout that no one has taken yet, as JSON. */
   next(): Promise<unknown>;
+  /** Until all of these have come, in any order and with whatever in between: each answer by its id, once. */
+  answersTo(ids: readonly Id[]): Promise<ReadonlyMap<Id, Answer>>;
 }
+
+type Id = string | number;
+const Answer = z.looseObject({ id: z.union([z.string(), z.number()]) });
+type Answer = z.infer<typeof Answer>;
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
@@ -47,10 +54,20 @@ export function launch(args: readonly string[], { env = {}, node = [], under = [
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
   const stdout = () => Buffer.concat(out).toString();
+  const lines: string[] = [];
+  let unfinished = "";
+  const decoder = new TextDecoder();
+  child.stdout.on("data", (chunk: Buffer) => {
+    const [first = "", ...more] = decoder.decode(chunk, { stream: true }).split("\n");
+    unfinished += first;
+    for (const next of more) {
+      lines.push(unfinished);
+      unfinished = next;
+    }
+  });
   let taken = 0;
   async function next(): Promise<unknown> {
     for (;;) {
-      const lines = stdout().split("\n").slice(0, -1);
       const line = lines[taken];
       if (line !== undefined) {
         taken++;
@@ -63,8 +80,8 @@ export function launch(args: readonly string[], { env = {}, node = [], under = [
           child.off("exit", wake);
           resolve();
         };
-        child.stdout.once("data", wake);
-        child.once("exit", wake);
+        child.stdout.on("data", wake);
+        child.on("exit", wake);
       });
     }
   }
@@ -75,6 +92,17 @@ export function launch(args: readonly string[], { env = {}, node = [], under = [
     exit,
     send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     next,
+    async answersTo(ids) {
+      const open = new Set(ids);
+      const found = new Map<Id, Answer>();
+      while (open.size > 0) {
+        const { data: answer } = Answer.safeParse(await next());
+        if (answer === undefined) continue;
+        if (!open.delete(answer.id)) throw new Error(`nobody is waiting for an answer to ${answer.id}`);
+        found.set(answer.id, answer);
+      }
+      return found;
+    },
   };
 }
 

@@ -1,5 +1,8 @@
 // Bytes on stdin as pipes and broken clients deliver them: the server answers what it can and lives on.
 import { expect, test } from "vitest";
+import { enveloped, job } from "../contract/samples.ts";
+import { credentials } from "../service/client.ts";
+import { answer, holdUntil, stubForTest } from "../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 
 async function session(): Promise<Program> {
@@ -9,16 +12,6 @@ async function session(): Promise<Program> {
 }
 
 const line = (message: unknown): string => `${JSON.stringify(message)}\n`;
-
-/** Answers may come in any order, and refusals of broken lines in between. */
-async function answersTo(program: Program, ids: readonly number[]): Promise<readonly object[]> {
-  const found = new Map<unknown, object>();
-  while (!ids.every((id) => found.has(id))) {
-    const message = await program.next();
-    if (typeof message === "object" && message !== null && "id" in message) found.set(message.id, message);
-  }
-  return ids.flatMap((id) => found.get(id) ?? []);
-}
 
 test("malformed lines of every kind are survived", async () => {
   const program = await session();
@@ -31,7 +24,6 @@ test("malformed lines of every kind are survived", async () => {
     "42",
     '"text"',
     "{}",
-    '{"jsonrpc":"1.0","id":9,"method":"ping"}',
     '{"jsonrpc":"2.0","id":{},"method":"ping"}',
     '{"jsonrpc":"2.0","method":5}',
     "",
@@ -41,13 +33,88 @@ test("malformed lines of every kind are survived", async () => {
     "\ufeff",
     `${"[".repeat(100_000)}`,
     '{"jsonrpc":"2.0","id":9,"result":{}}',
-    '{"jsonrpc":"2.0","id":77,"method":"tools/call"}',
   ];
   for (const text of broken) program.process.stdin.write(`${text}\n`);
   program.process.stdin.write(Buffer.from([0xff, 0xfe, 0xfd, 0x0a]));
   program.send(callMessage(2, "list_states"));
-  const [answer] = await answersTo(program, [2]);
-  expect(answer).toMatchObject({ result: { structuredContent: {} } });
+  const answers = await program.answersTo([2]);
+  expect(answers.get(2)).toMatchObject({ result: { structuredContent: {} } });
+});
+
+const INVALID = { error: { code: -32600 } };
+
+test.each<readonly [string, string, object]>([
+  ["no JSON", "GET / HTTP/1.1", { error: { code: -32700 } }],
+  ["a request of another JSON-RPC", '{"jsonrpc":"1.0","id":9,"method":"ping"}', { id: 9, ...INVALID }],
+  ["a method that is no text", '{"jsonrpc":"2.0","id":"a","method":5}', { id: "a", ...INVALID }],
+  ["a request without what it needs", '{"jsonrpc":"2.0","id":77,"method":"tools/call"}', { id: 77, error: {} }],
+])("%s is refused, under its id where it has one", async (_, text, refusal) => {
+  const program = await session();
+  program.process.stdin.write(`${text}\n`);
+  const told = await program.next();
+  expect(told).toMatchObject(refusal);
+  if (!("id" in refusal)) expect(told).not.toHaveProperty("id");
+});
+
+test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0","id":null,"method":"ping"}'])(
+  "%s is refused without an id: it is none that a request of the client's could have",
+  async (text) => {
+    const program = await session();
+    program.process.stdin.write(`${text}\n`);
+    const told = await program.next();
+    expect(told).toMatchObject(INVALID);
+    expect(told).not.toHaveProperty("id");
+  },
+);
+
+test("blank lines, and what is no request, are not answered", async () => {
+  const program = await session();
+  for (const text of ["", " ", "\t\r", '{"jsonrpc":"2.0","method":"no/such/notification"}'])
+    program.process.stdin.write(`${text}\n`);
+  program.send({ jsonrpc: "2.0", id: 2, method: "ping" });
+  expect(await program.next()).toMatchObject({ id: 2, result: {} });
+});
+
+test("a batch, as revision 2025-03-26 has it, is its messages; each is answered by itself", async () => {
+  const program = await session();
+  const batch = [
+    callMessage(2, "list_states"),
+    { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 99 } },
+    { jsonrpc: "2.0", id: 3, method: "ping" },
+    { jsonrpc: "2.0", id: 4 },
+  ];
+  program.send(batch);
+  program.send([]);
+  const answers = await program.answersTo([2, 3]);
+  expect(answers.get(2)).toMatchObject({ result: { structuredContent: {} } });
+  const refusals = program
+    .stdout()
+    .split("\n")
+    .filter((text) => text.includes("-32600"));
+  expect(refusals).toHaveLength(2);
+});
+
+test("an id that is still being worked on is not worked on twice at once; both requests are answered", async () => {
+  const stub = await stubForTest();
+  const { clientId, clientSecret } = credentials;
+  const env = { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret };
+  const program = start(["serve"], { env });
+  await initialize(program);
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  stub.expect(holdUntil(released, answer(200, enveloped(job))), answer(200, enveloped(job)));
+  program.send(callMessage(2, "get_job", { jobId: "job-1" }));
+  program.send(callMessage(2, "get_job", { jobId: "job-2" }));
+  await expect.poll(() => stub.requests.length).toBe(1);
+  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+  expect(await program.next()).toMatchObject({ id: 3 });
+  expect(stub.requests).toHaveLength(1);
+  release();
+  expect(await program.next()).toMatchObject({ id: 2, result: {} });
+  expect(await program.next()).toMatchObject({ id: 2, result: {} });
+  expect(stub.requests.map(({ target }) => target.replace(/.*\//, ""))).toEqual(["job-1", "job-2"]);
 });
 
 test("a message in pieces is one message", async () => {
@@ -64,17 +131,17 @@ test("several messages in one chunk, with any line ends, are several", async () 
   const program = await session();
   const messages = [2, 3, 4, 5].map((id) => callMessage(id, "list_states"));
   program.process.stdin.write(`${messages.map((message) => JSON.stringify(message)).join("\r\n")}\n`);
-  expect(await answersTo(program, [2, 3, 4, 5])).toHaveLength(4);
+  await program.answersTo([2, 3, 4, 5]);
 });
 
 test("a message of 5 MB is answered, and so is the one after it", async () => {
   const program = await session();
   program.send(callMessage(2, "get_job", { jobId: "x".repeat(5_000_000) }));
   program.send(callMessage(3, "list_states"));
-  const [large, small] = await answersTo(program, [2, 3]);
-  expect(large).toMatchObject({ result: { isError: true } });
-  expect(JSON.stringify(large).length).toBeLessThan(10_000);
-  expect(small).toMatchObject({ result: { structuredContent: {} } });
+  const answers = await program.answersTo([2, 3]);
+  expect(answers.get(2)).toMatchObject({ result: { isError: true } });
+  expect(JSON.stringify(answers.get(2)).length).toBeLessThan(10_000);
+  expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
 });
 
 test("arguments nested deeper than any stack are refused, and the server lives", async () => {
@@ -84,8 +151,19 @@ test("arguments nested deeper than any stack are refused, and the server lives",
     `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"submit_job","arguments":{"parameterValues":${deep}}}}\n`,
   );
   program.send(callMessage(3, "list_states"));
-  const [answer] = await answersTo(program, [3]);
-  expect(answer).toMatchObject({ result: { structuredContent: {} } });
+  const answers = await program.answersTo([2, 3]);
+  expect(answers.get(2)).toMatchObject({ error: { code: -32600, message: expect.stringContaining("nested") } });
+  expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
+});
+
+test("10 MB of brackets are survived", async () => {
+  const program = await session();
+  for (const open of ["[", '{"a":'])
+    program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"ping","params":${open.repeat(2_000_000)}\n`);
+  expect(await program.next()).toMatchObject({ error: { code: -32700 } });
+  expect(await program.next()).toMatchObject({ error: { code: -32700 } });
+  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+  expect(await program.next()).toMatchObject({ id: 3, result: {} });
 });
 
 test("a last line without its end is no message, and does not hold the process", async () => {

@@ -1,0 +1,74 @@
+// Bytes as lines. A line that is too long is never held: it is told of with its two ends.
+
+const NEWLINE = 0x0a;
+/** Enough of either end to find a request's id in. */
+const END_BYTES = 4_096;
+const FIRST_ROOM_BYTES = 64 * 1024;
+
+export interface LongLine {
+  readonly bytes: number;
+  readonly head: string;
+  readonly tail: string;
+}
+
+export interface LineHandler {
+  /** Without its end. */
+  line(text: string): void;
+  longLine(line: LongLine): void;
+}
+
+/** Gives a function that takes chunks; a last line without its end is no line. */
+export function createLines(maxBytes: number, handler: LineHandler): (chunk: Buffer) => void {
+  // What has come of the line so far: `used` bytes of `room`; of a long one, the last bytes alone.
+  let room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
+  let used = 0;
+  let long: { bytes: number; readonly head: string } | undefined;
+
+  function hold(part: Buffer): void {
+    if (used + part.length > room.length) {
+      const larger = Buffer.allocUnsafe(Math.max(room.length * 2, used + part.length));
+      room.copy(larger, 0, 0, used);
+      room = larger;
+    }
+    part.copy(room, used);
+    used += part.length;
+  }
+
+  function holdEnd(part: Buffer): void {
+    const end = Buffer.concat([room.subarray(0, used), part]).subarray(-END_BYTES);
+    room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
+    used = 0;
+    hold(end);
+  }
+
+  function add(part: Buffer): void {
+    if (!long && used + part.length > maxBytes) {
+      const head = Buffer.concat([room.subarray(0, Math.min(used, END_BYTES)), part.subarray(0, END_BYTES)]);
+      long = { bytes: used, head: head.toString("utf8", 0, END_BYTES) };
+    }
+    if (long) {
+      long.bytes += part.length;
+      holdEnd(part);
+    } else hold(part);
+  }
+
+  function end(): void {
+    const text = room.toString("utf8", 0, used);
+    const told = long;
+    used = 0;
+    long = undefined;
+    if (room.length > FIRST_ROOM_BYTES) room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
+    if (told) handler.longLine({ ...told, tail: text });
+    else handler.line(text);
+  }
+
+  return (chunk) => {
+    let rest = chunk;
+    for (let at = rest.indexOf(NEWLINE); at !== -1; at = rest.indexOf(NEWLINE)) {
+      add(rest.subarray(0, at));
+      rest = rest.subarray(at + 1);
+      end();
+    }
+    if (rest.length > 0) add(rest);
+  };
+}

@@ -1,0 +1,98 @@
+// What a line says: JSON-RPC messages, or why it says none. A request is refused under its own id wherever that can be
+// read, since whoever sent it waits for that.
+import { type JSONRPCMessage, ProtocolErrorCode, parseJSONRPCMessage } from "@modelcontextprotocol/server";
+import * as z from "zod/v4";
+import { isJsonObject } from "../../contract/json.ts";
+import type { LongLine } from "./lines.ts";
+
+type RequestId = string | number;
+
+export interface Reading {
+  readonly messages: readonly JSONRPCMessage[];
+  readonly refusals: readonly JSONRPCMessage[];
+}
+
+/** JSON-RPC wants `id: null` where there is none to be read; MCP knows no such id, and leaves it out. */
+const refusal = (code: number, message: string, id: RequestId | undefined): JSONRPCMessage => ({
+  jsonrpc: "2.0",
+  ...(id !== undefined && { id }),
+  error: { code, message },
+});
+
+// A response has an id of ours: refusing it under that would answer another request.
+const Requestlike = z.object({ method: z.unknown(), id: z.union([z.string(), z.int()]) });
+
+const requestId = (value: unknown): RequestId | undefined =>
+  isJsonObject(value) && "method" in value ? Requestlike.safeParse(value).data?.id : undefined;
+
+function readOne(value: unknown): Reading {
+  try {
+    return { messages: [parseJSONRPCMessage(value)], refusals: [] };
+  } catch {
+    const reason = "This is no JSON-RPC 2.0 request, notification or response.";
+    return { messages: [], refusals: [refusal(ProtocolErrorCode.InvalidRequest, reason, requestId(value))] };
+  }
+}
+
+function parse(line: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(line) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** More than any schema has, and less than what recursion over a message bears. */
+const MAX_DEPTH = 500;
+const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}]/g;
+
+function isTooDeep(json: string): boolean {
+  if (json.length < 2 * MAX_DEPTH) return false;
+  let depth = 0;
+  for (const [token] of json.matchAll(TOKEN)) {
+    if (token === "[" || token === "{") depth++;
+    else if (token === "]" || token === "}") depth--;
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
+/** An array is a batch, as revision 2025-03-26 has them: its messages one by one, each answered by itself. */
+export function readLine(line: string): Reading {
+  if (line.trim() === "") return { messages: [], refusals: [] };
+  const parsed = parse(line);
+  if (!parsed) {
+    const reason = "This line is no JSON; on stdio one line is one JSON-RPC message.";
+    return { messages: [], refusals: [refusal(ProtocolErrorCode.ParseError, reason, undefined)] };
+  }
+  const { value } = parsed;
+  if (isTooDeep(line)) {
+    const reason = `This message is nested deeper than ${MAX_DEPTH} levels; nothing was done.`;
+    return { messages: [], refusals: [refusal(ProtocolErrorCode.InvalidRequest, reason, requestId(value))] };
+  }
+  if (!Array.isArray(value) || value.length === 0) return readOne(value);
+  const read = value.map(readOne);
+  return { messages: read.flatMap(({ messages }) => messages), refusals: read.flatMap(({ refusals }) => refusals) };
+}
+
+// Clients write the id before the arguments or behind them. Only scalars stand between it and the end of the line that it
+// is found at, so it is the message's own.
+const SCALAR = String.raw`(?:"(?:[^"\\]|\\.)*"|-?\d+)`;
+const MEMBER = String.raw`"\w+"\s*:\s*${SCALAR}\s*`;
+const ID = String.raw`"id"\s*:\s*(?<id>${SCALAR})\s*`;
+const ID_AT_HEAD = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?${ID},`);
+const ID_AT_TAIL = new RegExp(String.raw`,\s*${ID}(?:,\s*${MEMBER}){0,3}\}\s*$`);
+const IS_RESPONSE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?"(?:result|error)"\s*:`);
+
+function idOf({ head, tail }: LongLine): RequestId | undefined {
+  if (IS_RESPONSE.test(head)) return undefined;
+  const text = ID_AT_HEAD.exec(head)?.groups?.["id"] ?? ID_AT_TAIL.exec(tail)?.groups?.["id"];
+  return text === undefined ? undefined : Requestlike.shape.id.safeParse(parse(text)?.value).data;
+}
+
+export const refuseLongLine = (line: LongLine, maxBytes: number): JSONRPCMessage =>
+  refusal(
+    ProtocolErrorCode.InvalidRequest,
+    `This message has ${line.bytes} bytes, and ${maxBytes} is the most that is read; nothing was done.`,
+    idOf(line),
+  );

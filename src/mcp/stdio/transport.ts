@@ -1,0 +1,107 @@
+// MCP's stdio transport for a client that may be broken, slow or gone: bounded memory, every request answered once, and an
+// answer that says when it has left. The SDK's own one closes at an overlong message, and writes without end to a client
+// that does not read.
+import type { Readable, Writable } from "node:stream";
+import { type JSONRPCMessage, serializeMessage, type Transport } from "@modelcontextprotocol/server";
+import type { Deliveries } from "../deliveries.ts";
+import { createIntake, type Intake } from "./intake.ts";
+import { createLines } from "./lines.ts";
+import { readLine, refuseLongLine } from "./messages.ts";
+
+const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+
+const isAnswer = (message: JSONRPCMessage) => "result" in message || "error" in message;
+const isNotification = (message: JSONRPCMessage) => "method" in message && !("id" in message);
+const isProgress = (message: JSONRPCMessage) => "method" in message && message.method === "notifications/progress";
+
+export class StdioTransport implements Transport {
+  onclose: Transport["onclose"];
+  onerror: Transport["onerror"];
+  onmessage: Transport["onmessage"];
+  readonly #in: Readable;
+  readonly #out: Writable;
+  readonly #deliveries: Deliveries;
+  readonly #intake: Intake;
+  readonly #lines: (chunk: Buffer) => void;
+  /** Notifications that the client is yet to read: one that says the same adds nothing. */
+  readonly #unread = new Set<string>();
+  #closed = false;
+
+  constructor(stdin: Readable, stdout: Writable, deliveries: Deliveries) {
+    this.#in = stdin;
+    this.#out = stdout;
+    this.#deliveries = deliveries;
+    this.#intake = createIntake({
+      deliver: (message) => this.onmessage?.(message),
+      isBackedUp: () => stdout.writableNeedDrain,
+    });
+    this.#lines = createLines(MAX_MESSAGE_BYTES, {
+      line: (text) => this.#read(text),
+      longLine: (line) => this.#refuse(refuseLongLine(line, MAX_MESSAGE_BYTES)),
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#in.on("data", (chunk: Buffer) => {
+      this.#lines(chunk);
+      if (this.#intake.isFull()) this.#in.pause();
+    });
+    this.#in.on("error", (error) => this.onerror?.(error));
+    this.#out.on("drain", () => this.#goOn());
+    this.#out.on("error", (error) => {
+      if (!this.#closed) this.onerror?.(error);
+      this.#close();
+    });
+    for (const end of ["end", "close"]) this.#in.on(end, () => this.#close());
+  }
+
+  #read(line: string): void {
+    const { messages, refusals } = readLine(line);
+    for (const refusal of refusals) this.#refuse(refusal);
+    for (const message of messages) this.#intake.take(message, line.length);
+  }
+
+  #refuse(refusal: JSONRPCMessage): void {
+    if ("error" in refusal) this.onerror?.(new Error(`refused on stdin: ${refusal.error.message}`));
+    this.#intake.refuse(() => this.#write(refusal));
+  }
+
+  #goOn(): void {
+    this.#intake.pump();
+    if (!this.#intake.isFull() && !this.#closed) this.#in.resume();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closed) throw new Error("the client has gone");
+    // Nobody waits until it is written: whoever ends must not be held up by a client that does not read.
+    this.#write(message);
+    if (!isAnswer(message) || message.id === undefined) return;
+    this.#intake.answered(message.id);
+    if (!this.#out.writableNeedDrain) this.#goOn();
+  }
+
+  #write(message: JSONRPCMessage): void {
+    const line = serializeMessage(message);
+    if (isNotification(message) && this.#out.writableNeedDrain) {
+      if (isProgress(message) || this.#unread.has(line)) return;
+      this.#unread.add(line);
+    }
+    const isOut = isAnswer(message) && message.id !== undefined ? this.#deliveries.answered(message.id) : undefined;
+    this.#out.write(line, (error) => {
+      this.#unread.delete(line);
+      if (!error) isOut?.();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    // Whoever waits for the end of stdin hears of it.
+    this.#in.destroy();
+    this.onclose?.();
+  }
+}

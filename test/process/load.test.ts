@@ -1,0 +1,89 @@
+// Many calls, and large ones: each is answered once, and nothing of them stays in memory.
+import { expect, test } from "vitest";
+import { callMessage, initialize, type Program, start } from "./child.ts";
+import { heapBytes, peakBytes, peakMissing, smallHeap, tellsOfItsHeap } from "./memory.ts";
+
+const MB = 1_000_000;
+const long = { timeout: 60_000 };
+
+const line = (message: object): string => `${JSON.stringify(message)}\n`;
+const ids = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
+
+async function session(node: readonly string[] = []): Promise<Program> {
+  const program = start(["serve", "--emulator"], { node });
+  await initialize(program);
+  return program;
+}
+
+/** What agents ask most, and what goes wrong: from a cache, from the service, refused, unknown. */
+const mixed = (id: number): object =>
+  [
+    callMessage(id, "list_states"),
+    callMessage(id, "list_states", { wrong: true }),
+    { jsonrpc: "2.0", id, method: "ping" },
+    callMessage(id, "no_such_tool"),
+    { jsonrpc: "2.0", id, method: "resources/read", params: { uri: "mic://geography/states" } },
+  ][id % 5] ?? {};
+
+test("10,000 calls leave nothing behind", long, async () => {
+  const program = await session(tellsOfItsHeap);
+  async function call(from: number, count: number): Promise<number> {
+    for (let at = from; at < from + count; at += 100) {
+      program.process.stdin.write(
+        ids(at, 100)
+          .map((id) => line(mixed(id)))
+          .join(""),
+      );
+      await program.answersTo(ids(at, 100));
+    }
+    return await heapBytes(program);
+  }
+  // Caches fill and code is compiled in the first ones.
+  const before = await call(2, 3_000);
+  const after = await call(3_002, 10_000);
+  // Fifty bytes a call.
+  expect(after - before).toBeLessThan(0.5 * MB);
+});
+
+test("10,000 requests at once are answered, each once, under whatever ids", long, async () => {
+  const program = await session(smallHeap);
+  const all = [...ids(2, 9_000), ...ids(1, 1_000).map((n) => `id ${n}`)];
+  program.process.stdin.write(all.map((id, n) => line({ ...mixed(n), id })).join(""));
+  await program.answersTo(all);
+  program.send({ jsonrpc: "2.0", id: "last", method: "ping" });
+  expect(await program.next()).toMatchObject({ id: "last", result: {} });
+});
+
+const x = Buffer.alloc(MB, "x");
+
+/** Writes no faster than the server reads. */
+async function write(program: Program, ...parts: readonly (string | Buffer)[]): Promise<void> {
+  for (const part of parts) await new Promise((resolve) => program.process.stdin.write(part, resolve));
+}
+
+test.each([
+  ["before its arguments", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`, `"}}\n`],
+  ["behind them", `{"method":"tools/call","params":{"name":"`, `"},"jsonrpc":"2.0","id":7}\n`],
+])("a request of 100 MB, its id %s, is refused under that id, and costs no memory", long, async (_, head, tail) => {
+  const program = await session();
+  const before = peakMissing ? 0 : peakBytes(program);
+  await write(program, head, ...Array.from({ length: 100 }, () => x), tail);
+  const refusal = await program.next();
+  expect(refusal).toMatchObject({ id: 7, error: { code: -32600 } });
+  expect(JSON.stringify(refusal)).toMatch(/1000000\d\d bytes.*10485760 is the most/);
+  expect(JSON.stringify(refusal).length).toBeLessThan(300);
+  if (!peakMissing) expect(peakBytes(program) - before).toBeLessThan(80 * MB);
+  program.send(callMessage(8, "list_states"));
+  expect(await program.next()).toMatchObject({ id: 8, result: { structuredContent: {} } });
+});
+
+test("100 MB without an end of line are refused without an id, and end with stdin", long, async () => {
+  const program = await session();
+  await write(program, ...Array.from({ length: 100 }, () => x), "\n");
+  const refusal = await program.next();
+  expect(refusal).toMatchObject({ error: { code: -32600 } });
+  expect(refusal).not.toHaveProperty("id");
+  await write(program, ...Array.from({ length: 20 }, () => x));
+  program.process.stdin.end();
+  expect(await program.exit).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,34 @@
+// How much memory a process takes, seen from outside.
+import { existsSync, readFileSync } from "node:fs";
+import { expect } from "vitest";
+import type { Program } from "./child.ts";
+
+/** The peak is in /proc alone. */
+export const peakMissing = !existsSync("/proc/self/status");
+
+/** The most that the process ever held in memory. */
+export function peakBytes({ process }: Program): number {
+  const status = readFileSync(`/proc/${process.pid}/status`, "utf8");
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
+
+/** node's arguments for a program that dies when it holds 100 MB: a fifth of that is what it needs at rest. */
+export const smallHeap: readonly string[] = ["--max-old-space-size=96"];
+
+/** node's arguments for a program that tells of its heap on SIGUSR2, garbage taken out. */
+export const tellsOfItsHeap: readonly string[] = [
+  "--expose-gc",
+  "--import",
+  `data:text/javascript,${encodeURIComponent(
+    `process.on("SIGUSR2",()=>{gc();gc();process.stderr.write("heap "+process.memoryUsage().heapUsed+"\\n")})`,
+  )}`,
+];
+
+/** What the heap holds for good; of a program started with `tellsOfItsHeap`. */
+export async function heapBytes(program: Program): Promise<number> {
+  const told = () => [...program.stderr().matchAll(/^heap (\d+)$/gm)];
+  const before = told().length;
+  program.process.kill("SIGUSR2");
+  await expect.poll(() => told().length, { interval: 20 }).toBe(before + 1);
+  return Number(told().at(-1)?.[1]);
+}
