@@ -1,0 +1,185 @@
+// The real clients, each as what it does with a server that it has been given: a row of the table in clients.test.ts.
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client as V2Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport as V2Transport } from "@modelcontextprotocol/client/stdio";
+import { Client as V1Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as V1Transport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import * as z from "zod/v4";
+import { type ClientName, isInstalled, packages, programOf } from "./packages.ts";
+import { launch, newMachine, run } from "./run.ts";
+
+/** How a client reaches the server. */
+export type Target = { readonly kind: "stdio"; readonly command: string; readonly args: readonly string[] };
+
+export interface Client {
+  readonly name: string;
+  /** Why it cannot be shown to the server on this machine. */
+  readonly missing: string | undefined;
+  /** Its first request. */
+  readonly opens: "initialize" | "server/discover";
+  /** What it goes on to do without anybody being logged in. */
+  readonly does: readonly ("lists" | "calls" | "reads")[];
+  /** Uses the server from a machine where `home` is all there is. Rejects when the client says that it could not. */
+  use(target: Target, home: string): Promise<void>;
+}
+
+const client = (name: ClientName): Pick<Client, "name" | "missing"> => ({
+  name: `${name} ${packages[name].version}`,
+  missing: isInstalled(name) ? undefined : "npm run interop:install",
+});
+
+function mustSay(what: RegExp, { stdout, stderr }: { readonly stdout: string; readonly stderr: string }): void {
+  if (!what.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
+}
+
+const claudeCode: Client = {
+  ...client("Claude Code"),
+  opens: "server/discover",
+  does: ["lists"],
+  async use({ command, args }, home) {
+    const program = programOf("Claude Code");
+    mustSay(/^Added/m, await run(home, ...program, "mcp", "add", "mic", "--", command, ...args));
+    mustSay(/^mic: .*Connected$/m, await run(home, ...program, "mcp", "list"));
+  },
+};
+
+const geminiCli: Client = {
+  ...client("Gemini CLI"),
+  opens: "initialize",
+  // It says hello and pings; lists are for after the login.
+  does: [],
+  async use({ command, args }, home) {
+    await mkdir(join(home, ".gemini"));
+    const settings = {
+      security: { folderTrust: { enabled: false } },
+      privacy: { usageStatisticsEnabled: false },
+      mcpServers: { mic: { command, args } },
+    };
+    await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
+    const { stdout, stderr } = await run(home, ...programOf("Gemini CLI"), "mcp", "list");
+    // It writes its list to either, as it finds a terminal or not.
+    mustSay(/^. mic: .*Connected$/m, { stdout: stdout + stderr, stderr: "" });
+  },
+};
+
+const Answer = z.looseObject({ id: z.int(), result: z.looseObject({}).optional(), error: z.unknown().optional() });
+const Started = z.object({ thread: z.object({ id: z.string() }) });
+const Status = z.object({
+  data: z.tuple([z.object({ name: z.literal("mic"), tools: z.record(z.string(), z.unknown()) })]),
+});
+
+const codex: Client = {
+  ...client("Codex"),
+  opens: "initialize",
+  does: ["lists", "calls", "reads"],
+  async use({ command, args }, home) {
+    await mkdir(join(home, ".codex"));
+    // TOML's strings and lists are JSON's.
+    const config = `[mcp_servers.mic]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`;
+    await writeFile(join(home, ".codex", "config.toml"), config);
+    const app = launch(home, [...programOf("Codex"), "app-server"]);
+    const ended = new Promise((resolve) => app.once("close", resolve));
+    app.stderr.resume();
+    const waiting = new Map<number, (answer: z.infer<typeof Answer>) => void>();
+    createInterface(app.stdout).on("line", (line) => {
+      const { data: answer } = Answer.safeParse(JSON.parse(line));
+      if (answer) waiting.get(answer.id)?.(answer);
+    });
+    let id = 0;
+    const send = (message: object) => app.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    async function request(method: string, params: object): Promise<unknown> {
+      const coming = new Promise<z.infer<typeof Answer>>((resolve) => waiting.set(++id, resolve));
+      send({ id, method, params });
+      const { result, error } = await coming;
+      if (!result) throw new Error(`${method}: ${JSON.stringify(error)}`);
+      return result;
+    }
+    try {
+      await request("initialize", { clientInfo: { name: "mic-mcp-tests", version: "1.0.0" }, capabilities: null });
+      send({ method: "initialized" });
+      Status.parse(await request("mcpServerStatus/list", {}));
+      const { thread } = Started.parse(await request("thread/start", { cwd: home, ephemeral: true }));
+      const of = { threadId: thread.id, server: "mic" };
+      await request("mcpServer/tool/call", { ...of, tool: "list_districts", arguments: { state: "KA" } });
+      await request("mcpServer/resource/read", { ...of, uri: "mic://geography/states" });
+    } finally {
+      app.stdin.end();
+      await ended;
+    }
+  },
+};
+
+/** The inspector is three clients: two eras, and one that looks only at the schemas. */
+const inspector = (era: "legacy" | "modern"): Client => ({
+  ...client("MCP Inspector"),
+  name: `${client("MCP Inspector").name} (${era})`,
+  opens: era === "legacy" ? "initialize" : "server/discover",
+  does: ["lists", "calls", "reads"],
+  async use({ command, args }, home) {
+    async function inspect(...what: readonly string[]): Promise<string> {
+      const program = [...programOf("MCP Inspector"), "--cli", command, ...args, "--protocol-era", era];
+      const { code, stdout, stderr } = await run(home, ...program, "--format", "json", ...what);
+      if (code !== 0) throw new Error(`${what.join(" ")}: ${stderr}${stdout}`);
+      // --strict tells there what a host could not use in a schema, errors or not.
+      if (what.includes("--strict") && stderr !== "") throw new Error(stderr);
+      return stdout;
+    }
+    await inspect("--method", "tools/list", "--strict");
+    await inspect("--method", "tools/call", "--tool-name", "list_districts", "--tool-arg", "state=KA");
+    await inspect("--method", "resources/read", "--uri", "mic://geography/states");
+    const loaded = await inspect(
+      ...["--method", "tools/call", "--tool-name", "list_states"],
+      ...["--load", "--load-requests", "200", "--load-concurrency", "10"],
+    );
+    mustSay(/"ok": ?200\b/, { stdout: loaded, stderr: "" });
+  },
+});
+
+const identity = { name: "mic-mcp-tests", version: "1.0.0" };
+const districts = { name: "list_districts", arguments: { state: "KA" } };
+const states = { uri: "mic://geography/states" };
+
+const v1: Client = {
+  name: "SDK client 1.x",
+  missing: undefined,
+  opens: "initialize",
+  does: ["lists", "calls", "reads"],
+  async use({ command, args }, home) {
+    const v1Client = new V1Client(identity);
+    await v1Client.connect(new V1Transport({ command, args: [...args], env: newMachine(home), cwd: home }));
+    await v1Client.listTools();
+    await v1Client.callTool(districts);
+    await v1Client.readResource(states);
+    await v1Client.close();
+  },
+};
+
+const v2 = (era: "legacy" | "modern"): Client => ({
+  name: `SDK client 2.x (${era})`,
+  missing: undefined,
+  opens: era === "legacy" ? "initialize" : "server/discover",
+  does: ["lists", "calls", "reads"],
+  async use({ command, args }, home) {
+    const mode = era === "legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
+    const v2Client = new V2Client(identity, { versionNegotiation: { mode } });
+    await v2Client.connect(new V2Transport({ command, args: [...args], env: newMachine(home), cwd: home }));
+    await v2Client.listTools();
+    await v2Client.callTool(districts);
+    await v2Client.readResource(states);
+    await v2Client.close();
+  },
+});
+
+export const clients: readonly Client[] = [
+  claudeCode,
+  codex,
+  geminiCli,
+  inspector("legacy"),
+  inspector("modern"),
+  v1,
+  v2("legacy"),
+  v2("modern"),
+];

@@ -1,0 +1,41 @@
+// `npm run interop:install`: installs the real clients of test/interop/ from npm, beside the tree. No install script of
+// theirs runs: some would download more from elsewhere.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type ClientName, clientNames, folderOf, isInstalled, packages } from "./packages.ts";
+
+function install(client: ClientName): void {
+  const { name, version } = packages[client];
+  const folder = folderOf(client);
+  mkdirSync(dirname(folder), { recursive: true });
+  // Half an installation is none: it gets its name at the end.
+  const unfinished = mkdtempSync(join(dirname(folder), ".installing-"));
+  try {
+    writeFileSync(
+      join(unfinished, "package.json"),
+      JSON.stringify({ private: true, dependencies: { [name]: version } }),
+    );
+    execFileSync("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--silent"], {
+      cwd: unfinished,
+      stdio: ["ignore", "inherit", "inherit"],
+      shell: process.platform === "win32",
+    });
+    renameSync(unfinished, folder);
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+let failed = false;
+for (const client of clientNames) {
+  const title = `${client} ${packages[client].version}`;
+  try {
+    if (!isInstalled(client)) install(client);
+    process.stdout.write(`${title}: ${folderOf(client)}\n`);
+  } catch {
+    failed = true;
+    process.stdout.write(`${title}: not installed; its tests will say that they are skipped\n`);
+  }
+}
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,32 @@
+// A client's program, run to its end as on a new machine: an empty HOME, and no way out of it but to this machine itself.
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+
+/** Port 9 is "discard", and nobody is there: whoever wants to the network gets a refusal at once. */
+const NO_NETWORK = {
+  HTTP_PROXY: "http://127.0.0.1:9",
+  HTTPS_PROXY: "http://127.0.0.1:9",
+  NO_PROXY: "127.0.0.1,localhost",
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+};
+
+export const newMachine = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home, ...NO_NETWORK });
+
+export function launch(home: string, args: readonly string[]): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [...args], { cwd: home, env: newMachine(home), stdio: "pipe" });
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** node with these arguments, in `home`. */
+export async function run(home: string, ...args: readonly string[]): Promise<Ended> {
+  const child = launch(home, args);
+  child.stdin.end();
+  const chunks: Record<"stdout" | "stderr", Buffer[]> = { stdout: [], stderr: [] };
+  for (const name of ["stdout", "stderr"] as const) child[name].on("data", (chunk: Buffer) => chunks[name].push(chunk));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, stdout: Buffer.concat(chunks.stdout).toString(), stderr: Buffer.concat(chunks.stderr).toString() };
+}

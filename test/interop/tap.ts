@@ -1,0 +1,29 @@
+// A program between a client and the server on stdio: passes every byte on, and notes every line with whose it is, and in
+// which session: some clients have several at once.
+// Arguments: the file for the notes, then the server's command.
+import { spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+
+const [notes = "", command = "", ...args] = process.argv.slice(2);
+const note = (entry: object): void => appendFileSync(notes, `${JSON.stringify({ session: process.pid, ...entry })}\n`);
+
+const server = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
+
+note({ from: "start", line: String(server.pid) });
+const listen = (from: string, stream: Readable): void => {
+  createInterface(stream).on("line", (line) => note({ from, line }));
+};
+listen("client", process.stdin);
+listen("server", server.stdout);
+listen("log", server.stderr);
+process.stdin.pipe(server.stdin);
+server.stdout.pipe(process.stdout);
+server.stderr.pipe(process.stderr);
+for (const stream of [server.stdin, process.stdout, process.stderr]) stream.on("error", () => undefined);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => server.kill(signal));
+server.once("close", (code) => {
+  note({ from: "exit", line: String(code) });
+  process.exit(code ?? 1);
+});
