@@ -1,5 +1,5 @@
 // Who this process is to the service: base URL, client credentials, workspace. The environment first; what it leaves out
-// comes from the login in the keychain, read once and only when needed.
+// comes from the login in the keychain, read only when needed, and again every few seconds: a logout is for servers too.
 import { type Failure, type FailureFacts, notConfigured } from "../failure.ts";
 import { type Keychain, KeychainError } from "./keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
@@ -60,7 +60,10 @@ export interface IdentityOptions {
   readonly now: () => number;
 }
 
-const LOOK_AGAIN_MS = 10_000;
+/** `login` and `logout` are for the servers at work too: they notice at their next use of the login after this time. */
+const LOOK_AGAIN_MS = 3_000;
+/** A silent keychain costs seconds each time, and a login that is known goes on without it. */
+const REST_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
 
 // Tokens in memory and calls under way belong to who this process was when it began.
 const changedLogin = (): Failure =>
@@ -72,30 +75,46 @@ const changedLogin = (): Failure =>
 export function createIdentity({ given, keychain, required, redactor, now }: IdentityOptions): Identity {
   let reading: Promise<StoredLogin | undefined> | undefined;
   let readAgainAt = 0;
-  let known: StoredLogin | undefined;
+  /** Who this process is, once it has been somebody. */
+  let first: StoredLogin | undefined;
+  /** What the keychain said last. */
+  let last: StoredLogin | undefined;
   /** Why there is no keychain, once that is known. */
   let without = keychain ? undefined : "MIC_KEYCHAIN is off";
 
-  async function read(from: Keychain): Promise<StoredLogin | undefined> {
-    const login = await readLogin(from);
+  function accepted(login: StoredLogin | undefined): StoredLogin | undefined {
     without = undefined;
+    last = undefined;
     if (!login) return undefined;
     redactor.add(login.clientSecret);
-    if (known && (known.baseUrl !== login.baseUrl || known.clientId !== login.clientId)) throw changedLogin();
-    known = login;
+    if (first && (first.baseUrl !== login.baseUrl || first.clientId !== login.clientId)) throw changedLogin();
+    first ??= login;
+    last = login;
     return login;
   }
 
-  /** A login is kept once found; an absence or a trouble is looked at again later, since `login` may have mended it. */
+  async function read(from: Keychain): Promise<StoredLogin | undefined> {
+    let restMs = LOOK_AGAIN_MS;
+    try {
+      return accepted(await readLogin(from));
+    } catch (error) {
+      if (!(error instanceof KeychainError)) throw error;
+      if (last) restMs = REST_MS.known;
+      else if (error.trouble === "silent") restMs = REST_MS.unknown;
+      // That it cannot be read now is no logout.
+      if (last) return last;
+      throw error;
+    } finally {
+      readAgainAt = now() + restMs;
+    }
+  }
+
   function stored(): Promise<StoredLogin | undefined> {
     if (!keychain) return Promise.resolve(undefined);
     if (reading && now() < readAgainAt) return reading;
-    reading = read(keychain);
+    // One reads for all who ask meanwhile.
     readAgainAt = Number.POSITIVE_INFINITY;
-    const lookAgain = () => {
-      readAgainAt = now() + LOOK_AGAIN_MS;
-    };
-    reading.then((login) => login ?? lookAgain(), lookAgain);
+    reading = read(keychain);
     return reading;
   }
 
@@ -157,7 +176,7 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
       return given.baseUrl === undefined || given.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;
     },
     doubt() {
-      reading = undefined;
+      readAgainAt = 0;
     },
   };
 }

@@ -124,8 +124,18 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
   }
 
+  /** Whoever has logged out is not to be acted for, though a token of theirs may live on. */
+  async function stillLoggedIn(): Promise<void> {
+    try {
+      await identity.credentials();
+    } catch (error) {
+      held.clear();
+      throw error;
+    }
+  }
+
   /** Waits for a token within the call's own limits; the request itself goes on for the other callers. */
-  async function within({ signal, deadlineAt }: CallContext, token: Promise<string>): Promise<string> {
+  async function within<T>({ signal, deadlineAt }: CallContext, token: Promise<T>): Promise<T> {
     const late = AbortSignal.timeout(Math.max(0, deadlineAt - timing.now()));
     const stopped = new AbortController();
     const either = AbortSignal.any([signal, late]);
@@ -145,8 +155,9 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     async get(scopes, context) {
       context.signal.throwIfAborted();
       const known = held.get(scopeKey(scopes));
-      if (known && isGood(known, timing.now())) return known.value;
-      return await within(context, shared(scopes));
+      if (!known || !isGood(known, timing.now())) return await within(context, shared(scopes));
+      await within(context, stillLoggedIn());
+      return known.value;
     },
     discard(scopes, token) {
       refused.add(token);

@@ -44,12 +44,12 @@ async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]
     // Without a service there is nothing further to reach.
     const reachable = first.at(-1)?.ok === true;
     const network = reachable
-      ? [
-          await checkPlayground(runtime.service),
-          await checkClock(runtime.service),
-          await checkToken(identity, fresh),
-          await checkJobApi(runtime.service, identity),
-        ]
+      ? await Promise.all([
+          checkPlayground(runtime.service),
+          checkClock(runtime.service),
+          checkToken(identity, fresh),
+          checkJobApi(runtime.service, identity),
+        ])
       : [];
     return [...first, ...network, ...folders, checkProxy(environment)].map((check) => ({
       ...check,

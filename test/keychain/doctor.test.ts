@@ -111,6 +111,15 @@ test("a service that cannot be reached", async () => {
   for (const { detail } of wrong) expect(detail).toContain("ECONNREFUSED");
 });
 
+test("a service that is out of order is asked once by each check: a person is waiting", async () => {
+  const stub = await stubForTest();
+  stub.respond(() => answer(503, { ...problem, status: 503 }));
+  const { wrong } = await examine(toStub(stub));
+  expect(wrong.map(({ name }) => name)).toEqual(["geography API", "job API"]);
+  // The two, and the one that reads the clock.
+  expect(stub.requests).toHaveLength(3);
+});
+
 test("a wrong secret, echoed by the service", async () => {
   const stub = await soundStub();
   const error_description = `no client has the secret ${client.clientSecret} here`;

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { basicHeader } from "../../src/auth/oauth.ts";
 import { jobList, statesResponse } from "../contract/samples.ts";
+import { run } from "../process/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type Connection, connectionForTest } from "../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
@@ -73,6 +74,37 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     const { error } = await connection.callTool("list_jobs");
     expect(error).toMatchObject({ kind: "unauthorized", next: expect.stringContaining("mic-mcp login") });
     await loggedIn(session, { baseUrl: stub.baseUrl, clientSecret: renewed, workspaceId: "micws_1" });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+  });
+
+  test("notices a logout, whatever token it has left, and a new login", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
+    const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    await expect.poll(async () => (await jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
+    const { length } = stub.requests;
+    expect((await jobs()).error?.next).toContain("mic-mcp login");
+    expect((await connection.callTool("list_states")).error).toMatchObject({ kind: "not_configured" });
+    expect(stub.requests).toHaveLength(length);
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await expect.poll(async () => (await jobs()).isError, { timeout: 10_000 }).toBe(false);
+  });
+
+  test("goes on with its login when the keychain is locked later", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    await session.lock();
+    // Longer than a login is believed without another look.
+    await new Promise((resolve) => setTimeout(resolve, 3_200));
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 

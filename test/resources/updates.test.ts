@@ -76,18 +76,20 @@ forEachEra((bench, era) => {
     await bench().connection.stopListening(uri);
   });
 
-  test("a service that was away when the listening began is heard of when it is back", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const uri = `mic://jobs/${id}`;
-    const away = { kind: "status", status: 429, retryAfterSeconds: 12 };
-    await bench().service.fault(away, { operationId: "getMicJob" });
-    expect(await bench().connection.listen(uri)).toEqual([uri]);
-    await sleep(SEVERAL_LOOKS_MS);
-    // Asked to rest for longer than a look may take, nobody looks before.
-    expect(heard(uri)).toBe(0);
-    await vi.waitFor(() => expect(heard(uri)).toBe(1), { timeout: 20_000, interval: 100 });
-    await bench().connection.stopListening(uri);
-  }, 40_000);
+  // Whoever looks knows of no era, and the rest that a service asks for has to pass: once is enough.
+  if (era === "v2-modern")
+    test("a service that was away when the listening began is heard of when it is back", async () => {
+      const { id } = await submitJob(bench().service, FILE.succeeds);
+      const uri = `mic://jobs/${id}`;
+      const away = { kind: "status", status: 429, retryAfterSeconds: 12 };
+      await bench().service.fault(away, { operationId: "getMicJob" });
+      expect(await bench().connection.listen(uri)).toEqual([uri]);
+      await sleep(SEVERAL_LOOKS_MS);
+      // Asked to rest for longer than a look may take, nobody looks before.
+      expect(heard(uri)).toBe(0);
+      await vi.waitFor(() => expect(heard(uri)).toBe(1), { timeout: 20_000, interval: 100 });
+      await bench().connection.stopListening(uri);
+    }, 40_000);
 
   test("what cannot be listened to is said", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
