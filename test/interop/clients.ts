@@ -130,6 +130,7 @@ const inspector = (era: "legacy" | "modern"): Client => ({
     await inspect("--method", "tools/list", "--strict");
     await inspect("--method", "tools/call", "--tool-name", "list_districts", "--tool-arg", "state=KA");
     await inspect("--method", "resources/read", "--uri", "mic://geography/states");
+    if (era === "legacy") return;
     const loaded = await inspect(
       ...["--method", "tools/call", "--tool-name", "list_states"],
       ...["--load", "--load-requests", "200", "--load-concurrency", "10"],

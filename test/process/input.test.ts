@@ -107,7 +107,7 @@ test("an id that is still being worked on is not worked on twice at once; both r
   stub.expect(holdUntil(released, answer(200, enveloped(job))), answer(200, enveloped(job)));
   program.send(callMessage(2, "get_job", { jobId: "job-1" }));
   program.send(callMessage(2, "get_job", { jobId: "job-2" }));
-  await expect.poll(() => stub.requests.length).toBe(1);
+  await expect.poll(() => stub.requests.length, { timeout: 10_000 }).toBe(1);
   program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
   expect(await program.next()).toMatchObject({ id: 3 });
   expect(stub.requests).toHaveLength(1);
@@ -154,6 +154,14 @@ test("arguments nested deeper than any stack are refused, and the server lives",
   const answers = await program.answersTo([2, 3]);
   expect(answers.get(2)).toMatchObject({ error: { code: -32600, message: expect.stringContaining("nested") } });
   expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
+});
+
+test("a batch of millions is one that is refused", async () => {
+  const program = await session();
+  program.process.stdin.write(`[${"1,".repeat(4_000_000)}1]\n`);
+  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+  expect(await program.next()).toMatchObject(INVALID);
+  expect(await program.next()).toMatchObject({ id: 3, result: {} });
 });
 
 test("10 MB of brackets are survived", async () => {

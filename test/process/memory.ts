@@ -29,6 +29,6 @@ export async function heapBytes(program: Program): Promise<number> {
   const told = () => [...program.stderr().matchAll(/^heap (\d+)$/gm)];
   const before = told().length;
   program.process.kill("SIGUSR2");
-  await expect.poll(() => told().length, { interval: 20 }).toBe(before + 1);
+  await expect.poll(() => told().length, { interval: 20, timeout: 10_000 }).toBe(before + 1);
   return Number(told().at(-1)?.[1]);
 }

@@ -11,6 +11,9 @@ import { answer, holdUntil, type Stub, stubForTest } from "../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./memory.ts";
 
+const long = { timeout: 60_000 };
+const soon = { timeout: 20_000 };
+
 /** What a pipe holds, and what the server may have begun besides. */
 const BEGUN = 800;
 
@@ -39,12 +42,12 @@ async function deaf(stub: Stub, count: number): Promise<Program> {
     program,
     ids(2, count).map((id) => callMessage(id, "get_job", { jobId: "job-1" })),
   );
-  await expect.poll(() => stub.requests.length, { timeout: 10_000 }).toBeGreaterThan(30);
+  await expect.poll(() => stub.requests.length, soon).toBeGreaterThan(30);
   return program;
 }
 
 describe("a client that reads nothing of stdout", () => {
-  test("has only so many of its requests begun; reading again, it gets every answer, once", async () => {
+  test("has only so many of its requests begun; reading again, it gets every answer, once", long, async () => {
     const stub = await stubForTest();
     const program = await deaf(stub, 1_500);
     const begun = async (): Promise<number> => {
@@ -58,7 +61,7 @@ describe("a client that reads nothing of stdout", () => {
     expect(stub.requests).toHaveLength(1_500);
   });
 
-  test("does not cost memory, however much it asks for", { timeout: 60_000 }, async () => {
+  test("does not cost memory, however much it asks for", long, async () => {
     const program = start(["serve", "--emulator"], { node: smallHeap });
     await initialize(program);
     program.process.stdout.pause();
@@ -85,7 +88,7 @@ describe("a client that reads nothing of stdout", () => {
     expect(await exited).toEqual([0, null]);
   });
 
-  test("was not told what it has not read: the next process tells it again", async () => {
+  test("was not told what it has not read: the next process tells it again", long, async () => {
     const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-deaf-"));
     onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
     const stub = await stubForTest();
@@ -99,7 +102,7 @@ describe("a client that reads nothing of stdout", () => {
     stub.expect(holdUntil(released, answer(201, enveloped(input))));
     const order = callMessage(2, "register_input", createInput);
     program.send(order);
-    await expect.poll(() => stub.requests.length).toBe(1);
+    await expect.poll(() => stub.requests.length, soon).toBe(1);
     program.process.stdout.pause();
     // The pipe is full before the service answers.
     stub.respond(({ method }) => answer(method === "GET" ? 200 : 500, enveloped(job)));
@@ -107,7 +110,7 @@ describe("a client that reads nothing of stdout", () => {
       program,
       ids(3, 2_000).map((id) => callMessage(id, "get_job", { jobId: "job-1" })),
     );
-    await expect.poll(() => stub.requests.length, { timeout: 10_000 }).toBeGreaterThan(100);
+    await expect.poll(() => stub.requests.length, soon).toBeGreaterThan(100);
     release();
 
     const next = start(["serve"], { env });
@@ -123,7 +126,7 @@ describe("a client that reads nothing of stdout", () => {
       const answers = await next.answersTo([id]);
       return Actions.parse(answers.get(id++)).result.structuredContent.actions;
     };
-    await expect.poll(async () => (await listed()).map(({ state }) => state)).toEqual(["succeeded"]);
+    await expect.poll(async () => (await listed()).map(({ state }) => state), soon).toEqual(["succeeded"]);
     const [action] = await listed();
     program.process.kill("SIGKILL");
     await program.exit;

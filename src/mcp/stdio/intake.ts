@@ -122,11 +122,8 @@ export function createIntake({ deliver, isBackedUp }: IntakeOptions) {
       wait(quick, { bytes: OVERHEAD_BYTES, begin: answer });
     },
 
-    /** The answer to this request is on its way. */
-    answered(id: RequestId): void {
-      ended(id);
-      pump();
-    },
+    /** This request is answered. */
+    ended,
 
     pump,
 

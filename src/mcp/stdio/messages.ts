@@ -57,6 +57,9 @@ function isTooDeep(json: string): boolean {
   return false;
 }
 
+/** Longer ones would make much of little: an array of numbers as many answers. */
+const MAX_BATCH = 100;
+
 /** An array is a batch, as revision 2025-03-26 has them: its messages one by one, each answered by itself. */
 export function readLine(line: string): Reading {
   if (line.trim() === "") return { messages: [], refusals: [] };
@@ -70,7 +73,7 @@ export function readLine(line: string): Reading {
     const reason = `This message is nested deeper than ${MAX_DEPTH} levels; nothing was done.`;
     return { messages: [], refusals: [refusal(ProtocolErrorCode.InvalidRequest, reason, requestId(value))] };
   }
-  if (!Array.isArray(value) || value.length === 0) return readOne(value);
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_BATCH) return readOne(value);
   const read = value.map(readOne);
   return { messages: read.flatMap(({ messages }) => messages), refusals: read.flatMap(({ refusals }) => refusals) };
 }

@@ -76,8 +76,8 @@ export class StdioTransport implements Transport {
     // Nobody waits until it is written: whoever ends must not be held up by a client that does not read.
     this.#write(message);
     if (!isAnswer(message) || message.id === undefined) return;
-    this.#intake.answered(message.id);
-    if (!this.#out.writableNeedDrain) this.#goOn();
+    this.#intake.ended(message.id);
+    this.#goOn();
   }
 
   #write(message: JSONRPCMessage): void {
