@@ -6,19 +6,21 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { tools } from "../../tools/index.ts";
-import { clients } from "./clients.ts";
-import { tappedServer, type Wire } from "./wire.ts";
+import { startHttp } from "../http/server.ts";
+import { type Client, clients, type Target } from "./clients.ts";
+import { type Exchange, tappedServer } from "./wire.ts";
+import { tapHttp } from "./wire-http.ts";
 
 const Listed = z.object({ tools: z.array(z.object({ name: z.string() })) });
 const names = tools.map(({ name }) => name);
 
-function expectListed({ exchanges }: Wire): void {
+function expectListed(exchanges: readonly Exchange[]): void {
   const lists = exchanges.filter(({ method }) => method === "tools/list");
   expect(lists).not.toHaveLength(0);
   for (const { result } of lists) expect(Listed.parse(result).tools.map(({ name }) => name)).toEqual(names);
 }
 
-function expectCalled({ exchanges }: Wire): void {
+function expectCalled(exchanges: readonly Exchange[]): void {
   const calls = exchanges.filter(({ method }) => method === "tools/call");
   expect(calls.map(({ params }) => params.name)).toContain("list_districts");
   for (const { result } of calls) {
@@ -27,7 +29,7 @@ function expectCalled({ exchanges }: Wire): void {
   }
 }
 
-function expectRead({ exchanges }: Wire): void {
+function expectRead(exchanges: readonly Exchange[]): void {
   const reads = exchanges.filter(({ method }) => method === "resources/read");
   expect(reads).not.toHaveLength(0);
   for (const { result } of reads) expect(JSON.stringify(result)).toContain("Karnataka");
@@ -41,30 +43,54 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe("over stdio", () => {
-  for (const { name, missing, opens, does, use } of clients) {
-    const what = ["connects", ...does].join(", ");
-    test.skipIf(missing !== undefined)(
-      `${name} ${what}${missing ? ` (${missing})` : ""}`,
-      { timeout: 30_000 },
-      async () => {
-        const home = await mkdtemp(join(tmpdir(), "mic-mcp-interop-"));
-        // A client may still be writing its last lines there.
-        onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-        const server = tappedServer(home, ["serve", "--emulator"]);
-        await use({ kind: "stdio", ...server }, home);
-        await expect.poll(() => server.wire().pids.filter(isAlive), { timeout: 5_000 }).toEqual([]);
-        const wire = server.wire();
-        expect(wire.pids).not.toEqual([]);
-        expect(wire.exits.filter((code) => code !== "0")).toEqual([]);
-        expect(wire.exchanges[0]?.method).toBe(opens);
-        expect(wire.exchanges.filter(({ error }) => error !== undefined)).toEqual([]);
-        expect(wire.exchanges.filter(({ result }) => result === undefined)).toEqual([]);
-        expect(wire.log).toBe("");
-        if (does.includes("lists")) expectListed(wire);
-        if (does.includes("calls")) expectCalled(wire);
-        if (does.includes("reads")) expectRead(wire);
-      },
-    );
+function expectUse({ opens, does }: Client, exchanges: readonly Exchange[]): void {
+  expect(exchanges[0]?.method).toBe(opens);
+  expect(exchanges.filter(({ error }) => error !== undefined)).toEqual([]);
+  // A client that listens is answered when it ends.
+  const unanswered = exchanges.filter(({ method, result }) => result === undefined && !method.endsWith("/listen"));
+  expect(unanswered).toEqual([]);
+  if (does.includes("lists")) expectListed(exchanges);
+  if (does.includes("calls")) expectCalled(exchanges);
+  if (does.includes("reads")) expectRead(exchanges);
+}
+
+async function newHome(): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), "mic-mcp-interop-"));
+  // A client may still be writing its last lines there.
+  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  return home;
+}
+
+/** How each transport is had, and what is left of it when the client is done. */
+const transports: Readonly<Record<Target["kind"], (client: Client) => Promise<void>>> = {
+  async stdio(client) {
+    const home = await newHome();
+    const server = tappedServer(home, ["serve", "--emulator"]);
+    await client.use({ kind: "stdio", command: server.command, args: server.args }, home);
+    await expect.poll(() => server.wire().pids.filter(isAlive), { timeout: 5_000 }).toEqual([]);
+    const { pids, exits, exchanges, log } = server.wire();
+    expect(pids).not.toEqual([]);
+    expect(exits.filter((code) => code !== "0")).toEqual([]);
+    expect(log).toBe("");
+    expectUse(client, exchanges);
+  },
+  async http(client) {
+    const home = await newHome();
+    const server = await startHttp({ args: ["--emulator"] });
+    const tap = await tapHttp(server.url);
+    onTestFinished(() => tap.close());
+    await client.use({ kind: "http", url: tap.url }, home);
+    expectUse(client, tap.exchanges());
+    expect(server.stderr()).toBe("");
+    server.process.kill("SIGTERM");
+    expect(await server.exit).toMatchObject({ code: 0 });
+  },
+};
+
+describe.each(Object.entries(transports))("over %s", (_, prove) => {
+  for (const client of clients) {
+    const { name, missing, does } = client;
+    const title = `${name} ${["connects", ...does].join(", ")}${missing ? ` (${missing})` : ""}`;
+    test.skipIf(missing !== undefined)(title, { timeout: 30_000 }, () => prove(client));
   }
 });

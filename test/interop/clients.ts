@@ -3,16 +3,19 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Client as V2Client } from "@modelcontextprotocol/client";
+import { Client as V2Client, StreamableHTTPClientTransport as V2HttpTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport as V2Transport } from "@modelcontextprotocol/client/stdio";
 import { Client as V1Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as V1Transport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as V1HttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import * as z from "zod/v4";
 import { type ClientName, isInstalled, packages, programOf } from "./packages.ts";
-import { launch, newMachine, run } from "./run.ts";
+import { launch, newMachine, run, runUnproxied } from "./run.ts";
 
 /** How a client reaches the server. */
-export type Target = { readonly kind: "stdio"; readonly command: string; readonly args: readonly string[] };
+export type Target =
+  | { readonly kind: "stdio"; readonly command: string; readonly args: readonly string[] }
+  | { readonly kind: "http"; readonly url: string };
 
 export interface Client {
   readonly name: string;
@@ -39,9 +42,11 @@ const claudeCode: Client = {
   ...client("Claude Code"),
   opens: "server/discover",
   does: ["lists"],
-  async use({ command, args }, home) {
+  async use(target, home) {
     const program = programOf("Claude Code");
-    mustSay(/^Added/m, await run(home, ...program, "mcp", "add", "mic", "--", command, ...args));
+    const how = target.kind === "http" ? ["--transport", "http", "mic", target.url] : ["mic", "--", target.command];
+    const args = target.kind === "http" ? [] : target.args;
+    mustSay(/^Added/m, await run(home, ...program, "mcp", "add", ...how, ...args));
     mustSay(/^mic: .*Connected$/m, await run(home, ...program, "mcp", "list"));
   },
 };
@@ -51,12 +56,13 @@ const geminiCli: Client = {
   opens: "initialize",
   // It says hello and pings; lists are for after the login.
   does: [],
-  async use({ command, args }, home) {
+  async use(target, home) {
     await mkdir(join(home, ".gemini"));
+    const { kind, ...how } = target;
     const settings = {
       security: { folderTrust: { enabled: false } },
       privacy: { usageStatisticsEnabled: false },
-      mcpServers: { mic: { command, args } },
+      mcpServers: { mic: kind === "http" ? { ...how, type: kind } : how },
     };
     await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
     const { stdout, stderr } = await run(home, ...programOf("Gemini CLI"), "mcp", "list");
@@ -75,10 +81,11 @@ const codex: Client = {
   ...client("Codex"),
   opens: "initialize",
   does: ["lists", "calls", "reads"],
-  async use({ command, args }, home) {
+  async use({ kind: _, ...how }, home) {
     await mkdir(join(home, ".codex"));
     // TOML's strings and lists are JSON's.
-    const config = `[mcp_servers.mic]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`;
+    const settings = Object.entries(how).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`);
+    const config = `[mcp_servers.mic]\n${settings.join("")}`;
     await writeFile(join(home, ".codex", "config.toml"), config);
     const app = launch(home, [...programOf("Codex"), "app-server"]);
     const ended = new Promise((resolve) => app.once("close", resolve));
@@ -118,10 +125,11 @@ const inspector = (era: "legacy" | "modern"): Client => ({
   name: `${client("MCP Inspector").name} (${era})`,
   opens: era === "legacy" ? "initialize" : "server/discover",
   does: ["lists", "calls", "reads"],
-  async use({ command, args }, home) {
+  async use(target, home) {
+    const server = target.kind === "http" ? [target.url] : [target.command, ...target.args];
     async function inspect(...what: readonly string[]): Promise<string> {
-      const program = [...programOf("MCP Inspector"), "--cli", command, ...args, "--protocol-era", era];
-      const { code, stdout, stderr } = await run(home, ...program, "--format", "json", ...what);
+      const program = [...programOf("MCP Inspector"), "--cli", ...server, "--protocol-era", era];
+      const { code, stdout, stderr } = await runUnproxied(home, ...program, "--format", "json", ...what);
       if (code !== 0) throw new Error(`${what.join(" ")}: ${stderr}${stdout}`);
       // --strict tells there what a host could not use in a schema, errors or not.
       if (what.includes("--strict") && stderr !== "") throw new Error(stderr);
@@ -148,9 +156,13 @@ const v1: Client = {
   missing: undefined,
   opens: "initialize",
   does: ["lists", "calls", "reads"],
-  async use({ command, args }, home) {
+  async use(target, home) {
     const v1Client = new V1Client(identity);
-    await v1Client.connect(new V1Transport({ command, args: [...args], env: newMachine(home), cwd: home }));
+    const transport =
+      target.kind === "http"
+        ? new V1HttpTransport(new URL(target.url))
+        : new V1Transport({ ...target, args: [...target.args], env: newMachine(home), cwd: home });
+    await v1Client.connect(transport);
     await v1Client.listTools();
     await v1Client.callTool(districts);
     await v1Client.readResource(states);
@@ -163,10 +175,14 @@ const v2 = (era: "legacy" | "modern"): Client => ({
   missing: undefined,
   opens: era === "legacy" ? "initialize" : "server/discover",
   does: ["lists", "calls", "reads"],
-  async use({ command, args }, home) {
+  async use(target, home) {
     const mode = era === "legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
     const v2Client = new V2Client(identity, { versionNegotiation: { mode } });
-    await v2Client.connect(new V2Transport({ command, args: [...args], env: newMachine(home), cwd: home }));
+    const transport =
+      target.kind === "http"
+        ? new V2HttpTransport(new URL(target.url))
+        : new V2Transport({ ...target, args: [...target.args], env: newMachine(home), cwd: home });
+    await v2Client.connect(transport);
     await v2Client.listTools();
     await v2Client.callTool(districts);
     await v2Client.readResource(states);

@@ -9,10 +9,10 @@ const NO_NETWORK = {
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
 };
 
-export const newMachine = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home, ...NO_NETWORK });
+export const newMachine = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home });
 
-export function launch(home: string, args: readonly string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [...args], { cwd: home, env: newMachine(home), stdio: "pipe" });
+export function launch(home: string, args: readonly string[], more: object = NO_NETWORK) {
+  return spawn(process.execPath, [...args], { cwd: home, env: { ...newMachine(home), ...more }, stdio: "pipe" });
 }
 
 export interface Ended {
@@ -21,12 +21,16 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** node with these arguments, in `home`. */
-export async function run(home: string, ...args: readonly string[]): Promise<Ended> {
-  const child = launch(home, args);
+async function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
   child.stdin.end();
   const chunks: Record<"stdout" | "stderr", Buffer[]> = { stdout: [], stderr: [] };
   for (const name of ["stdout", "stderr"] as const) child[name].on("data", (chunk: Buffer) => chunks[name].push(chunk));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   return { code, stdout: Buffer.concat(chunks.stdout).toString(), stderr: Buffer.concat(chunks.stderr).toString() };
 }
+
+/** node with these arguments, in `home`. */
+export const run = (home: string, ...args: readonly string[]): Promise<Ended> => ended(launch(home, args));
+
+/** The same for a client that never asks anyone but the server, and that a proxy would keep from it. */
+export const runUnproxied = (home: string, ...args: readonly string[]): Promise<Ended> => ended(launch(home, args, {}));

@@ -14,14 +14,15 @@ const Note = z.object({
 });
 
 const Id = z.union([z.string(), z.number()]);
-const Message = z.looseObject({
-  id: Id.optional(),
+export const Message = z.looseObject({
+  /** null: of a refusal of what was no request. */
+  id: Id.nullish(),
   method: z.string().optional(),
   params: z.looseObject({ name: z.string().optional(), protocolVersion: z.string().optional() }).optional(),
   result: z.looseObject({}).optional(),
   error: z.looseObject({}).optional(),
 });
-type Message = z.infer<typeof Message>;
+export type Message = z.infer<typeof Message>;
 
 /** A request of the client's, and what it was answered. */
 export interface Exchange {
@@ -55,10 +56,9 @@ const run = (script: string): readonly string[] => [
 ];
 
 /** An id may come again after it was answered: answers belong to the requests before them. */
-function pair(lines: readonly z.infer<typeof Note>[]): readonly Exchange[] {
-  const messages = lines.map(({ from, line }) => ({ from, ...Message.parse(JSON.parse(line)) }));
+export function pair(messages: readonly ({ readonly from: string } & Message)[]): readonly Exchange[] {
   return messages.flatMap(({ from, id, method, params = {} }, at) => {
-    if (from !== "client" || method === undefined || id === undefined) return [];
+    if (from !== "client" || method === undefined || id == null) return [];
     const isAnswer = (later: (typeof messages)[number]) =>
       later.from === "server" && later.method === undefined && later.id === id;
     const answer = messages.slice(at).find(isAnswer);
@@ -79,7 +79,13 @@ export function tappedServer(folder: string, args: readonly string[]): Tapped {
       const sessions = [...new Set(noted.map(({ session }) => session))];
       const messages = noted.filter(({ from }) => from === "client" || from === "server");
       return {
-        exchanges: sessions.flatMap((each) => pair(messages.filter(({ session }) => session === each))),
+        exchanges: sessions.flatMap((each) =>
+          pair(
+            messages
+              .filter(({ session }) => session === each)
+              .map(({ from, line }) => ({ from, ...Message.parse(JSON.parse(line)) })),
+          ),
+        ),
         log: of("log").join("\n"),
         pids: of("start").map(Number),
         exits: of("exit"),

@@ -1,0 +1,67 @@
+// The same of HTTP: a proxy between a client and the server that passes everything on, and notes what each exchange said.
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { type Exchange, Message, pair } from "./wire.ts";
+
+export interface HttpTap {
+  /** Where clients find the server. */
+  readonly url: string;
+  exchanges(): readonly Exchange[];
+  close(): Promise<void>;
+}
+
+/** A body as messages: one as JSON, or a stream of events with one each. Whatever else it is says nothing. */
+function messagesIn(body: string, type = ""): readonly Message[] {
+  const texts = type.startsWith("text/event-stream")
+    ? [...body.matchAll(/^data: ?(.+)$/gm)].flatMap(([, data = ""]) => data)
+    : type.startsWith("application/json")
+      ? [body]
+      : [];
+  return texts.map((text) => Message.parse(JSON.parse(text)));
+}
+
+export async function tapHttp(upstream: string): Promise<HttpTap> {
+  const noted: { readonly asked: readonly Message[]; readonly told: () => readonly Message[] }[] = [];
+
+  function pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const url = new URL(incoming.url ?? "/", upstream);
+    const asked: Buffer[] = [];
+    const told: Buffer[] = [];
+    const headers = { ...incoming.headers, host: url.host };
+    const onward = request(url, { method: incoming.method, headers }, (answer) => {
+      noted.push({
+        asked: messagesIn(Buffer.concat(asked).toString(), incoming.headers["content-type"]),
+        // A stream may still be going on.
+        told: () => messagesIn(Buffer.concat(told).toString(), answer.headers["content-type"]),
+      });
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.on("data", (chunk: Buffer) => told.push(chunk));
+      answer.on("error", () => outgoing.destroy());
+      answer.pipe(outgoing);
+    });
+    onward.on("error", () => outgoing.destroy());
+    // A client that goes away is seen by the server.
+    outgoing.on("close", () => onward.destroy());
+    incoming.on("data", (chunk: Buffer) => asked.push(chunk));
+    incoming.pipe(onward);
+  }
+
+  const server = createServer(pass);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the tap listens on no TCP port");
+  const { pathname } = new URL(upstream);
+  return {
+    url: `http://127.0.0.1:${address.port}${pathname}`,
+    exchanges: () =>
+      noted.flatMap(({ asked, told }) =>
+        pair([
+          ...asked.map((message) => ({ from: "client", ...message })),
+          ...told().map((message) => ({ from: "server", ...message })),
+        ]),
+      ),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
