@@ -64,8 +64,9 @@ class Wish {
       .reduce((sum, { executions }) => sum + executions, 0);
   }
 
-  arrived = () => expect.poll(async () => (await this.requests()).length, { interval: 5 }).toBeGreaterThan(0);
-  committed = () => expect.poll(() => this.executions(), { interval: 5 }).toBe(1);
+  arrived = () =>
+    expect.poll(async () => (await this.requests()).length, { interval: 5, timeout: 10_000 }).toBeGreaterThan(0);
+  committed = () => expect.poll(() => this.executions(), { interval: 5, timeout: 10_000 }).toBe(1);
 
   /** Done once, told as done, every request the same command; gives how it was told. */
   async expectDone(told: Told): Promise<{ key: string; replayed: boolean }> {

@@ -30,7 +30,7 @@ function expectCalled(exchanges: readonly Exchange[]): void {
 }
 
 function expectRead(exchanges: readonly Exchange[]): void {
-  const reads = exchanges.filter(({ method }) => method === "resources/read");
+  const reads = exchanges.filter(({ params }) => params["uri"] === "mic://geography/states");
   expect(reads).not.toHaveLength(0);
   for (const { result } of reads) expect(JSON.stringify(result)).toContain("Karnataka");
 }

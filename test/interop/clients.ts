@@ -139,6 +139,8 @@ const inspector = (era: "legacy" | "modern"): Client => ({
     await inspect("--method", "tools/call", "--tool-name", "list_districts", "--tool-arg", "state=KA");
     await inspect("--method", "resources/read", "--uri", "mic://geography/states");
     if (era === "legacy") return;
+    // Ends with a code of its own where a skill is not what its digest says.
+    mustSay(/"outcome": ?"verified"/, { stdout: await inspect("--method", "skills/list", "--verify"), stderr: "" });
     const loaded = await inspect(
       ...["--method", "tools/call", "--tool-name", "list_states"],
       ...["--load", "--load-requests", "200", "--load-concurrency", "10"],
