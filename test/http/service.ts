@@ -7,6 +7,8 @@ import { type HttpOptions, type HttpServer, serveHttp } from "../../src/mcp/http
 import type { Subscriptions } from "../../src/mcp/subscriptions.ts";
 
 export interface Served extends HttpServer {
+  /** How many servers were asked for. */
+  servers(): number;
   /** Ids of calls whose answer left for its client whole. */
   readonly told: readonly (string | number)[];
   /** Ids of calls that began. */
@@ -26,14 +28,22 @@ const noSubscriptions = (): Subscriptions => ({
   close: () => undefined,
 });
 
+interface ServiceOptions extends Partial<HttpOptions> {
+  /** A server is not there before this. */
+  readonly ready?: Promise<unknown>;
+}
+
 /** Tools: `wait` ends when released, `say` answers with so many bytes. */
-export async function serveForTest(options: Partial<HttpOptions> = {}): Promise<Served> {
+export async function serveForTest({ ready, ...options }: ServiceOptions = {}): Promise<Served> {
   const told: (string | number)[] = [];
   const begun: (string | number)[] = [];
   const log: string[] = [];
+  let servers = 0;
   const waiting: (() => void)[] = [];
   const service: HttpService = {
-    createServer({ deliveries }) {
+    async createServer({ deliveries }) {
+      servers += 1;
+      await ready;
       const server = new McpServer({ name: "test", version: "1" }, {});
       const expectAnswer = (id: string | number, signal: AbortSignal) =>
         deliveries.expect(id, [async () => void told.push(id)], signal);
@@ -75,6 +85,7 @@ export async function serveForTest(options: Partial<HttpOptions> = {}): Promise<
   onTestFinished(() => server.drain(0, AbortSignal.abort()));
   return {
     ...server,
+    servers: () => servers,
     told,
     begun,
     log,

@@ -154,6 +154,21 @@ describe("as many as are configured", () => {
     await legacySpeaker(url);
   });
 
+  test("one whose client went before it knew of it takes no place", async () => {
+    let open: () => void = () => undefined;
+    const ready = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const { url, servers, log } = await serveForTest({ maxSessions: 1, ready });
+    const lost = post(url, initializeMessage());
+    await expect.poll(servers).toBe(1);
+    await lost.cut();
+    open();
+    await expect.poll(() => statusOf(url, initializeMessage())).toBe(200);
+    // It had gone by itself.
+    expect(log).toEqual([]);
+  });
+
   test("one in which nothing happens ends; one that listens or calls does not", async () => {
     const { url, begun, release, log } = await serveForTest({ sessionIdleMs: 1_000 });
     const [idle, listening, calling] = await Promise.all([1, 2, 3].map(() => legacySpeaker(url)));
