@@ -1,0 +1,88 @@
+// The leanest MCP client over stdio there can be, so that what is measured is the server.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+export interface Command {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Reply {
+  /** The line as it came, without its end. */
+  readonly line: string;
+}
+
+export interface Client {
+  readonly pid: number;
+  request(method: string, params?: object): Promise<Reply>;
+  /** Ends stdin; resolves when the process is gone. */
+  close(): Promise<void>;
+}
+
+const INITIALIZE = {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "bench", version: "1" },
+};
+
+function speak(child: ChildProcess): Client {
+  const { stdin, stdout, pid } = child;
+  if (stdin === null || stdout === null || pid === undefined) throw new Error("not started");
+  const waiting = new Map<number, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
+  let lastId = 0;
+  let rest: Buffer[] = [];
+
+  function take(line: string): void {
+    // The id stands last or near the front: parsing 150 KB only for it would be our cost, not the server's.
+    const id = /"id":(\d+)[,}]/.exec(line.slice(0, 60)) ?? /"id":(\d+)\}$/.exec(line.slice(-40));
+    if (!id) return;
+    waiting.get(Number(id[1]))?.resolve({ line });
+    waiting.delete(Number(id[1]));
+  }
+  stdout.on("data", (chunk: Buffer) => {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      rest.push(chunk.subarray(from, end));
+      take(Buffer.concat(rest).toString());
+      rest = [];
+      from = end + 1;
+    }
+    if (from < chunk.length) rest.push(chunk.subarray(from));
+  });
+  child.once("exit", () => {
+    for (const { reject } of waiting.values()) reject(new Error("the server has ended"));
+  });
+  stdin.on("error", () => undefined);
+  return {
+    pid,
+    request(method, params) {
+      const id = ++lastId;
+      stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, ...(params && { params }) })}\n`);
+      return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+    },
+    async close() {
+      if (child.exitCode !== null) return;
+      const gone = once(child, "exit");
+      stdin.end();
+      const hurry = setTimeout(() => child.kill("SIGKILL"), 3_000);
+      await gone;
+      clearTimeout(hurry);
+    },
+  };
+}
+
+/** Starts a server and shakes hands. Nothing of our own environment goes along, as with most MCP clients. */
+export async function connect({ args, env }: Command): Promise<Client> {
+  const child = spawn(process.execPath, args, {
+    stdio: ["pipe", "pipe", "ignore"],
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+  });
+  const client = speak(child);
+  const ready = client.request("initialize", INITIALIZE);
+  const failed = once(child, "error").then(([error]) => {
+    throw error;
+  });
+  await Promise.race([ready, failed]);
+  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+  return client;
+}

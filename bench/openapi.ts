@@ -1,0 +1,49 @@
+// The 18 operations as one OpenAPI document: what the alternatives are made from. From the contract, like everything else.
+import { API_PREFIX, type Endpoint } from "../src/contract/endpoints/endpoint.ts";
+import { endpoints } from "../src/contract/endpoints/index.ts";
+import { isJsonObject } from "../src/contract/json.ts";
+import { type JsonSchema, toJsonSchema } from "../src/contract/json-schema.ts";
+
+function parameters(where: "path" | "query", schema: Endpoint["query"]): readonly JsonSchema[] {
+  const { properties, required } = toJsonSchema(schema, "input");
+  const names: readonly unknown[] = Array.isArray(required) ? required : [];
+  return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => ({
+    name,
+    in: where,
+    required: names.includes(name),
+    schema,
+  }));
+}
+
+const header = (name: string): JsonSchema => ({ name, in: "header", required: true, schema: { type: "string" } });
+
+function operation(endpoint: Endpoint): JsonSchema {
+  const { id, pathParameters, query, body, idempotencyKey, ifMatch, success } = endpoint;
+  const content =
+    success.body === "binary"
+      ? { "application/octet-stream": { schema: { type: "string", format: "binary" } } }
+      : { "application/json": { schema: toJsonSchema(success.body, "output") } };
+  return {
+    operationId: id,
+    summary: id,
+    parameters: [
+      ...parameters("path", pathParameters),
+      ...parameters("query", query),
+      ...(idempotencyKey ? [header("Idempotency-Key")] : []),
+      ...(ifMatch ? [header("If-Match")] : []),
+    ],
+    ...(body && {
+      requestBody: { required: true, content: { "application/json": { schema: toJsonSchema(body, "input") } } },
+    }),
+    responses: { [success.status]: { description: "Success", content } },
+  };
+}
+
+export function makeOpenApi(): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const endpoint of endpoints) {
+    const path = API_PREFIX[endpoint.api] + endpoint.path;
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint) };
+  }
+  return { openapi: "3.1.1", info: { title: "mic", version: "1.0.0" }, servers: [{ url: "/" }], paths };
+}

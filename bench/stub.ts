@@ -1,0 +1,47 @@
+// The stub service as a process of its own: every answer is made before the first request, and nothing is checked.
+import { createServer, type ServerResponse } from "node:http";
+import { envelope, input, jobPage, states } from "./answers.ts";
+
+const MEGABYTE = Buffer.alloc(1024 * 1024, "mic-mcp bench\n");
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+const pages = new Map([1, 10, 25, 100].map((count) => [String(count), json(jobPage(count))]));
+const answers = {
+  states: json(states),
+  input: json(envelope(input)),
+  token: json({ access_token: "bench-token-0123456789", token_type: "Bearer", expires_in: 86_400 }),
+};
+
+function send(response: ServerResponse, status: number, body: Buffer): void {
+  response.writeHead(status, { "content-type": "application/json", "content-length": body.length }).end(body);
+}
+
+async function sendAsset(response: ServerResponse, megabytes: number): Promise<void> {
+  const headers = { "content-type": "application/octet-stream", "content-length": megabytes * MEGABYTE.length };
+  response.writeHead(200, headers);
+  for (let sent = 0; sent < megabytes; sent++)
+    if (!response.write(MEGABYTE)) await new Promise((resolve) => response.once("drain", resolve));
+  response.end();
+}
+
+const server = createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://stub");
+  request.resume();
+  const asset = /\/assets\/asset_(\d+)\/content$/.exec(pathname);
+  if (asset) void sendAsset(response, Number(asset[1]));
+  else if (pathname.endsWith("/geo/states")) send(response, 200, answers.states);
+  else if (pathname.endsWith("/oauth/token")) send(response, 200, answers.token);
+  else if (request.method === "POST") send(response, 201, answers.input);
+  else if (pathname.endsWith("/mic/jobs"))
+    send(response, 200, pages.get(searchParams.get("limit") ?? "25") ?? json({}));
+  else if (pathname.includes("/mic/inputs/")) send(response, 200, answers.input);
+  else send(response, 404, json({}));
+});
+// No reply waits for the garbage of another: the peers under measurement keep their connections.
+server.keepAliveTimeout = 600_000;
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}` })}\n`);
+});
+process.stdin.on("end", () => process.exit(0)).resume();
