@@ -1,15 +1,18 @@
-// Bundles src/cli/cli.ts into dist/: one small entry, lazy parts in chunks of their own, every dependency but the native addon inside.
+// Bundles the program into dist/: what a start needs is small, what is needed later lies in files of its own, every dependency
+// but the native addons is inside. `--check` writes nothing: it holds the sizes against their budgets.
+import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { build, type Metafile } from "esbuild";
+import { basename, resolve } from "node:path";
+import { build, type Plugin } from "esbuild";
+import { listingOf } from "../src/mcp/surface.ts";
+import { tools } from "../tools/index.ts";
 
 const OUT = "dist";
-const DATA = ["lgd-states.tsv", "lgd-districts.tsv"];
+const DATA = ["src/emulator/geography/lgd-states.tsv", "src/emulator/geography/lgd-districts.tsv"];
 
 /** Licences of everything bundled: their texts have to travel with the code. */
-async function licences({ inputs }: Metafile): Promise<string> {
-  const folders = new Set(
-    Object.keys(inputs).flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []),
-  );
+async function licences(inputs: readonly string[]): Promise<string> {
+  const folders = new Set(inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
   const texts = [...folders].sort().map(async (folder) => {
     const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
     const candidates = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license", "LICENCE"];
@@ -22,32 +25,89 @@ async function licences({ inputs }: Metafile): Promise<string> {
   return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);
 }
 
-await rm(OUT, { recursive: true, force: true });
-await mkdir(OUT);
-const { metafile } = await build({
-  entryPoints: {
-    cli: "src/cli/cli.ts",
-    "keychain-worker": "src/auth/keychain-worker.ts",
-    "keychain-thread": "src/auth/keychain-thread.ts",
+/** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
+const PARTS = {
+  cli: { source: "src/cli/cli.ts", maxKiB: 1 },
+  front: { source: "src/cli/front.ts", maxKiB: 40 },
+  "code-cache": { source: "src/cli/code-cache.ts", maxKiB: 5 },
+  main: { source: "src/cli/main.ts", maxKiB: 900 },
+  // Loaded on first use, by a dynamic import.
+  undici: { source: "src/service/undici.ts", maxKiB: 600 },
+  "parameter-schema": { source: "src/service/parameter-schema.ts", maxKiB: 160 },
+  postgres: { source: "src/actions/postgres.ts", maxKiB: 110 },
+  emulator: { source: "src/emulator/index.ts", maxKiB: 450 },
+  demo: { source: "src/demo/demo.ts", maxKiB: 600 },
+  "keychain-worker": { source: "src/auth/keychain-worker.ts", maxKiB: 5 },
+  "keychain-thread": { source: "src/auth/keychain-thread.ts", maxKiB: 200 },
+} as const;
+
+const partOf = new Map(Object.entries(PARTS).map(([name, { source }]) => [resolve(source), `./${name}.js`]));
+
+/** A part that another one imports on demand stays a file of its own. */
+const partsApart: Plugin = {
+  name: "parts-apart",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\..*\.ts$/ }, ({ kind, path, resolveDir }) => {
+      const part = kind === "dynamic-import" ? partOf.get(resolve(resolveDir, path)) : undefined;
+      return part === undefined ? undefined : { path: part, external: true };
+    });
   },
-  outdir: OUT,
-  chunkNames: "[name]-[hash]",
-  bundle: true,
-  // Native addons come with binaries of their own, chosen at install time; pg-native is not used.
-  external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
-  splitting: true,
-  format: "esm",
-  platform: "node",
-  target: "node20",
-  minify: true,
-  keepNames: true,
-  legalComments: "none",
-  metafile: true,
-  // CommonJS dependencies ask for node's own modules by require.
-  banner: {
-    js: 'import{createRequire as $createRequire}from"node:module";const require=$createRequire(import.meta.url);',
-  },
-  logLevel: "warning",
-});
-await Promise.all(DATA.map((file) => copyFile(`src/emulator/geography/${file}`, `${OUT}/${file}`)));
-await writeFile(`${OUT}/licenses.txt`, await licences(metafile));
+};
+
+async function bundle(source: string, define: Readonly<Record<string, string>>) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [source],
+    write: false,
+    bundle: true,
+    plugins: [partsApart],
+    // Native addons come with binaries of their own, chosen at install time; pg-native is not used.
+    external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
+    format: "cjs",
+    platform: "node",
+    target: "node20",
+    supported: { "dynamic-import": false },
+    minify: !process.env["UNMINIFIED"],
+    keepNames: true,
+    legalComments: "none",
+    metafile: true,
+    define: { ...define, "import.meta.url": "$url", "import.meta.resolve": "String" },
+    banner: { js: 'const $url=require("node:url").pathToFileURL(__filename).href;' },
+    logLevel: "warning",
+  });
+  const [{ contents } = { contents: new Uint8Array() }] = outputFiles;
+  return { contents, inputs: Object.keys(metafile.inputs) };
+}
+
+type Bundle = Awaited<ReturnType<typeof bundle>>;
+
+const main = await bundle(PARTS.main.source, {});
+const define = {
+  // src/cli/reception.ts lists the tools without having them.
+  BUILT_LISTINGS: JSON.stringify(JSON.stringify(tools.map(listingOf))),
+  // src/cli/front.ts keeps the compiled program under its hash.
+  BUILT_MAIN: JSON.stringify(createHash("sha256").update(main.contents).digest("hex").slice(0, 32)),
+};
+const bundles = await Promise.all(
+  Object.entries(PARTS).map(
+    async ([name, { source, maxKiB }]): Promise<Bundle & { name: string; maxKiB: number }> => ({
+      name,
+      maxKiB,
+      ...(name === "main" ? main : await bundle(source, define)),
+    }),
+  ),
+);
+
+const tooLarge = bundles.filter(({ contents, maxKiB }) => contents.length > maxKiB * 1024);
+for (const { name, contents, maxKiB } of tooLarge)
+  process.stderr.write(`dist/${name}.js is ${Math.ceil(contents.length / 1024)} KiB; its budget is ${maxKiB} KiB.\n`);
+process.exitCode = tooLarge.length === 0 ? 0 : 1;
+
+if (!process.argv.includes("--check")) {
+  await rm(OUT, { recursive: true, force: true });
+  await mkdir(OUT);
+  for (const { name, contents } of bundles)
+    await writeFile(`${OUT}/${name}.js`, contents, { mode: name === "cli" ? 0o755 : 0o644 });
+  for (const file of DATA) await copyFile(file, `${OUT}/${basename(file)}`);
+  await writeFile(`${OUT}/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
+  await writeFile(`${OUT}/licenses.txt`, await licences(bundles.flatMap(({ inputs }) => inputs)));
+}

@@ -1,8 +1,7 @@
 // Environment and flags -> one validated object. Names and meaning: interface.md, "Configuration".
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import * as z from "zod/v4";
-import { workspaceStyleId } from "./contract/text.ts";
+import { isWorkspaceStyleId } from "./contract/grammar.ts";
 
 /** A wrong variable or flag: told on stderr, exit code 2. */
 export class UsageError extends Error {
@@ -47,6 +46,36 @@ export interface Config {
 // The service allows 30 per client address (service.md, 8): two are left for whoever shares ours.
 const DEFAULT_GEOGRAPHY_RATE = 28;
 
+/** Reads one value. Throws Wrong. */
+type Reader<T> = (text: string) => T;
+
+/** What a value must be, in words. */
+class Wrong extends Error {}
+
+/** Takes what fits. */
+const fitting =
+  (what: string, fits: (text: string) => boolean): Reader<string> =>
+  (text) => {
+    if (fits(text)) return text;
+    throw new Wrong(what);
+  };
+
+const oneOf =
+  <const T extends string>(choices: readonly T[], what: string): Reader<T> =>
+  (text) => {
+    const choice = choices.find((each) => each === text);
+    if (choice !== undefined) return choice;
+    throw new Wrong(what);
+  };
+
+const wholeNumber =
+  (min: number, max: number): Reader<number> =>
+  (text) => {
+    const number = Number(text);
+    if (/^\d{1,6}$/.test(text) && number >= min && number <= max) return number;
+    throw new Wrong(`a whole number from ${min} to ${max}`);
+  };
+
 const isHttpUrl = (text: string): boolean => {
   // What a path can be put behind: URL itself would trim, and take an empty query or fragment.
   if (!/^https?:\/\/[\x21-\x7e]+$/i.test(text) || /[?#]/.test(text) || !URL.canParse(text)) return false;
@@ -54,26 +83,26 @@ const isHttpUrl = (text: string): boolean => {
   return username + password === "";
 };
 
-const baseUrl = z
-  .string()
-  .refine(isHttpUrl, { error: "an http or https URL without credentials, query or fragment" })
-  .transform((url) => new URL(url).href.replace(/\/+$/, ""));
+const httpUrl = fitting("an http or https URL without credentials, query or fragment", isHttpUrl);
+const baseUrl: Reader<string> = (text) => new URL(httpUrl(text)).href.replace(/\/+$/, "");
 
-const toolsets = z
-  .string()
-  .transform((list) => [...new Set(list.split(",").map((name) => name.trim()))])
-  .pipe(z.array(z.enum(TOOLSETS, { error: `a comma list of ${TOOLSETS.join(", ")}` })));
+const toolset = oneOf(TOOLSETS, `a comma list of ${TOOLSETS.join(", ")}`);
+const toolsets: Reader<readonly Toolset[]> = (text) =>
+  [...new Set(text.split(",").map((name) => name.trim()))].map(toolset);
 
-const printable = z.string().regex(/^[\x20-\x7e]+$/, { error: "printable ASCII text" });
+const printable = fitting("printable ASCII text", (text) => /^[\x20-\x7e]+$/.test(text));
+const workspace = fitting("a workspace id: 1-128 letters, digits, _ . : -", isWorkspaceStyleId);
+const anyText: Reader<string> = (text) => text;
+const postgresUrl = fitting("a postgres:// URL", (text) =>
+  /^postgres(ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : ""),
+);
 
-const workspace = z
-  .string()
-  .refine((id) => workspaceStyleId.safeParse(id).success, { error: "a workspace id: 1-128 letters, digits, _ . : -" });
-
-function check<S extends z.ZodType>(what: string, schema: S, text: string): z.output<S> {
-  const parsed = schema.safeParse(text);
-  if (parsed.success) return parsed.data;
-  throw new UsageError(`The ${what} must be ${parsed.error.issues[0]?.message ?? "valid"}.`);
+function check<T>(what: string, read: Reader<T>, text: string): T {
+  try {
+    return read(text);
+  } catch (error) {
+    throw error instanceof Wrong ? new UsageError(`The ${what} must be ${error.message}.`) : error;
+  }
 }
 
 // What `login` asks for, held to the same rules as the environment. Throw UsageError.
@@ -82,42 +111,48 @@ export const checkCredential = (what: "client id" | "client secret", text: strin
   check(what, printable, text);
 export const checkWorkspaceId = (text: string): string => check("workspace id", workspace, text);
 
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .refine((text) => /^\d{1,6}$/.test(text) && Number(text) >= min && Number(text) <= max, {
-      error: `a whole number from ${min} to ${max}`,
-    })
-    .transform(Number)
-    .optional();
+type Read = <T>(name: string, reader: Reader<T>) => T | undefined;
 
-const Environment = z.object({
-  MIC_BASE_URL: baseUrl.optional(),
-  MIC_CLIENT_ID: printable.optional(),
-  MIC_CLIENT_SECRET: printable.optional(),
-  MIC_WORKSPACE_ID: workspace.optional(),
-  MIC_STATE_DIR: z.string().optional(),
-  MIC_DOWNLOAD_DIR: z.string().optional(),
-  MIC_KEYCHAIN: z.enum(["auto", "require", "off"], { error: "auto, require or off" }).optional(),
-  MIC_JOURNAL_URL: z
-    .string()
-    .refine((url) => /^postgres(ql)?:$/.test(URL.canParse(url) ? new URL(url).protocol : ""), {
-      error: "a postgres:// URL",
-    })
-    .optional(),
-  MIC_ACTION_RETENTION_DAYS: wholeNumber(1, 3650),
-  MIC_ACTION_RESEND_HOURS: wholeNumber(1, 720),
-  MIC_GEOGRAPHY_RATE: wholeNumber(1, 600),
-  MIC_HTTP_MAX_SESSIONS: wholeNumber(1, 10_000),
-  MIC_HTTP_SESSION_IDLE_MINUTES: wholeNumber(1, 1440),
-  MIC_CONFIRM: z.enum(["auto", "never"], { error: "auto or never" }).optional(),
-  MIC_READ_ONLY: z.enum(["0", "1"], { error: "1 (or 0)" }).optional(),
-  MIC_TOOLSETS: toolsets.optional(),
-  MIC_LOG_LEVEL: z.enum(LOG_LEVELS, { error: LOG_LEVELS.join(", ") }).optional(),
+// By hand, since a schema library would be the larger part of what a first answer has to wait for.
+const variables = (read: Read) => ({
+  MIC_BASE_URL: read("MIC_BASE_URL", baseUrl),
+  MIC_CLIENT_ID: read("MIC_CLIENT_ID", printable),
+  MIC_CLIENT_SECRET: read("MIC_CLIENT_SECRET", printable),
+  MIC_WORKSPACE_ID: read("MIC_WORKSPACE_ID", workspace),
+  MIC_STATE_DIR: read("MIC_STATE_DIR", anyText),
+  MIC_DOWNLOAD_DIR: read("MIC_DOWNLOAD_DIR", anyText),
+  MIC_KEYCHAIN: read("MIC_KEYCHAIN", oneOf(["auto", "require", "off"], "auto, require or off")),
+  MIC_JOURNAL_URL: read("MIC_JOURNAL_URL", postgresUrl),
+  MIC_ACTION_RETENTION_DAYS: read("MIC_ACTION_RETENTION_DAYS", wholeNumber(1, 3650)),
+  MIC_ACTION_RESEND_HOURS: read("MIC_ACTION_RESEND_HOURS", wholeNumber(1, 720)),
+  MIC_GEOGRAPHY_RATE: read("MIC_GEOGRAPHY_RATE", wholeNumber(1, 600)),
+  MIC_HTTP_MAX_SESSIONS: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)),
+  MIC_HTTP_SESSION_IDLE_MINUTES: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)),
+  MIC_CONFIRM: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")),
+  MIC_READ_ONLY: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 (or 0)")),
+  MIC_TOOLSETS: read("MIC_TOOLSETS", toolsets),
+  MIC_LOG_LEVEL: read("MIC_LOG_LEVEL", oneOf(LOG_LEVELS, LOG_LEVELS.join(", "))),
 });
+type Variables = ReturnType<typeof variables>;
 
-function pairOf(env: z.infer<typeof Environment>): Config["credentials"] {
-  const { MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret } = env;
+/** Throws UsageError that names every wrong variable, never its value: it might be a secret in the wrong place. */
+function readVariables(given: Readonly<Record<string, string | undefined>>): Variables {
+  const wrong: string[] = [];
+  const values = variables((name, reader) => {
+    const text = given[name];
+    try {
+      return text === undefined ? undefined : reader(text);
+    } catch (error) {
+      if (!(error instanceof Wrong)) throw error;
+      wrong.push(`${name} takes ${error.message}.`);
+      return undefined;
+    }
+  });
+  if (wrong.length > 0) throw new UsageError(wrong.join("\n"));
+  return values;
+}
+
+function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Variables): Config["credentials"] {
   if (clientId === undefined && clientSecret === undefined) return undefined;
   if (clientId === undefined || clientSecret === undefined)
     throw new UsageError("MIC_CLIENT_ID and MIC_CLIENT_SECRET belong together: set both or neither.");
@@ -139,14 +174,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(
     Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)),
   );
-  const parsed = Environment.safeParse(given);
-  if (!parsed.success) {
-    // Names what is wrong, never the value: it might be a secret in the wrong place.
-    const lines = parsed.error.issues.map(({ path, message }) => `${String(path[0])} takes ${message}.`);
-    throw new UsageError([...new Set(lines)].join("\n"));
-  }
-  const env = parsed.data;
-  const unknown = Object.keys(given).filter((name) => !(name in Environment.shape));
+  const env = readVariables(given);
+  const unknown = Object.keys(given).filter((name) => !(name in env));
   return {
     baseUrl: env.MIC_BASE_URL,
     credentials: pairOf(env),

@@ -15,7 +15,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   failure: { rooms: ["contract"], packages: [] },
   skills: { rooms: [], packages: [] },
   excerpt: { rooms: [], packages: [] },
-  config: { rooms: ["contract"], packages: ["zod"] },
+  config: { rooms: ["contract"], packages: [] },
   service: { rooms: ["contract", "failure", "excerpt"], packages: ["zod", "undici", "lossless-json", "ajv"] },
   auth: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod", "@napi-rs/keyring"] },
   actions: {

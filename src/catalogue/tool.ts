@@ -81,6 +81,7 @@ export interface Tool {
   readonly startsJob: boolean;
   /** Absent where a tool is no single operation of the service. */
   readonly endpoint: Endpoint | undefined;
+  readonly argumentNames: readonly string[];
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   /** Checks the arguments strictly; gives what a person should be asked first, if anything. Throws Failure. */
@@ -143,6 +144,7 @@ function refuseRounded(name: string, value: unknown, path: readonly PropertyKey[
 
 export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefinition<I>): Tool {
   const { endpoint, name, title, description, effect, input, output, confirm } = definition;
+  let schema: JsonSchema | undefined;
 
   function check(args: Readonly<Record<string, unknown>>) {
     const parsed = input.safeParse(args);
@@ -159,7 +161,12 @@ export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefini
     startsJob: definition.startsJob ?? false,
     endpoint,
     toolset: definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
-    inputSchema: toJsonSchema(input, "input"),
+    argumentNames: Object.keys(input.shape),
+    // Made when first asked for: the build has asked already.
+    get inputSchema() {
+      schema ??= toJsonSchema(input, "input");
+      return schema;
+    },
     outputSchema: output,
     question(args) {
       if (!confirm) return undefined;

@@ -9,5 +9,5 @@ if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
 // A stray print of any dependency would break the protocol.
 console.log = console.info = console.debug = console.error;
 
-const { main } = await import("./main.ts");
-process.exitCode = await main(process.argv.slice(2), process.env);
+// Not awaited: what is built is CommonJS, since its loader is there already when a program starts.
+import("./front.ts").then(({ front }) => front(process.argv.slice(2), process.env));

@@ -6,7 +6,6 @@ import { createJournal } from "../actions/open.ts";
 import { isGone, ownName } from "../actions/owner.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain.ts";
-import { createRedactor } from "../auth/redaction.ts";
 import { createSealingKey } from "../auth/sealing.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
@@ -24,6 +23,7 @@ import { createDownloads } from "../service/downloads.ts";
 import { createOffers } from "../service/offers.ts";
 import { createTransport, type Transport } from "../service/transport.ts";
 import { readSkillFiles } from "../skills.ts";
+import { redactorOf } from "./crash.ts";
 import { createLog } from "./log.ts";
 import { version } from "./version.ts";
 
@@ -51,8 +51,7 @@ export interface Composed {
 }
 
 export function compose(config: Config, { notes, inProcess, keychainLimitMs }: ComposeOptions): Composed {
-  const redactor = createRedactor();
-  if (config.credentials) redactor.add(config.credentials.clientSecret);
+  const redactor = redactorOf(config);
   const log = createLog(config.logLevel, redactor);
   const transport = createTransport({ proxies: !inProcess });
   const timing = systemTiming;
@@ -68,7 +67,6 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
   const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
   const geography = createGeography({ service, perMinute: config.geographyRate });
   const downloads = createDownloads(service);
-  if (config.journalUrl !== undefined) redactor.add(decodeURIComponent(new URL(config.journalUrl).password));
   const journal = createJournal({
     stateDir: config.stateDir,
     url: config.journalUrl,

@@ -1,8 +1,9 @@
 // The command line: which command, its flags, and the exit code (interface.md, "Program").
-import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { wholeNumber } from "./flags.ts";
+import type { Answered } from "../mcp/first-answers.ts";
+import { isParseError, serveFlags } from "./serve-flags.ts";
 import { version } from "./version.ts";
 
 const HELP = `mic-mcp ${version}: geography and job processing for AI agents, over MCP
@@ -36,38 +37,24 @@ Flags of emulator:
 Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.
 `;
 
-const SERVE_OPTIONS = {
-  emulator: { type: "boolean" },
-  http: { type: "boolean" },
-  host: { type: "string" },
-  port: { type: "string" },
-  "base-url": { type: "string" },
-  "workspace-id": { type: "string" },
-  "download-dir": { type: "string" },
-  toolsets: { type: "string" },
-  "read-only": { type: "boolean" },
-  "log-level": { type: "string" },
-} as const;
-
-/** Flags win over the environment: each is laid over its variable. */
-async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: SERVE_OPTIONS });
-  const { emulator = false, http: isHttp = false, host, port, ...flags } = values;
+async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv, answered: Answered): Promise<number> {
+  const { emulator, isHttp, host, port, whole } = serveFlags(args, environment);
   if (!isHttp && (host !== undefined || port !== undefined))
     throw new UsageError("--host and --port belong to serve --http.");
-  const overlay = Object.entries(flags).map(([flag, value]) => [
-    `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
-    value === true ? "1" : value,
-  ]);
   const { serve } = await import("./serve.ts");
   const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
-  return await serve({ ...environment, ...Object.fromEntries(overlay) }, { emulator, http });
+  return await serve(whole, { emulator, http, answered });
 }
 
-async function run(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+async function run(
+  command: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  answered: Answered,
+): Promise<number> {
   switch (command) {
     case "serve":
-      return await runServe(args, environment);
+      return await runServe(args, environment, answered);
     case "emulator": {
       const { emulator } = await import("./emulator.ts");
       return await emulator(args);
@@ -97,11 +84,12 @@ async function run(command: string, args: readonly string[], environment: NodeJS
   }
 }
 
-const isParseError = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
-
-/** Runs one command line and gives its exit code. */
-export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+/** Runs one command line and gives its exit code. `answered`: what a client of `serve` has been answered already. */
+export async function main(
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  answered: Answered,
+): Promise<number> {
   if (argv.includes("--help") || argv.includes("-h")) {
     process.stdout.write(HELP);
     return 0;
@@ -113,7 +101,7 @@ export async function main(argv: readonly string[], environment: NodeJS.ProcessE
   const [first, ...rest] = argv;
   const named = first !== undefined && !first.startsWith("-");
   try {
-    return await run(named ? first : "serve", named ? rest : argv, environment);
+    return await run(named ? first : "serve", named ? rest : argv, environment, answered);
   } catch (error) {
     const usage = error instanceof UsageError || isParseError(error);
     const next = usage

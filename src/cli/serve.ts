@@ -1,10 +1,11 @@
 // `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
 import { SERVER_LIMIT_MS } from "../auth/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
-import { reasonOf } from "../failure.ts";
+import type { Answered } from "../mcp/first-answers.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { serveOnStdio } from "../mcp/stdio.ts";
 import { compose } from "./compose.ts";
+import { crashReason } from "./crash.ts";
 import type { HttpFlags } from "./serve-http.ts";
 
 /** Serves until it is to end; gives what then closes the protocol. Rejects when serving cannot begin. */
@@ -37,17 +38,20 @@ async function emulated(config: Config): Promise<Backend> {
   };
 }
 
-const onStdio: Serving = async (runtime) => {
-  const ended = new Promise<void>((resolve) => {
-    const end = () => resolve();
-    process.stdin.once("end", end).once("close", end);
-    process.stdout.once("error", end).once("close", end);
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
-  });
-  const closeProtocol = serveOnStdio(runtime, process.stdin, process.stdout);
-  await ended;
-  return closeProtocol;
-};
+const onStdio =
+  (answered: Answered): Serving =>
+  async (runtime) => {
+    const { stdin, stdout } = process;
+    const ended = new Promise<void>((resolve) => {
+      const end = () => resolve();
+      stdin.once("end", end).once("close", end);
+      stdout.once("error", end).once("close", end);
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+    });
+    const closeProtocol = serveOnStdio(runtime, { stdin, stdout, answered });
+    await ended;
+    return closeProtocol;
+  };
 
 async function overHttp(flags: HttpFlags): Promise<Serving> {
   const http = await import("./serve-http.ts");
@@ -58,12 +62,14 @@ interface ServeOptions {
   readonly emulator: boolean;
   /** Over HTTP instead of stdio. */
   readonly http: HttpFlags | undefined;
+  /** What the reception has answered. */
+  readonly answered: Answered;
 }
 
 /** Resolves with the exit code once the client has gone or a signal came. */
 export async function serve(environment: NodeJS.ProcessEnv, options: ServeOptions): Promise<number> {
   const config = readConfig(environment);
-  const serving = options.http ? await overHttp(options.http) : onStdio;
+  const serving = options.http ? await overHttp(options.http) : onStdio(options.answered);
   const backend = options.emulator ? await emulated(config) : noBackend(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
@@ -71,9 +77,8 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ServeOption
     keychainLimitMs: SERVER_LIMIT_MS,
   });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
-  // What node would print of a crash is not redacted.
   process.on("uncaughtException", (error: unknown) => {
-    runtime.log.error({ reason: error instanceof Error ? error.stack : reasonOf(error) }, "crash");
+    runtime.log.error({ reason: crashReason(error) }, "crash");
     process.exit(1);
   });
 

@@ -15,7 +15,6 @@ import { redacted } from "./exit.ts";
 import { factsOf, failureText } from "./failures.ts";
 import type { JobTasks } from "./job-tasks.ts";
 import type { Runtime } from "./runtime.ts";
-import { takesWorkspace } from "./surface.ts";
 import { toolCall } from "./tool-call.ts";
 import { shownResult } from "./tool-result.ts";
 
@@ -56,7 +55,7 @@ function keyIn(structured: Readonly<Record<string, unknown>>): string | undefine
 }
 
 async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>>, runtime: Runtime) {
-  if (given["workspaceId"] !== undefined || !takesWorkspace(tool)) return given;
+  if (given["workspaceId"] !== undefined || !tool.argumentNames.includes("workspaceId")) return given;
   const workspaceId = await runtime.workspaceId();
   return workspaceId === undefined ? given : { ...given, workspaceId };
 }

@@ -24,9 +24,6 @@ export interface JobTasks extends TaskBackend {
   answer(tool: Tool, told: ToolResult): Promise<CallToolResult | undefined>;
 }
 
-/** Reading jobs is all that it takes to have tasks. */
-export const hasJobTasks = ({ catalogue, config }: Runtime): boolean => isOfferedTool("get_job", catalogue, config);
-
 /** The tool whose action a cancellation is. */
 const CANCEL = "cancel_job";
 

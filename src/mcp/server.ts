@@ -7,23 +7,20 @@ import {
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { CACHE_HINTS, capabilities, serverInfo } from "./about.ts";
 import { callTool } from "./call.ts";
 import { serveCompletion } from "./completion.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { instructions } from "./instructions.ts";
-import { createJobTasks, hasJobTasks } from "./job-tasks.ts";
+import { createJobTasks } from "./job-tasks.ts";
 import { servePrompts } from "./prompts.ts";
 import { type Era, serveResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
-import { SKILLS_EXTENSION, serveSkills } from "./skills/serve.ts";
+import { serveSkills } from "./skills/serve.ts";
 import { type Subscriptions, serveSubscriptions } from "./subscriptions.ts";
-import { listed, offeredTools, whyNotOffered } from "./surface.ts";
+import { hasTasks, listed, offeredTools, whyNotOffered } from "./surface.ts";
 import { serveTasks, takesTasks } from "./tasks/serve.ts";
-import { TASKS_EXTENSION } from "./tasks/task.ts";
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 const FIRST_WITH_LINKS = "2025-06-18";
 
@@ -47,29 +44,14 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const { catalogue, config, notes, version } = runtime;
   const workspaceId = await knownSoon(runtime);
   const offered = new Map(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
-  const tasks = era === "modern" && hasJobTasks(runtime) ? createJobTasks(runtime) : undefined;
+  const tasks = era === "modern" && hasTasks(catalogue, config) ? createJobTasks(runtime) : undefined;
 
-  const server = new Server(
-    { name: "mic-mcp", title: "mic-mcp: geography and job processing", version },
-    {
-      capabilities: {
-        tools: {},
-        resources: { subscribe: true },
-        prompts: {},
-        completions: {},
-        extensions: { [SKILLS_EXTENSION]: {}, ...(tasks && { [TASKS_EXTENSION]: {} }) },
-      },
-      requestState: { verify: confirmation.verify },
-      instructions: instructions(config, workspaceId, notes),
-      // Lists depend on the configuration alone, which never changes while the process lives; but a login may give a workspace.
-      cacheHints: {
-        "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" },
-        "prompts/list": { ttlMs: HOUR_MS, cacheScope: "public" },
-        "resources/list": { ttlMs: MINUTE_MS, cacheScope: "private" },
-        "resources/templates/list": { ttlMs: HOUR_MS, cacheScope: "public" },
-      },
-    },
-  );
+  const server = new Server(serverInfo(version), {
+    capabilities: capabilities(tasks !== undefined),
+    requestState: { verify: confirmation.verify },
+    instructions: instructions(config, workspaceId, notes),
+    cacheHints: CACHE_HINTS,
+  });
   server.setRequestHandler("tools/list", async () => {
     const known = workspaceId ?? (await knownSoon(runtime));
     return { tools: [...offered.values()].map((tool) => listed(tool, known)) };
@@ -77,7 +59,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const tool = offered.get(params.name);
     const takesLinks = (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
-    const capabilities =
+    const said =
       era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
     if (tool)
       return await callTool(tool, params.arguments, {
@@ -86,7 +68,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
         context,
         takesLinks,
         confirmation,
-        capabilities,
+        capabilities: said,
         tasks: takesTasks(context) ? tasks : undefined,
       });
     const hidden = catalogue.find(({ name }) => name === params.name);

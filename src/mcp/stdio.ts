@@ -4,29 +4,63 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../failure.ts";
 import { createConfirmation } from "./confirmation.ts";
-import { createDeliveries } from "./deliveries.ts";
+import { createDeliveries, type Deliveries } from "./deliveries.ts";
+import type { Answered } from "./first-answers.ts";
 import { withLegacyCode } from "./legacy-codes.ts";
 import { ListeningTransport } from "./listening.ts";
 import type { Era } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
 import { createServer } from "./server.ts";
-import { createSubscriptions } from "./subscriptions.ts";
+import { createSubscriptions, type Subscriptions } from "./subscriptions.ts";
 
 class EraTransport extends ListeningTransport {
   /** Known once the client has spoken. */
   era: Era | undefined;
+  readonly #stdin: Readable;
+  readonly #answered: Answered;
+
+  constructor(stdio: Stdio, deliveries: Deliveries, subscriptions: Subscriptions) {
+    super(stdio.stdin, stdio.stdout, deliveries, subscriptions);
+    this.#stdin = stdio.stdin;
+    this.#answered = stdio.answered;
+  }
+
+  override async start(): Promise<void> {
+    await super.start();
+    // Whoever gave the first answers has paused it.
+    this.#stdin.resume();
+  }
+
+  /** By its id and by what it holds: an id that a client uses again is another request's. */
+  #isAnswered(message: JSONRPCMessage): boolean {
+    if (!("result" in message)) return false;
+    const { id, result } = message;
+    const field = this.#answered.get(id);
+    if (field === undefined || !(field in result)) return false;
+    this.#answered.delete(id);
+    this.ended(id);
+    return true;
+  }
 
   override async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#isAnswered(message)) return;
     await super.send(this.era === "legacy" ? withLegacyCode(message) : message);
   }
 }
 
+export interface Stdio {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** Requests on stdin that have their answers already: it is not given a second time. */
+  readonly answered: Answered;
+}
+
 /** Serves until stdin ends. Returns a function that ends it earlier, and waits for what is still being written down. */
-export function serveOnStdio(runtime: Runtime, stdin: Readable, stdout: Writable): () => Promise<void> {
+export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void> {
   const deliveries = createDeliveries();
   const subscriptions = createSubscriptions(runtime);
   const connection = { deliveries, subscriptions, confirmation: createConfirmation(runtime) };
-  const transport = new EraTransport(stdin, stdout, deliveries, subscriptions);
+  const transport = new EraTransport(stdio, deliveries, subscriptions);
   const begin = ({ era }: { era: Era }) => {
     transport.era = era;
     return createServer(runtime, connection, era);

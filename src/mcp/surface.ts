@@ -5,8 +5,15 @@ import type { Config } from "../config.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import { annotationsOf } from "./annotations.ts";
 
+/** What a listing is made of: the build keeps these of every tool. */
+export type Listing = Pick<
+  Tool,
+  "name" | "title" | "description" | "toolset" | "effect" | "inputSchema" | "outputSchema"
+>;
+type Gated = Pick<Tool, "name" | "toolset" | "effect">;
+
 /** Read-only keeps what changes nothing at the service: reads and downloads. */
-const isOffered = (tool: Tool, { toolsets, readOnly }: Config): boolean =>
+const isOffered = (tool: Gated, { toolsets, readOnly }: Config): boolean =>
   toolsets.includes(tool.toolset) && (!readOnly || tool.effect === "read" || tool.effect === "save");
 
 /** Why a tool of the catalogue is not offered, for an agent that calls it all the same. */
@@ -15,18 +22,17 @@ export const whyNotOffered = (tool: Tool, { toolsets }: Config): string =>
     ? "this server is read-only (MIC_READ_ONLY=1)"
     : `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
 
-export const offeredTools = (catalogue: readonly Tool[], config: Config): readonly Tool[] =>
+export const offeredTools = <T extends Gated>(catalogue: readonly T[], config: Config): readonly T[] =>
   catalogue.filter((tool) => isOffered(tool, config));
 
-export const isOfferedTool = (name: string, catalogue: readonly Tool[], config: Config): boolean =>
+export const isOfferedTool = (name: string, catalogue: readonly Gated[], config: Config): boolean =>
   catalogue.some((tool) => tool.name === name && isOffered(tool, config));
 
-const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
+/** Reading jobs is all that it takes to have tasks, in the era that knows them. */
+export const hasTasks = (catalogue: readonly Gated[], config: Config): boolean =>
+  isOfferedTool("get_job", catalogue, config);
 
-export const takesWorkspace = ({ inputSchema }: Tool): boolean => {
-  const { properties } = inputSchema;
-  return typeof properties === "object" && properties !== null && "workspaceId" in properties;
-};
+const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
 
 /** With a default workspace, `workspaceId` is not required. */
 function withDefault(schema: JsonSchema, workspaceId: string | undefined): JsonSchema {
@@ -35,7 +41,17 @@ function withDefault(schema: JsonSchema, workspaceId: string | undefined): JsonS
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-export const listed = (tool: Tool, workspaceId: string | undefined): ListedTool => ({
+export const listingOf = ({ name, title, description, toolset, effect, inputSchema, outputSchema }: Tool): Listing => ({
+  name,
+  title,
+  description,
+  toolset,
+  effect,
+  inputSchema,
+  outputSchema,
+});
+
+export const listed = (tool: Listing, workspaceId: string | undefined): ListedTool => ({
   name: tool.name,
   title: tool.title,
   description: tool.description,

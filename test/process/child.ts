@@ -33,13 +33,21 @@ interface Options {
   readonly node?: readonly string[];
   /** A command that runs node as its own last arguments. */
   readonly under?: readonly string[];
+  /** Another entry point than the built one. */
+  readonly entry?: string;
   /** For `run`: all that is on stdin; default nothing. */
   readonly input?: string | Buffer;
 }
 
 /** `mic-mcp <args>` with PATH, HOME=/nonexistent, MIC_KEYCHAIN=off and `env`, nothing else. */
-export function launch(args: readonly string[], { env = {}, node = [], under = [] }: Options): Program {
-  const [command = process.execPath, ...rest] = [...under, process.execPath, ...node, ...entryArguments(), ...args];
+export function launch(args: readonly string[], { env = {}, node = [], under = [], entry }: Options): Program {
+  const [command = process.execPath, ...rest] = [
+    ...under,
+    process.execPath,
+    ...node,
+    ...(entry === undefined ? entryArguments() : [entry]),
+    ...args,
+  ];
   const child = spawn(command, rest, {
     env: { ...bareEnvironment("/nonexistent"), ...env },
     stdio: ["pipe", "pipe", "pipe"],

@@ -6,7 +6,6 @@ import type { Era } from "../resources.ts";
 import type { Skills } from "./skills.ts";
 
 /** What a server says of itself that serves skills. */
-export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 
 const HOUR_MS = 3_600_000;
 /** They change with the program alone. */

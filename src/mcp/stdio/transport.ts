@@ -75,8 +75,12 @@ export class StdioTransport implements Transport {
     if (this.#closed) throw new Error("the client has gone");
     // Nobody waits until it is written: whoever ends must not be held up by a client that does not read.
     this.#write(message);
-    if (!isAnswer(message) || message.id === undefined) return;
-    this.#intake.ended(message.id);
+    if (isAnswer(message) && message.id !== undefined) this.ended(message.id);
+  }
+
+  /** This request is answered, here or by somebody else. */
+  protected ended(id: string | number): void {
+    this.#intake.ended(id);
     this.#goOn();
   }
 

@@ -11,7 +11,8 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import type { Listen } from "../listen-request.ts";
-import { TASKS_EXTENSION, type Task, type TaskBackend } from "./task.ts";
+import { TASKS_EXTENSION } from "../about.ts";
+import type { Task, TaskBackend } from "./task.ts";
 
 const Declaring = z.looseObject({
   [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({

@@ -2,7 +2,6 @@
 // https://modelcontextprotocol.io/seps/2663-tasks-extension.
 import type { CallToolResult, InputRequests, ServerContext } from "@modelcontextprotocol/server";
 
-export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 interface TaskFacts {
   readonly taskId: string;

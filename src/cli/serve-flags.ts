@@ -1,0 +1,30 @@
+// The flags of `serve`. Each wins over the variable beside it: it is laid over the environment.
+import { parseArgs } from "node:util";
+
+const OPTIONS = {
+  emulator: { type: "boolean" },
+  http: { type: "boolean" },
+  host: { type: "string" },
+  port: { type: "string" },
+  "base-url": { type: "string" },
+  "workspace-id": { type: "string" },
+  "download-dir": { type: "string" },
+  toolsets: { type: "string" },
+  "read-only": { type: "boolean" },
+  "log-level": { type: "string" },
+} as const;
+
+export const isParseError = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+
+/** Throws what parseArgs throws. */
+export function serveFlags(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const { emulator = false, http: isHttp = false, host, port, ...flags } = values;
+  const overlay = Object.entries(flags).map(([flag, value]) => [
+    `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
+    value === true ? "1" : value,
+  ]);
+  const whole: NodeJS.ProcessEnv = { ...environment, ...Object.fromEntries(overlay) };
+  return { emulator, isHttp, host, port, whole };
+}

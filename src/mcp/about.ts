@@ -1,0 +1,29 @@
+// What the server says of itself, whoever speaks for it: the SDK's server, or the first answers before that is loaded.
+import type { CacheHint, Implementation, ServerCapabilities } from "@modelcontextprotocol/server";
+
+export const serverInfo = (version: string) =>
+  ({ name: "mic-mcp", title: "mic-mcp: geography and job processing", version }) satisfies Implementation;
+
+export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+/** `hasTasks`: calls can become tasks on this connection. */
+export const capabilities = (hasTasks: boolean) =>
+  ({
+    tools: {},
+    resources: { subscribe: true },
+    prompts: {},
+    completions: {},
+    extensions: { [SKILLS_EXTENSION]: {}, ...(hasTasks && { [TASKS_EXTENSION]: {} }) },
+  }) satisfies ServerCapabilities;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+// Lists depend on the configuration alone, which never changes while the process lives; but a login may give a workspace.
+export const CACHE_HINTS = {
+  "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+  "prompts/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+  "resources/list": { ttlMs: MINUTE_MS, cacheScope: "private" },
+  "resources/templates/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+} satisfies Readonly<Record<string, CacheHint>>;
