@@ -28,15 +28,22 @@ export interface ActionReport {
   readonly attempts: number;
 }
 
-/** Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). */
+/** Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). What has none stays itself. */
 export function exact(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
-  if (Array.isArray(value)) return value.map(exact);
   if (typeof value !== "object" || value === null) return value;
-  // defineProperty, since assigning "__proto__" would not make a field of it.
-  const copy = {};
-  for (const [name, part] of Object.entries(value))
-    Object.defineProperty(copy, name, { value: exact(part), enumerable: true, configurable: true, writable: true });
+  if (Array.isArray(value)) {
+    const items = value.map(exact);
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  const changed = Object.entries(value)
+    .map(([name, part]) => [name, part, exact(part)] as const)
+    .filter(([, part, kept]) => kept !== part);
+  if (changed.length === 0) return value;
+  // Fields are defined, since assigning "__proto__" would not make one.
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(value));
+  for (const [name, , kept] of changed)
+    Object.defineProperty(copy, name, { value: kept, enumerable: true, configurable: true, writable: true });
   return copy;
 }
 

@@ -2,6 +2,8 @@
 import * as z from "zod/v4";
 
 const PATTERN = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i;
+/** UTC instants on a day that every month has: nearly all there are, and certainly valid. */
+const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
 const MINUTE = 60_000_000n;
 
 function offsetMinutes(zone: string): bigint | undefined {
@@ -26,11 +28,13 @@ export function parseDateTime(text: string): bigint | undefined {
   return BigInt(wall) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0")) - offset * MINUTE;
 }
 
+const isDateTime = (text: string): boolean => USUAL.test(text) || parseDateTime(text) !== undefined;
+
 /** A string in date-time format, at most 40 characters. */
 export const dateTime = z
   .string()
   .max(40)
-  .refine((text) => parseDateTime(text) !== undefined, { error: "must be a valid date-time" })
+  .refine(isDateTime, { error: "must be a valid date-time" })
   .meta({ format: "date-time" });
 
 /** `YYYY-MM-DDThh:mm:ss`, optional 1-6 fractional digits, `Z`; a valid instant. */
@@ -39,5 +43,5 @@ export const utcInstant = z
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/, {
     error: "must be a UTC instant YYYY-MM-DDThh:mm:ss with up to six fractional digits, ending in Z",
   })
-  .refine((text) => parseDateTime(text) !== undefined, { error: "must be a valid instant" })
+  .refine(isDateTime, { error: "must be a valid instant" })
   .meta({ format: "date-time" });

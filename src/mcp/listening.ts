@@ -42,6 +42,9 @@ export class ListeningTransport extends StdioTransport {
 
   /** False when the message is answered here. */
   #takesIn(message: JSONRPCMessage): boolean {
+    const method = "method" in message ? message.method : undefined;
+    // Nearly all messages are neither: a schema that does not fit costs more than one that does.
+    if (method !== "notifications/cancelled" && method !== "subscriptions/listen") return true;
     const cancelled = Cancelled.safeParse(message).data;
     if (cancelled) this.#end(cancelled.params.requestId);
     const listen = Listen.safeParse(message).data;
@@ -81,7 +84,8 @@ export class ListeningTransport extends StdioTransport {
   override async send(message: JSONRPCMessage): Promise<void> {
     // A listen request that the SDK itself refuses, or ends when all ends.
     if (("error" in message || "result" in message) && message.id !== undefined) this.#end(message.id);
-    const id = OfSubscription.safeParse(message).data?.params._meta[SUBSCRIPTION_ID_META_KEY];
+    const sent = "method" in message ? OfSubscription.safeParse(message).data : undefined;
+    const id = sent?.params._meta[SUBSCRIPTION_ID_META_KEY];
     const there = id === undefined ? undefined : this.#listens.get(id);
     if (id === undefined || there === undefined) return await super.send(message);
     // Not awaited: whoever sends would hold up all other messages. Updates queue up behind their acknowledgement.

@@ -12,8 +12,14 @@ interface Caller {
 }
 
 export const toolCall = (runtime: Runtime, tool: string, context: CallContext, caller: Caller = {}): ToolCall => ({
-  ...runtime,
   tool,
+  actions: runtime.actions,
+  journal: runtime.journal,
+  serviceName: runtime.serviceName,
+  service: runtime.service,
+  geography: runtime.geography,
+  downloads: runtime.downloads,
+  offers: runtime.offers,
   downloadDir: runtime.config.downloadDir,
   context,
   proposedKey: caller.proposedKey,

@@ -119,8 +119,13 @@ async function readCapped(answer: OpenAnswer, maxBytes: number): Promise<Buffer>
 /** A body that brings nothing for this long is given up. */
 const STALL_MS = 30_000;
 
+/** As undici reads them: it asks anew at each request whether one applies. */
+const hasProxy = (): boolean =>
+  ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"].some((name) => Boolean(process.env[name]));
+
 /** Connections are kept alive, 8 per origin, no pipelining. `proxies`: HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
 export function createTransport({ proxies } = { proxies: true }): Transport {
+  let undici: typeof import("./undici.ts") | undefined;
   let dispatcher: Dispatcher | undefined;
 
   async function send(
@@ -128,8 +133,11 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
     signal: AbortSignal,
     { headersTimeout, bodyTimeout } = { headersTimeout: 0, bodyTimeout: 0 },
   ): Promise<OpenAnswer> {
-    const undici = await import("./undici.ts");
-    dispatcher ??= new (proxies ? undici.EnvHttpProxyAgent : undici.Agent)({ connections: 8, pipelining: 1 });
+    undici ??= await import("./undici.ts");
+    dispatcher ??= new (proxies && hasProxy() ? undici.EnvHttpProxyAgent : undici.Agent)({
+      connections: 8,
+      pipelining: 1,
+    });
     const { statusCode, headers, body } = await undici.request(request.url, {
       dispatcher,
       method: request.method,
@@ -150,18 +158,26 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
   return {
     async exchange(request, { maxBytes, timeoutMs, signal }) {
       signal.throwIfAborted();
-      const timer = new AbortController();
-      const alarm = setTimeout(() => timer.abort(), timeoutMs);
+      // AbortSignal.any would cost as much as the rest of a call's bookkeeping.
+      const ending = new AbortController();
+      let isLate = false;
+      const alarm = setTimeout(() => {
+        isLate = true;
+        ending.abort();
+      }, timeoutMs);
+      const stop = () => ending.abort(signal.reason);
+      signal.addEventListener("abort", stop, { once: true });
       try {
-        const answer = await send(request, AbortSignal.any([signal, timer.signal]));
+        const answer = await send(request, ending.signal);
         return { status: answer.status, headers: answer.headers, body: await readCapped(answer, maxBytes) };
       } catch (error) {
         if (error instanceof AnswerTooLarge) throw error;
         signal.throwIfAborted();
-        if (timer.signal.aborted) throw tooLate(timeoutMs, error);
+        if (isLate) throw tooLate(timeoutMs, error);
         throw transportError(error);
       } finally {
         clearTimeout(alarm);
+        signal.removeEventListener("abort", stop);
       }
     },
     async open(request, { timeoutMs, signal }) {

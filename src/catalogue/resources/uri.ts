@@ -33,14 +33,29 @@ function decoded(part: string): string | undefined {
   }
 }
 
+interface Segment {
+  readonly text: string;
+  /** Of a variable. */
+  readonly name: string | undefined;
+}
+
+const templates = new Map<string, readonly Segment[]>();
+
+function segmentsOf(template: string): readonly Segment[] {
+  const known = templates.get(template);
+  if (known) return known;
+  const segments = template.split("/").map((text) => ({ text, name: /^\{(\w+)\}$/.exec(text)?.[1] }));
+  templates.set(template, segments);
+  return segments;
+}
+
 /** The template's variables in this URI; undefined when it is none of the template's. */
 export function variablesOf(template: string, uri: string): Variables | undefined {
-  const [wanted, given] = [template.split("/"), uri.split("/")];
+  const [wanted, given] = [segmentsOf(template), uri.split("/")];
   if (wanted.length !== given.length) return undefined;
   const variables: Record<string, string> = {};
-  for (const [index, part] of wanted.entries()) {
+  for (const [index, { text: part, name }] of wanted.entries()) {
     const value = given[index] ?? "";
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
     if (name === undefined) {
       if (part !== value) return undefined;
       continue;
