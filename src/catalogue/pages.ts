@@ -1,8 +1,9 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
 import * as z from "zod/v4";
 import type { Answer } from "../service/call.ts";
-import { callText, exact, lean, table } from "./results.ts";
+import { callText, exact, table } from "./results.ts";
 import type { ToolResult } from "./tool.ts";
+import { wholeTable } from "./whole-table.ts";
 
 export const view = z.enum(["summary", "full"]).describe("Default summary.").optional();
 
@@ -34,14 +35,15 @@ function summaryTable(rows: readonly Readonly<Record<string, unknown>>[]): strin
 export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>): ToolResult {
   const { data, page, meta } = answer.value;
   const full = options.view === "full";
-  const items = full ? exact(data) : data.map(options.summarize);
+  const summaries = full ? [] : data.map(options.summarize);
+  const items = full ? data.map(exact) : summaries;
   const { nextCursor } = page;
   const again = { ...options.query, ...(full && { view: "full" }), cursor: nextCursor };
   const next = nextCursor === null ? undefined : callText({ tool: options.tool, arguments: again });
   const head = `${data.length} ${options.items}.${next === undefined ? " No more." : ` Next page: ${next}`}`;
   return {
     structured: { data: items, page, meta },
-    text: `${head}\n${full ? lean(data.map(exact)) : summaryTable(data.map(options.summarize))}`,
+    text: `${head}\n${full ? wholeTable(items) : summaryTable(summaries)}`,
     drift: answer.drift,
     link: options.link,
   };

@@ -87,7 +87,7 @@ export function loadCached(name: string, hash: string): unknown {
   const folder = cacheFolder();
   const path = join(folder, `${hash}-${process.version}-${process.arch}.bin`);
   const cachedData = process.env["NODE_DISABLE_COMPILE_CACHE"] ? undefined : readCache(path);
-  const source = `(function(exports,require,module,__filename,__dirname){${readFileSync(file, "latin1")}\n})`;
+  const source = `(function(exports,require,module,__filename,__dirname){${readFileSync(file, "utf8")}\n})`;
   const script = new Script(source, { filename: file, ...(cachedData && { cachedData }) });
   const hasCache = cachedData !== undefined && script.cachedDataRejected === false;
   // At the end, when all that a session needs has been compiled.
