@@ -1,7 +1,9 @@
 // The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
+import { isJsonObject } from "../contract/json-object.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Decoded } from "../service/decode.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
+import { isTable, wholeTable } from "./whole-table.ts";
 
 /** The one call that makes sense next, with its arguments filled in. */
 export interface NextStep {
@@ -53,6 +55,16 @@ export const lean = (value: unknown): string =>
     part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
   );
 
+/** As compact JSON; lists of rows follow as tables. */
+function dataText(data: unknown): string {
+  if (!isJsonObject(data)) return lean(data);
+  const tables = Object.entries(data).filter(([, part]) => isTable(part));
+  const names = tables.map(([name]) => name);
+  const rest = Object.fromEntries(Object.entries(data).filter(([name]) => !names.includes(name)));
+  const texts = tables.map(([name, rows]) => `${name}:\n${wholeTable(isTable(rows) ? rows : [])}`);
+  return [lean(rest), ...texts].join("\n");
+}
+
 export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${JSON.stringify(step.arguments)}`;
 
 /** Rows under a header line, tab-separated: columns are said once. */
@@ -85,7 +97,7 @@ function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: T
     nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`,
     action &&
       `idempotencyKey ${action.idempotencyKey}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
-    lean(data),
+    dataText(data),
   ];
   return {
     structured,

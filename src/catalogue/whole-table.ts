@@ -27,6 +27,8 @@ function sayList(values: readonly unknown[]): string {
   return said.join(" ");
 }
 
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+
 const isScalar = (value: unknown): boolean => typeof value !== "object" || value === null;
 
 /** The fields that each of these objects has, in one order; undefined where they are not all objects of one shape. */
@@ -41,6 +43,10 @@ function commonFields(values: readonly unknown[]): readonly string[] | undefined
   return names.length > 0 && names.every((name) => /^\w+$/.test(name)) && values.every(fits) ? names : undefined;
 }
 
+/** Rows of one shape, more than one: worth a table of their own. */
+export const isTable = (value: unknown): value is readonly unknown[] =>
+  isList(value) && value.length > 1 && commonFields(value) !== undefined;
+
 const fieldOf = (value: unknown, name: string): unknown => (isJsonObject(value) ? value[name] : undefined);
 
 /** Lists of small objects stand sideways: a column for each field, with the values of all of them. */
@@ -53,8 +59,6 @@ function listColumns(name: string, lists: readonly (readonly unknown[])[]): read
     cells: lists.map((list) => sayList(list.map((each) => fieldOf(each, field)))),
   }));
 }
-
-const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 function columnsOf(name: string, values: readonly unknown[]): readonly Column[] {
   const fields = commonFields(values);
@@ -73,14 +77,14 @@ const MIN_REPEATED = 16;
 
 /** Long values that come again get a short name: `@1`. */
 function shortened(columns: readonly Column[]) {
+  const seen = new Set<string>();
   const names = new Map<string, string>();
-  const short = columns.map(({ name, cells }) => {
-    const distinct = new Set(cells);
-    if (distinct.size > cells.length / 2) return { name, cells };
-    for (const cell of distinct)
-      if (cell.length >= MIN_REPEATED && !names.has(cell)) names.set(cell, `@${names.size + 1}`);
-    return { name, cells: cells.map((cell) => names.get(cell) ?? cell) };
-  });
+  for (const cell of columns.flatMap(({ cells }) => cells)) {
+    if (cell.length < MIN_REPEATED) continue;
+    if (seen.has(cell) && !names.has(cell)) names.set(cell, `@${names.size + 1}`);
+    seen.add(cell);
+  }
+  const short = columns.map(({ name, cells }) => ({ name, cells: cells.map((cell) => names.get(cell) ?? cell) }));
   return { names, short };
 }
 

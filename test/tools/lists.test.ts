@@ -107,12 +107,19 @@ forEachEra((bench) => {
     expect((await bench().ok("list_jobs", { ...query, view: "summary" })).structured["data"]).toEqual(items);
   });
 
-  test("a page of 100 summaries is at most 6,000 tokens, as JSON and as text", async () => {
+  test("a page of 100 summaries is at most 5,500 tokens as JSON and 5,000 as text", async () => {
     const { structured, text } = await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 100 });
     expect(structured["data"]).toHaveLength(100);
     const tokens = { structured: countTokens(JSON.stringify(structured)), text: countTokens(text) };
-    expect(tokens.structured, JSON.stringify(tokens)).toBeLessThanOrEqual(6000);
-    expect(tokens.text, JSON.stringify(tokens)).toBeLessThanOrEqual(6000);
+    expect(tokens.structured, JSON.stringify(tokens)).toBeLessThanOrEqual(5500);
+    expect(tokens.text, JSON.stringify(tokens)).toBeLessThanOrEqual(5000);
+  });
+
+  test("100 whole jobs as text are at most 0.45 of the tokens of their JSON", async () => {
+    const query = { workspaceId: bench().workspaceId, limit: 100, view: "full" };
+    const { structured, text } = await bench().ok("list_jobs", query);
+    const tokens = { json: countTokens(JSON.stringify(structured)), text: countTokens(text) };
+    expect(tokens.text / tokens.json, JSON.stringify(tokens)).toBeLessThanOrEqual(0.45);
   });
 
   test("a page that is too long for the contract is refused, one without items is none", async () => {
