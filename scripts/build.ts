@@ -27,18 +27,18 @@ async function licences(inputs: readonly string[]): Promise<string> {
 
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
 const PARTS = {
-  cli: { source: "src/cli/cli.ts", maxKiB: 1 },
+  cli: { source: "src/cli/cli.ts", maxKiB: 2 },
   front: { source: "src/cli/front.ts", maxKiB: 40 },
   "code-cache": { source: "src/cli/code-cache.ts", maxKiB: 5 },
-  main: { source: "src/cli/main.ts", maxKiB: 1_000 },
+  main: { source: "src/cli/main.ts", maxKiB: 1_250 },
   // Loaded on first use, by a dynamic import.
-  undici: { source: "src/service/undici.ts", maxKiB: 600 },
-  "parameter-schema": { source: "src/service/parameter-schema.ts", maxKiB: 160 },
-  postgres: { source: "src/actions/postgres.ts", maxKiB: 110 },
-  emulator: { source: "src/emulator/index.ts", maxKiB: 450 },
-  demo: { source: "src/demo/demo.ts", maxKiB: 600 },
+  undici: { source: "src/service/undici.ts", maxKiB: 750 },
+  "parameter-schema": { source: "src/service/parameter-schema.ts", maxKiB: 200 },
+  postgres: { source: "src/actions/postgres.ts", maxKiB: 125 },
+  emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
+  demo: { source: "src/demo/demo.ts", maxKiB: 460 },
   "keychain-worker": { source: "src/auth/keychain-worker.ts", maxKiB: 5 },
-  "keychain-thread": { source: "src/auth/keychain-thread.ts", maxKiB: 200 },
+  "keychain-thread": { source: "src/auth/keychain-thread.ts", maxKiB: 140 },
 } as const;
 
 const partOf = new Map(Object.entries(PARTS).map(([name, { source }]) => [resolve(source), `./${name}.js`]));

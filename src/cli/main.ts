@@ -1,8 +1,8 @@
 // The command line: which command, its flags, and the exit code (interface.md, "Program").
 import { UsageError } from "../config.ts";
 import { Failure, reasonOf } from "../failure.ts";
-import { wholeNumber } from "./flags.ts";
 import type { Answered } from "../mcp/first-answers.ts";
+import { wholeNumber } from "./flags.ts";
 import { isParseError, serveFlags } from "./serve-flags.ts";
 import { version } from "./version.ts";
 

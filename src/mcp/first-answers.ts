@@ -138,7 +138,13 @@ export function createFirstAnswers({ version, config, listings }: Known): FirstA
     return {
       id,
       field: "supportedVersions",
-      result: { supportedVersions, capabilities: capabilities(hasTasks(listings(), config)), instructions: about(), ...complete, _meta },
+      result: {
+        supportedVersions,
+        capabilities: capabilities(hasTasks(listings(), config)),
+        instructions: about(),
+        ...complete,
+        _meta,
+      },
     };
   }
 

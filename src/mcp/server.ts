@@ -59,8 +59,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const tool = offered.get(params.name);
     const takesLinks = (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
-    const said =
-      era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
+    const said = era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
     if (tool)
       return await callTool(tool, params.arguments, {
         runtime,

@@ -50,8 +50,7 @@ test("holds the program, its papers and nothing else", () => {
   const papers = ["LICENSE", "README.md", "manifest.json", "package.json"];
   const other = packed.filter(
     (path) =>
-      !papers.includes(path) &&
-      !/^(dist\/([\w-]+\.(js|tsv|txt)|package\.json)|skills\/[\w-]+\/SKILL\.md)$/.test(path),
+      !papers.includes(path) && !/^(dist\/([\w-]+\.(js|tsv|txt)|package\.json)|skills\/[\w-]+\/SKILL\.md)$/.test(path),
   );
   expect(other).toEqual([]);
   expect(packed).toEqual(expect.arrayContaining([...papers, "dist/cli.js", "dist/licenses.txt"]));

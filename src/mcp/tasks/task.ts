@@ -2,7 +2,6 @@
 // https://modelcontextprotocol.io/seps/2663-tasks-extension.
 import type { CallToolResult, InputRequests, ServerContext } from "@modelcontextprotocol/server";
 
-
 interface TaskFacts {
   readonly taskId: string;
   readonly statusMessage?: string;
