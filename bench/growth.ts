@@ -123,11 +123,13 @@ async function byJournal(baseUrl: string, sizes: readonly number[], count: numbe
         }
         const sorted = times.sort((a, b) => a - b);
         const listed = await inTurn(client, { name: "list_actions", arguments: {} }, 30);
+        const unsettled = await inTurn(client, { name: "list_actions", arguments: { state: "unknown" } }, 30);
         const syncs = await syncsPerAction(client, 20);
         return [
           actions.toLocaleString("en"),
           (sorted[sorted.length >> 1] ?? 0).toFixed(2),
           listed.p50Ms.toFixed(2),
+          unsettled.p50Ms.toFixed(2),
           syncs?.toFixed(1) ?? "no strace here",
         ];
       }),
@@ -135,7 +137,13 @@ async function byJournal(baseUrl: string, sizes: readonly number[], count: numbe
     await rm(join(env["MIC_STATE_DIR"] ?? "", ".."), { recursive: true, force: true });
   }
   return markdown(
-    ["actions in the journal", "register_input, p50 ms", "list_actions, p50 ms", "synced writes a POST"],
+    [
+      "actions in the journal",
+      "register_input, p50 ms",
+      "list_actions, p50 ms",
+      "of unknown outcome, p50 ms",
+      "synced writes a POST",
+    ],
     rows,
   );
 }

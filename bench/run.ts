@@ -11,7 +11,7 @@ import { installPeers, makeSubjects, REFERENCE } from "./subjects.ts";
 import { type Column, resultTable } from "./table.ts";
 import { weigh } from "./tokens.ts";
 
-const FULL: Size = { rounds: 7, starts: 5, small: 500, pages: 60, crowd: 3_000 };
+const FULL: Size = { rounds: 5, starts: 5, small: 400, pages: 50, crowd: 2_000 };
 const QUICK: Size = { rounds: 1, starts: 3, small: 100, pages: 15, crowd: 500 };
 
 const COLUMNS: readonly Column[] = [

@@ -5,6 +5,8 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Database {
   /** Runs one statement; what it returns, as rows. A write is on disk when this resolves. */
   query(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
+  /** The same for a write that may be lost with the machine's power, and with nothing less; it waits for no disk. */
+  querySoon(sql: string, values?: readonly Value[]): Promise<readonly Row[]>;
   /** Runs `work` all or nothing, with no other process in between. */
   exclusively(work: (query: Database["query"]) => Promise<void>): Promise<void>;
   close(): Promise<void>;

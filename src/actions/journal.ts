@@ -128,12 +128,17 @@ export async function openJournal(database: Database, owner: string, now: () => 
         [service, key, state, attempts, outcome ?? null, repeatable ? 1 : 0, resourceId ?? null, now(), owner],
       ),
 
-    /** The agent has been told that it ended like this; one that has been taken up again since stays untold. */
-    markDelivered: ({ service, key, state, attempts }: StoredAction) =>
-      write(
-        `UPDATE actions SET delivered_at = $5 WHERE service = $1 AND key = $2 AND state = $3 AND attempts = $4
-           AND state IN ('succeeded', 'rejected') AND delivered_at IS NULL RETURNING *`,
-        [service, key, state, attempts, now()],
+    /**
+     * The agent has been told that it ended like this; one that has been taken up again since stays untold. Should a power
+     * cut take this away, the outcome is told once more: nothing happens twice.
+     */
+    markDelivered: async ({ service, key, state, attempts }: StoredAction) =>
+      one(
+        await database.querySoon(
+          `UPDATE actions SET delivered_at = $5 WHERE service = $1 AND key = $2 AND state = $3 AND attempts = $4
+             AND state IN ('succeeded', 'rejected') AND delivered_at IS NULL RETURNING *`,
+          [service, key, state, attempts, now()],
+        ),
       ),
 
     /** Everything this process is working on stays its own for another lease. */
@@ -149,11 +154,15 @@ export async function openJournal(database: Database, owner: string, now: () => 
       states: readonly ActionState[],
       limit: number,
     ): Promise<readonly StoredAction[]> => {
-      const asked = states.map((_, index) => `$${index + 2}`).join(", ");
-      const mine = service === undefined ? "" : `AND service = $${states.length + 2}`;
+      // As words, in the order of their index: with parameters the database would look through all that is settled.
+      const asked = [...states]
+        .sort()
+        .map((state) => `'${state}'`)
+        .join(", ");
+      const mine = service === undefined ? "" : "AND service = $2";
       const sql = `SELECT * FROM actions WHERE state IN (${asked}) ${mine}
          ORDER BY updated_at DESC, created_at DESC LIMIT $1`;
-      const values = [limit, ...states, ...(service === undefined ? [] : [service])];
+      const values = [limit, ...(service === undefined ? [] : [service])];
       return (await database.query(sql, values)).map((row) => Stored.parse(row));
     },
 

@@ -27,6 +27,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     "ALTER TABLE actions ADD COLUMN first_sent_at BIGINT NOT NULL DEFAULT 0",
     "UPDATE actions SET first_sent_at = created_at",
   ],
+  // What is open or unknown is looked for whenever a job is read, among any number of actions that are neither.
+  ["CREATE INDEX actions_unsettled ON actions (updated_at) WHERE state IN ('open', 'unknown')"],
 ];
 
 export const JOURNAL_VERSION = MIGRATIONS.length;

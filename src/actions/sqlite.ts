@@ -52,6 +52,9 @@ async function whenFree<T>(work: () => T): Promise<T> {
   }
 }
 
+const named = (values: readonly Value[] = []): Record<string, Value> =>
+  Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
+
 const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
 
 /** Nobody else may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
@@ -82,13 +85,23 @@ export async function openSqlite(folder: string): Promise<Database> {
     return known;
   }
 
-  const query: Database["query"] = async (sql, values = []) => {
-    const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
-    return (await whenFree(() => prepare(sql).all(named))).filter(isRow);
-  };
+  const query: Database["query"] = async (sql, values) =>
+    (await whenFree(() => prepare(sql).all(named(values)))).filter(isRow);
 
   return {
     query,
+    async querySoon(sql, values) {
+      const rows = await whenFree(() => {
+        // In WAL mode NORMAL leaves the syncing to the next write that asks for it.
+        engine.exec("PRAGMA synchronous = NORMAL");
+        try {
+          return prepare(sql).all(named(values));
+        } finally {
+          engine.exec("PRAGMA synchronous = FULL");
+        }
+      });
+      return rows.filter(isRow);
+    },
     async exclusively(work) {
       await whenFree(() => engine.exec("BEGIN IMMEDIATE"));
       try {

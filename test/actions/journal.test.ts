@@ -165,6 +165,7 @@ describeEachDriver((driver) => {
     await (await as("one")).insert(newAction());
     const database = await driver.open(place);
     await database.query("ALTER TABLE actions DROP COLUMN first_sent_at");
+    await database.query("DROP INDEX actions_unsettled");
     await database.query("DELETE FROM journal_version WHERE version > 1");
     expect(await (await as("two")).find("service", "key-0000")).toMatchObject({
       state: "open",
