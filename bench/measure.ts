@@ -13,6 +13,8 @@ export interface Size {
   readonly rounds: number;
   /** Starts in each round. */
   readonly starts: number;
+  /** Calls before anything is counted: a server lives longer than its first thousand, and so does its compiled code. */
+  readonly warm: number;
   readonly small: number;
   readonly pages: number;
   readonly crowd: number;
@@ -102,11 +104,14 @@ async function idle({ command }: Subject): Promise<Figures> {
   return { idleMiB };
 }
 
-async function working({ command, calls }: Subject, { small, pages, crowd }: Size): Promise<Figures> {
+async function working({ command, calls }: Subject, { warm, small, pages, crowd }: Size): Promise<Figures> {
   if (!calls) return {};
   const client = await connect(command);
   await client.request("tools/list");
   for (const call of [calls.states, calls.input, calls.jobs(100)]) await answered(client, call);
+  await atOnce(() => ask(client, calls.states), 4, warm);
+  await atOnce(() => ask(client, calls.input), 4, warm);
+  await atOnce(() => ask(client, calls.jobs(100)), 2, warm / 10);
   const states = await inTurn(client, calls.states, small);
   const input = await inTurn(client, calls.input, small);
   const perSecond = await callsAtOnce(client, calls.states, IN_FLIGHT, crowd);

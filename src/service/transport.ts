@@ -103,6 +103,8 @@ function flatHeaders(headers: Record<string, string | string[] | undefined>): Re
 }
 
 async function readCapped(answer: OpenAnswer, maxBytes: number): Promise<Buffer> {
+  // No more comes than was announced: the parser of HTTP sees to it.
+  if (Number(answer.headers["content-length"]) <= maxBytes) return Buffer.from(await answer.body.arrayBuffer());
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of answer.body) {
