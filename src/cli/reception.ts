@@ -56,8 +56,7 @@ export function receive(config: Config, stdin: Readable, stdout: Writable, end: 
       if (answerLines()) return;
       stdin.off("data", take).off("end", end).pause();
       stdout.off("error", end);
-      for (const signal of SIGNALS) process.off(signal, end);
-      process.off("uncaughtException", crash);
+      // Signals and crashes stay as they are until the server takes them over: loading it takes a moment.
       stdin.unshift(heard);
       resolve(answered);
     };

@@ -46,7 +46,9 @@ const onStdio =
       const end = () => resolve();
       stdin.once("end", end).once("close", end);
       stdout.once("error", end).once("close", end);
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+      // From whoever met the client.
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+        process.removeAllListeners(signal).once(signal, end);
     });
     const closeProtocol = serveOnStdio(runtime, { stdin, stdout, answered });
     await ended;
@@ -77,7 +79,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ServeOption
     keychainLimitMs: SERVER_LIMIT_MS,
   });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
-  process.on("uncaughtException", (error: unknown) => {
+  process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
     runtime.log.error({ reason: crashReason(error) }, "crash");
     process.exit(1);
   });
