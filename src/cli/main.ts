@@ -39,8 +39,6 @@ Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.
 
 async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv, answered: Answered): Promise<number> {
   const { emulator, isHttp, host, port, whole } = serveFlags(args, environment);
-  if (!isHttp && (host !== undefined || port !== undefined))
-    throw new UsageError("--host and --port belong to serve --http.");
   const { serve } = await import("./serve.ts");
   const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
   return await serve(whole, { emulator, http, answered });

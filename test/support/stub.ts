@@ -1,5 +1,6 @@
 // A strict stub of the service on node:http: answers by script, down to the raw socket, records every request, and fails
 // the test on a request that nobody expected and on an expected one that never came.
+import { once } from "node:events";
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -83,13 +84,10 @@ export const slowly = (status: number, body: unknown, pieces: number, gapMs: num
 export const flood = (status: number, chunk: Buffer, totalBytes: number, headers: Headers = {}): Step =>
   step(async (response) => {
     response.writeHead(status, headers);
+    const closed = once(response, "close").catch(() => undefined);
     for (let sent = 0; sent < totalBytes && !response.destroyed; sent += chunk.length) {
       const part = chunk.subarray(0, totalBytes - sent);
-      if (!response.write(part)) {
-        await new Promise<void>((resolve) => {
-          response.once("drain", resolve).once("close", resolve);
-        });
-      }
+      if (!response.write(part)) await Promise.race([once(response, "drain"), closed]);
     }
     response.end();
   });

@@ -43,7 +43,7 @@ function parse(line: string): { readonly value: unknown } | undefined {
 }
 
 /** More than any schema has, and less than what recursion over a message bears. */
-const MAX_DEPTH = 500;
+const MAX_DEPTH = 2_500;
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}]/g;
 
 function isTooDeep(json: string): boolean {
