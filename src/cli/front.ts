@@ -3,6 +3,7 @@ import { readConfig, UsageError } from "../config.ts";
 import type { Answered } from "../mcp/first-answers.ts";
 import { receive } from "./reception.ts";
 import { isParseError, serveFlags } from "./serve-flags.ts";
+import { onSignal } from "./signals.ts";
 
 /** A hash of the built program, put here by the build; there is none when the sources run. */
 declare const BUILT_MAIN: string | undefined;
@@ -23,8 +24,11 @@ async function met(argv: readonly string[], environment: NodeJS.ProcessEnv): Pro
   try {
     const args = first === "serve" ? rest : argv;
     const { emulator, isHttp, whole } = serveFlags(args, environment);
+    const end = () => process.exit(0);
+    // Until the server takes them over: loading it takes a moment.
+    onSignal(end);
     if (emulator || isHttp) return new Map();
-    return await receive(readConfig(whole), process.stdin, process.stdout, () => process.exit(0));
+    return await receive(readConfig(whole), process.stdin, process.stdout, end);
   } catch (error) {
     if (error instanceof UsageError || isParseError(error)) return new Map();
     throw error;

@@ -21,7 +21,6 @@ function readListings(text: string): readonly Listing[] {
 /** No first request is longer than this. */
 const MAX_BYTES = 64 * 1024;
 const NEWLINE = 10;
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * Resolves when the client asks for more than the first answers; all that it has said can then be read from `stdin` again.
@@ -56,13 +55,12 @@ export function receive(config: Config, stdin: Readable, stdout: Writable, end: 
       if (answerLines()) return;
       stdin.off("data", take).off("end", end).pause();
       stdout.off("error", end);
-      // Signals and crashes stay as they are until the server takes them over: loading it takes a moment.
+      // A crash stays ours until the server takes it over: loading it takes a moment.
       stdin.unshift(heard);
       resolve(answered);
     };
     stdin.on("data", take).once("end", end);
     stdout.once("error", end);
-    for (const signal of SIGNALS) process.once(signal, end);
     process.on("uncaughtException", crash);
   });
 }

@@ -3,6 +3,7 @@
 import { loopbackAddress } from "../mcp/http/loopback.ts";
 import { serveOnHttp } from "../mcp/http.ts";
 import type { Serving } from "./serve.ts";
+import { onSignal } from "./signals.ts";
 
 export interface HttpFlags {
   readonly host: string | undefined;
@@ -32,7 +33,7 @@ export async function overHttp({ host = "127.0.0.1", port = 0 }: HttpFlags): Pro
         setTimeout(() => process.exit(0), BACKSTOP_MS + (signals > 1 ? 0 : DRAIN_MS)).unref();
         resolve();
       };
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
+      onSignal(end);
     });
     await drain(DRAIN_MS, now.signal);
     return async () => undefined;

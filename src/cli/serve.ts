@@ -7,6 +7,7 @@ import { serveOnStdio } from "../mcp/stdio.ts";
 import { compose } from "./compose.ts";
 import { crashReason } from "./crash.ts";
 import type { HttpFlags } from "./serve-http.ts";
+import { onSignal } from "./signals.ts";
 
 /** Serves until it is to end; gives what then closes the protocol. Rejects when serving cannot begin. */
 export type Serving = (runtime: Runtime) => Promise<() => Promise<void>>;
@@ -46,9 +47,7 @@ const onStdio =
       const end = () => resolve();
       stdin.once("end", end).once("close", end);
       stdout.once("error", end).once("close", end);
-      // From whoever met the client.
-      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-        process.removeAllListeners(signal).once(signal, end);
+      onSignal(end);
     });
     const closeProtocol = serveOnStdio(runtime, { stdin, stdout, answered });
     await ended;

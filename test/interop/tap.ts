@@ -24,6 +24,7 @@ server.stderr.pipe(process.stderr);
 for (const stream of [server.stdin, process.stdout, process.stderr]) stream.on("error", () => undefined);
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => server.kill(signal));
 server.once("close", (code) => {
-  note({ from: "exit", line: String(code) });
+  // One that a client killed before it could listen to signals has no code.
+  if (code !== null) note({ from: "exit", line: String(code) });
   process.exit(code ?? 1);
 });
