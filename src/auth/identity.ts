@@ -18,6 +18,11 @@ export interface Identity {
   baseUrl(): Promise<string>;
   /** Throws Failure `not_configured`. */
   credentials(): Promise<ClientCredentials>;
+  /**
+   * Undefined while that is known: most calls are not to wait for it. Else settles when it is, and throws Failure when the
+   * login is gone.
+   */
+  stillLoggedIn(): Promise<unknown> | undefined;
   /** The default workspace, when there is one. Throws Failure when the keychain that may hold one cannot be read. */
   workspaceId(): Promise<string | undefined>;
   /** The service refused the credentials: a stored login is read anew before its next use, `login` may have mended it. */
@@ -164,6 +169,12 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
   return {
     baseUrl,
     credentials,
+    stillLoggedIn() {
+      // Nobody can log out of the environment; and the keychain was asked a moment ago.
+      const isGiven = given.credentials !== undefined && !required;
+      const isRecent = last !== undefined && readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt;
+      return isGiven || isRecent ? undefined : credentials();
+    },
     async serviceName() {
       const { clientId } = await credentials();
       return JSON.stringify([await baseUrl(), clientId]);

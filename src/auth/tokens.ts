@@ -125,9 +125,9 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   }
 
   /** Whoever has logged out is not to be acted for, though a token of theirs may live on. */
-  async function stillLoggedIn(): Promise<void> {
+  async function confirmed(login: Promise<unknown>): Promise<void> {
     try {
-      await identity.credentials();
+      await login;
     } catch (error) {
       held.clear();
       throw error;
@@ -156,7 +156,8 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       context.signal.throwIfAborted();
       const known = held.get(scopeKey(scopes));
       if (!known || !isGood(known, timing.now())) return await within(context, shared(scopes));
-      await within(context, stillLoggedIn());
+      const login = identity.stillLoggedIn();
+      if (login) await within(context, confirmed(login));
       return known.value;
     },
     discard(scopes, token) {
