@@ -2,22 +2,24 @@
 // Names and meaning: interface.md, "Results". src/mcp/ turns it into what an agent reads.
 import type { FieldError } from "./contract/problem.ts";
 
-export type FailureKind =
-  | "invalid_arguments"
-  | "not_configured"
-  | "unauthorized"
-  | "forbidden"
-  | "not_found"
-  | "conflict"
-  | "precondition_failed"
-  | "rate_limited"
-  | "rejected"
-  | "upstream_unavailable"
-  | "outcome_unknown"
-  | "contract_violation"
-  | "timeout"
-  | "cancelled"
-  | "internal";
+export const FAILURE_KINDS = [
+  "invalid_arguments",
+  "not_configured",
+  "unauthorized",
+  "forbidden",
+  "not_found",
+  "conflict",
+  "precondition_failed",
+  "rate_limited",
+  "rejected",
+  "upstream_unavailable",
+  "outcome_unknown",
+  "contract_violation",
+  "timeout",
+  "cancelled",
+  "internal",
+] as const;
+export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export interface FailureFacts {
   readonly kind: FailureKind;

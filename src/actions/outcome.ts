@@ -2,28 +2,12 @@
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
 import { FieldError } from "../contract/problem.ts";
-import type { Failure, FailureFacts } from "../failure.ts";
+import { FAILURE_KINDS, type Failure, type FailureFacts } from "../failure.ts";
 import { readNumber } from "../service/decode.ts";
 import type { Settlement } from "./journal.ts";
 
 const Facts = z.object({
-  kind: z.enum([
-    "rejected",
-    "unauthorized",
-    "forbidden",
-    "not_found",
-    "conflict",
-    "precondition_failed",
-    "rate_limited",
-    "upstream_unavailable",
-    "outcome_unknown",
-    "contract_violation",
-    "timeout",
-    "cancelled",
-    "not_configured",
-    "invalid_arguments",
-    "internal",
-  ]),
+  kind: z.enum(FAILURE_KINDS),
   message: z.string(),
   status: z.int().optional(),
   code: z.string().optional(),

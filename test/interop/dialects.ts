@@ -40,6 +40,17 @@ const PLAIN = ["type", "description", "properties", "required", "items", "enum",
 const BOUNDS = ["minimum", "maximum", "minItems", "maxItems"] as const;
 const LENGTHS = ["minLength", "maxLength"] as const;
 
+/** Of an API that sets no such limits. */
+const SIZELESS = {
+  maxDepth: ANY,
+  maxProperties: ANY,
+  maxEnumValues: ANY,
+  maxNamesAndValues: ANY,
+  textEnums: false,
+  strict: false,
+  known: {},
+} as const;
+
 const structuredOutputs: Source = {
   title: "OpenAI: Structured model outputs, Supported schemas",
   url: "https://platform.openai.com/docs/guides/structured-outputs",
@@ -70,13 +81,7 @@ const openAi: Dialect = {
   notAtRoot: new Set(COMBINED),
   types: TYPES,
   formats: new Set(["date-time"]),
-  maxDepth: ANY,
-  maxProperties: ANY,
-  maxEnumValues: ANY,
-  maxNamesAndValues: ANY,
-  textEnums: false,
-  strict: false,
-  known: {},
+  ...SIZELESS,
 };
 
 const FREE_OBJECT = "each recipe has parameters of its own: their schema is what get_recipe answers";
@@ -151,12 +156,6 @@ export const dialects: readonly Dialect[] = [
     notAtRoot: new Set(["anyOf", "oneOf", "allOf"]),
     types: TYPES,
     formats: new Set(["date-time"]),
-    maxDepth: ANY,
-    maxProperties: ANY,
-    maxEnumValues: ANY,
-    maxNamesAndValues: ANY,
-    textEnums: false,
-    strict: false,
-    known: {},
+    ...SIZELESS,
   },
 ];

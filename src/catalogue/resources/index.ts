@@ -3,7 +3,7 @@ import * as z from "zod/v4";
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import type { JobState } from "../../contract/jobs.ts";
 import { catalogueTsv } from "../../geography/catalogue-tsv.ts";
-import { type Resource, toolResource } from "./resource.ts";
+import { type Glimpse, type Resource, toolResource } from "./resource.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -16,6 +16,15 @@ const Stateful = z.object({ state: z.string() });
 /** What has ended hardly changes; what moves is old at once. */
 const byState = (content: unknown): number =>
   ENDED.has(Stateful.safeParse(content).data?.state ?? "") ? MINUTE_MS : SECOND_MS;
+
+interface Moving {
+  readonly data: { readonly resourceVersion: number; readonly state: string };
+}
+
+const glimpseOf = ({ value: { data } }: { readonly value: Moving }): Glimpse => ({
+  version: data.resourceVersion,
+  ended: ENDED.has(data.state),
+});
 
 export const resources: readonly Resource[] = [
   toolResource({
@@ -73,10 +82,8 @@ export const resources: readonly Resource[] = [
     variables: { jobId: "jobId" },
     cacheScope: "private",
     ttlMs: byState,
-    async look({ jobId = "" }, service, context) {
-      const { data } = (await service.call(getMicJob, { path: { jobId } }, context)).value;
-      return { version: data.resourceVersion, ended: ENDED.has(data.state) };
-    },
+    look: async ({ jobId = "" }, service, context) =>
+      glimpseOf(await service.call(getMicJob, { path: { jobId } }, context)),
   }),
   toolResource({
     uri: "mic://recipes/{versionId}",
@@ -110,10 +117,8 @@ export const resources: readonly Resource[] = [
     variables: { operationId: "operationId" },
     cacheScope: "private",
     ttlMs: byState,
-    async look({ operationId = "" }, service, context) {
-      const { data } = (await service.call(getMicPublicOperation, { path: { operationId } }, context)).value;
-      return { version: data.resourceVersion, ended: ENDED.has(data.state) };
-    },
+    look: async ({ operationId = "" }, service, context) =>
+      glimpseOf(await service.call(getMicPublicOperation, { path: { operationId } }, context)),
   }),
   toolResource({
     uri: "mic://processing-requests/{requestId}",
