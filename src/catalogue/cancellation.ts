@@ -1,9 +1,11 @@
 // Cancelling needs the job's current version (service.md, 4.2: If-Match). Left out, it is read first; a job that moves on
 // in between is read again, since its agent asked to cancel it as it is now.
+
 import { cancelMicJob, getMicJob } from "../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../contract/jobs.ts";
 import { Failure } from "../failure.ts";
 import { runAction } from "./action.ts";
+import { ENDED } from "./ended.ts";
 import { operationSubject } from "./telling/operation.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
 
@@ -15,7 +17,6 @@ interface CancelArguments {
 }
 
 const MAX_ROUNDS = 4;
-const ENDED: ReadonlySet<Job["state"]> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"]);
 
 const isVersionConflict = (error: unknown): error is Failure =>
   error instanceof Failure && error.facts.kind === "precondition_failed" && error.facts.sideEffect === "none";

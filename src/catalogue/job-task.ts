@@ -1,9 +1,11 @@
 // A job as a task (SEP-2663): what a tool started, how it stands, when to ask again, and what it told when it ended.
+
 import * as z from "zod/v4";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
 import { type Job, JobState } from "../contract/jobs.ts";
 import { Failure } from "../failure.ts";
 import { cancelAtVersion } from "./cancellation.ts";
+import { ENDED } from "./ended.ts";
 import { toldResult } from "./results.ts";
 import { isJobMoving, jobSubject } from "./telling/job.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
@@ -31,8 +33,6 @@ export type Standing = Facts &
     /** The tool's result. That the job failed is an outcome of the call, not of the protocol: `isError`. */
     | { readonly status: "completed"; readonly told: ToolResult; readonly isError: boolean }
   );
-
-const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
 
 const MIN_POLL_MS = 1_000;
 const MAX_POLL_MS = 10_000;

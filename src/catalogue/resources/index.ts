@@ -1,8 +1,9 @@
 // The resources, in the order of interface.md's table.
+
 import * as z from "zod/v4";
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
-import type { JobState } from "../../contract/jobs.ts";
 import { catalogueTsv } from "../../geography/catalogue-tsv.ts";
+import { ENDED } from "../ended.ts";
 import { type Glimpse, type Resource, toolResource } from "./resource.ts";
 
 const SECOND_MS = 1_000;
@@ -10,7 +11,6 @@ const MINUTE_MS = 60_000;
 
 const always = (ttlMs: number) => (): number => ttlMs;
 
-const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
 const Stateful = z.object({ state: z.string() });
 
 /** What has ended hardly changes; what moves is old at once. */
