@@ -45,12 +45,16 @@ export class AnswerTooLarge extends Error {
   }
 }
 
+export interface ExchangeLimits {
+  readonly maxBytes: number;
+  /** For all of it, the wait for a free connection included. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
 export interface Transport {
   /** Sends once; reads the whole body up to `maxBytes`. Throws TransportError, AnswerTooLarge or the signal's reason. */
-  exchange(
-    request: WireRequest,
-    limits: { maxBytes: number; timeoutMs: number; signal: AbortSignal },
-  ): Promise<WireAnswer>;
+  exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireAnswer>;
   /** Sends once; the caller reads the body under the same signal. Headers must come within about `timeoutMs`. */
   open(request: WireRequest, limits: { timeoutMs: number; signal: AbortSignal }): Promise<OpenAnswer>;
   close(): Promise<void>;
@@ -102,20 +106,71 @@ function flatHeaders(headers: Record<string, string | string[] | undefined>): Re
   return flat;
 }
 
-async function readCapped(answer: OpenAnswer, maxBytes: number): Promise<Buffer> {
-  // No more comes than was announced: the parser of HTTP sees to it.
-  if (Number(answer.headers["content-length"]) <= maxBytes) return Buffer.from(await answer.body.arrayBuffer());
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer.body) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      answer.body.destroy();
-      throw new AnswerTooLarge(maxBytes, answer);
+const tooLate = (timeoutMs: number, { sent }: { sent: boolean }, cause?: unknown): TransportError =>
+  new TransportError(
+    `no complete answer within ${Math.round(timeoutMs / 100) / 10} s`,
+    { sent, timedOut: true },
+    { cause },
+  );
+
+/** No stream stands between, and none is made: the answer's pieces are kept as they come, up to `maxBytes`. */
+function wholeAnswer(
+  dispatcher: Dispatcher,
+  { method, url, headers, body }: WireRequest,
+  { maxBytes, timeoutMs, signal }: ExchangeLimits,
+): Promise<WireAnswer> {
+  return new Promise((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let head: Omit<OpenAnswer, "body"> | undefined;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let isOver = false;
+
+    function end(): void {
+      isOver = true;
+      clearTimeout(alarm);
+      signal.removeEventListener("abort", onAbort);
     }
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+    /** Also of a request that still waits for a free connection: it is not sent any more. */
+    function giveUp(error: Error): void {
+      if (isOver) return;
+      end();
+      reject(error);
+      controller?.abort(error);
+    }
+    const onAbort = () => giveUp(new Error("given up"));
+    const alarm = setTimeout(() => giveUp(tooLate(timeoutMs, { sent: controller !== undefined })), timeoutMs);
+    signal.addEventListener("abort", onAbort, { once: true });
+
+    const sent = { origin: url.origin, path: url.pathname + url.search, method, headers, body: body ?? null };
+    dispatcher.dispatch(
+      { ...sent, headersTimeout: 0, bodyTimeout: 0 },
+      {
+        onRequestStart(started) {
+          controller = started;
+          if (isOver) started.abort(new Error("given up"));
+        },
+        onResponseStart(_, status, fields) {
+          if (status >= 200) head = { status, headers: flatHeaders(fields) };
+        },
+        onResponseData(_, chunk) {
+          bytes += chunk.length;
+          if (head && bytes > maxBytes) giveUp(new AnswerTooLarge(maxBytes, head));
+          else chunks.push(chunk);
+        },
+        onResponseEnd() {
+          if (isOver || !head) return;
+          end();
+          resolve({ ...head, body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes) });
+        },
+        onResponseError(_, error) {
+          if (isOver) return;
+          end();
+          reject(error);
+        },
+      },
+    );
+  });
 }
 
 /** A body that brings nothing for this long is given up. */
@@ -130,65 +185,36 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
   let undici: typeof import("./undici.ts") | undefined;
   let dispatcher: Dispatcher | undefined;
 
-  async function send(
-    request: WireRequest,
-    signal: AbortSignal,
-    { headersTimeout, bodyTimeout } = { headersTimeout: 0, bodyTimeout: 0 },
-  ): Promise<OpenAnswer> {
+  async function ready() {
     undici ??= await import("./undici.ts");
     dispatcher ??= new (proxies && hasProxy() ? undici.EnvHttpProxyAgent : undici.Agent)({
       connections: 8,
       pipelining: 1,
     });
-    const { statusCode, headers, body } = await undici.request(request.url, {
-      dispatcher,
-      method: request.method,
-      headers: request.headers,
-      body: request.body ?? null,
-      signal,
-      headersTimeout,
-      bodyTimeout,
-    });
-    return { status: statusCode, headers: flatHeaders(headers), body };
+    return { undici, dispatcher };
   }
 
-  const tooLate = (timeoutMs: number, cause: unknown): TransportError => {
-    const message = `no complete answer within ${Math.round(timeoutMs / 100) / 10} s`;
-    return new TransportError(message, { sent: true, timedOut: true }, { cause });
-  };
-
   return {
-    async exchange(request, { maxBytes, timeoutMs, signal }) {
-      signal.throwIfAborted();
-      // AbortSignal.any would cost as much as the rest of a call's bookkeeping.
-      const ending = new AbortController();
-      let isLate = false;
-      const alarm = setTimeout(() => {
-        isLate = true;
-        ending.abort();
-      }, timeoutMs);
-      const stop = () => ending.abort(signal.reason);
-      signal.addEventListener("abort", stop, { once: true });
+    async exchange(request, limits) {
+      limits.signal.throwIfAborted();
+      const { dispatcher } = await ready();
       try {
-        const answer = await send(request, ending.signal);
-        return { status: answer.status, headers: answer.headers, body: await readCapped(answer, maxBytes) };
+        return await wholeAnswer(dispatcher, request, limits);
       } catch (error) {
-        if (error instanceof AnswerTooLarge) throw error;
-        signal.throwIfAborted();
-        if (isLate) throw tooLate(timeoutMs, error);
+        limits.signal.throwIfAborted();
         throw transportError(error);
-      } finally {
-        clearTimeout(alarm);
-        signal.removeEventListener("abort", stop);
       }
     },
-    async open(request, { timeoutMs, signal }) {
+    async open({ method, url, headers, body }, { timeoutMs, signal }) {
       signal.throwIfAborted();
+      const { undici, dispatcher } = await ready();
+      const limits = { signal, headersTimeout: timeoutMs, bodyTimeout: STALL_MS };
       try {
-        return await send(request, signal, { headersTimeout: timeoutMs, bodyTimeout: STALL_MS });
+        const answer = await undici.request(url, { dispatcher, method, headers, body: body ?? null, ...limits });
+        return { status: answer.statusCode, headers: flatHeaders(answer.headers), body: answer.body };
       } catch (error) {
         signal.throwIfAborted();
-        if (codeOf(error) === "UND_ERR_HEADERS_TIMEOUT") throw tooLate(timeoutMs, error);
+        if (codeOf(error) === "UND_ERR_HEADERS_TIMEOUT") throw tooLate(timeoutMs, { sent: true }, error);
         throw transportError(error);
       }
     },
