@@ -3,6 +3,8 @@ export interface Redactor {
   /** Registers a secret. Values shorter than 6 characters are ignored: they would blank out ordinary words. */
   add(secret: string): void;
   redact(text: string): string;
+  /** Whether there is anything to redact. */
+  finds(text: string): boolean;
 }
 
 const MIN_LENGTH = 6;
@@ -34,5 +36,6 @@ export function createRedactor(): Redactor {
       for (const form of forms) if (clean.includes(form)) clean = clean.replaceAll(form, "[redacted]");
       return clean;
     },
+    finds: (text) => forms.some((form) => text.includes(form)),
   };
 }

@@ -1,4 +1,4 @@
-// One tools/call: arguments in, result or failure out, redacted at this one exit.
+// One tools/call: arguments in, result or failure out.
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -11,7 +11,6 @@ import { Failure, type FailureFacts, reasonOf } from "../failure.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
-import { redacted } from "./exit.ts";
 import { factsOf, failureText } from "./failures.ts";
 import type { JobTasks } from "./job-tasks.ts";
 import type { Runtime } from "./runtime.ts";
@@ -94,7 +93,7 @@ export async function callTool(
   situation: Situation,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { runtime, deliveries, context, takesLinks, confirmation, capabilities } = situation;
-  const { service, redactor, log } = runtime;
+  const { service, log } = runtime;
   const startedAt = service.timing.now();
   const { signal, id } = context.mcpReq;
   const tells: (() => Promise<void>)[] = [];
@@ -109,7 +108,7 @@ export async function callTool(
     };
     const given = await withWorkspace(tool, said, runtime);
     const consent = await confirmation.seek(tool, given, context, capabilities);
-    if ("ask" in consent) return redacted(consent.ask, redactor);
+    if ("ask" in consent) return consent.ask;
     const call = toolCall(
       runtime,
       tool.name,
@@ -130,5 +129,5 @@ export async function callTool(
   }
   if (key !== undefined) deliveries.keep(id, asked, key);
   deliveries.expect(id, tells, signal);
-  return redacted(result, redactor);
+  return result;
 }

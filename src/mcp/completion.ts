@@ -2,7 +2,6 @@
 import type { Server } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { CandidateKind } from "../catalogue/resources/candidates.ts";
-import { redacted } from "./exit.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
@@ -41,6 +40,6 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
       total: values.length,
       hasMore: values.length > MAX_VALUES,
     };
-    return redacted({ completion }, runtime.redactor);
+    return { completion };
   });
 }

@@ -1,5 +1,6 @@
 // MCP over Streamable HTTP, for protocol revisions 2024-11-05 to 2025-11-25 in sessions and 2026-07-28 without.
 import { createConfirmation } from "./confirmation.ts";
+import { createExit } from "./exit.ts";
 import { type HttpServer, serveHttp } from "./http/serve.ts";
 import type { Runtime } from "./runtime.ts";
 import { createServer } from "./server.ts";
@@ -15,6 +16,7 @@ export async function serveOnHttp(runtime: Runtime, address: string, port: numbe
     {
       createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
       createSubscriptions: () => createSubscriptions(runtime),
+      exit: createExit(runtime.redactor),
       log: runtime.log,
     },
     { address, port, maxSessions: httpMaxSessions, sessionIdleMs: httpSessionIdleMinutes * MINUTE_MS },

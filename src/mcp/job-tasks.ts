@@ -9,7 +9,6 @@ import {
 import { cancelStarted, type Standing, StartedJob, standingOf, startedBy } from "../catalogue/job-task.ts";
 import type { Tool, ToolCall, ToolResult } from "../catalogue/tool.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
-import { redacted } from "./exit.ts";
 import { factsOf, failureText } from "./failures.ts";
 import type { Runtime } from "./runtime.ts";
 import { isOfferedTool } from "./surface.ts";
@@ -31,7 +30,7 @@ const failed = (text: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InternalError, text, data);
 
 export function createJobTasks(runtime: Runtime): JobTasks {
-  const { redactor, service, catalogue, config, log } = runtime;
+  const { service, catalogue, config, log } = runtime;
   const ids = createSealedIds(StartedJob, runtime.sealingKey);
 
   function shown(taskId: string, standing: Standing): Task {
@@ -63,7 +62,7 @@ export function createJobTasks(runtime: Runtime): JobTasks {
       return await work(started, toolCall(runtime, tool ?? started.tool, limits));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      const facts = redacted(factsOf(error), redactor);
+      const facts = factsOf(error);
       log.info({ method, kind: facts.kind }, "task request failed");
       if (facts.kind === "not_found") return undefined;
       throw failed(failureText(method, facts), { "mic-mcp/error": facts });
@@ -79,9 +78,7 @@ export function createJobTasks(runtime: Runtime): JobTasks {
     },
 
     get: (taskId, context) =>
-      withJob(taskId, context, async (started, call) =>
-        redacted(shown(taskId, await standingOf(started, call)), redactor),
-      ),
+      withJob(taskId, context, async (started, call) => shown(taskId, await standingOf(started, call))),
 
     async update(taskId, _responses, context) {
       // A job asks its client nothing; who asks before one is started is the call that starts it.

@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import type { Deliveries } from "./deliveries.ts";
+import type { Exit } from "./exit.ts";
 import { Id, Listen } from "./listen-request.ts";
 import { StdioTransport } from "./stdio/transport.ts";
 import { refusalText, type Subscriptions } from "./subscriptions.ts";
@@ -27,8 +28,8 @@ export class ListeningTransport extends StdioTransport {
   /** What each listen request really gets, once that is known. */
   readonly #listens = new Map<string | number, Promise<ReadonlySet<string>>>();
 
-  constructor(stdin: Readable, stdout: Writable, deliveries: Deliveries, subscriptions: Subscriptions) {
-    super(stdin, stdout, deliveries);
+  constructor(stdin: Readable, stdout: Writable, exit: Exit, deliveries: Deliveries, subscriptions: Subscriptions) {
+    super(stdin, stdout, exit, deliveries);
     this.#subscriptions = subscriptions;
   }
 

@@ -1,7 +1,6 @@
 // Prompts as the protocol shows them. What they say stands in src/catalogue/prompts.ts.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { type Prompt, type PromptArgument, prompts } from "../catalogue/prompts.ts";
-import { redacted } from "./exit.ts";
 import type { Runtime } from "./runtime.ts";
 import { isOfferedTool } from "./surface.ts";
 
@@ -47,9 +46,6 @@ export function servePrompts(server: Server, runtime: Runtime): void {
   server.setRequestHandler("prompts/get", async ({ params }): Promise<GetPromptResult> => {
     const prompt = findPrompt(params.name, runtime);
     const text = prompt.text(checked(prompt, params.arguments ?? {}));
-    return redacted(
-      { description: prompt.description, messages: [{ role: "user", content: { type: "text", text } }] },
-      runtime.redactor,
-    );
+    return { description: prompt.description, messages: [{ role: "user", content: { type: "text", text } }] };
   });
 }

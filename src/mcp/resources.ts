@@ -11,7 +11,6 @@ import type { Resource } from "../catalogue/resources/resource.ts";
 import { expand, type Variables, variablesIn, variablesOf } from "../catalogue/resources/uri.ts";
 import { type FailureFacts, reasonOf } from "../failure.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
-import { redacted } from "./exit.ts";
 import { factsOf, failureText } from "./failures.ts";
 import type { Runtime } from "./runtime.ts";
 import { skillCache } from "./skills/serve.ts";
@@ -70,14 +69,14 @@ export async function readResource(
   context: ServerContext,
   era: Era,
 ): Promise<ReadResourceResult> {
-  const { redactor, service, skills } = runtime;
+  const { service, skills } = runtime;
   if (uri.startsWith("skill:")) {
     const text = await skills.read(uri);
     if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCache(era) };
   }
   const offered = offeredResources(runtime);
   const found = findResource(offered, uri);
-  if (!found) throw noSuchUri(redactor.redact(uri), offered);
+  if (!found) throw noSuchUri(uri, offered);
   const { resource, variables } = found;
   const limits = { signal: context.mcpReq.signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
   try {
@@ -87,15 +86,12 @@ export async function readResource(
       context: limits,
     });
     const _meta = drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {};
-    return redacted(
-      {
-        contents: [{ uri, mimeType: resource.mimeType, text, ..._meta }],
-        ...(era === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
-      },
-      redactor,
-    );
+    return {
+      contents: [{ uri, mimeType: resource.mimeType, text, ..._meta }],
+      ...(era === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
+    };
   } catch (error) {
-    throw readFailure(redactor.redact(uri), redacted(factsOf(error), redactor));
+    throw readFailure(uri, factsOf(error));
   }
 }
 

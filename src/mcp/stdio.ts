@@ -5,6 +5,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../failure.ts";
 import { createConfirmation } from "./confirmation.ts";
 import { createDeliveries, type Deliveries } from "./deliveries.ts";
+import { createExit, type Exit } from "./exit.ts";
 import type { Answered } from "./first-answers.ts";
 import { withLegacyCode } from "./legacy-codes.ts";
 import { ListeningTransport } from "./listening.ts";
@@ -19,8 +20,8 @@ class EraTransport extends ListeningTransport {
   readonly #stdin: Readable;
   readonly #answered: Answered;
 
-  constructor(stdio: Stdio, deliveries: Deliveries, subscriptions: Subscriptions) {
-    super(stdio.stdin, stdio.stdout, deliveries, subscriptions);
+  constructor(stdio: Stdio, exit: Exit, deliveries: Deliveries, subscriptions: Subscriptions) {
+    super(stdio.stdin, stdio.stdout, exit, deliveries, subscriptions);
     this.#stdin = stdio.stdin;
     this.#answered = stdio.answered;
   }
@@ -60,7 +61,7 @@ export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void
   const deliveries = createDeliveries();
   const subscriptions = createSubscriptions(runtime);
   const connection = { deliveries, subscriptions, confirmation: createConfirmation(runtime) };
-  const transport = new EraTransport(stdio, deliveries, subscriptions);
+  const transport = new EraTransport(stdio, createExit(runtime.redactor), deliveries, subscriptions);
   const begin = ({ era }: { era: Era }) => {
     transport.era = era;
     return createServer(runtime, connection, era);

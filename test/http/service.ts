@@ -41,6 +41,7 @@ export async function serveForTest({ ready, ...options }: ServiceOptions = {}): 
   let servers = 0;
   const waiting: (() => void)[] = [];
   const service: HttpService = {
+    exit: (json) => json,
     async createServer({ deliveries }) {
       servers += 1;
       await ready;

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { cleanEvents, type Exit } from "../exit.ts";
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
@@ -62,6 +63,7 @@ async function linger(from: IncomingMessage): Promise<void> {
 }
 
 export interface SendOptions {
+  readonly exit: Exit;
   /** The client has gone: see goneSignal. */
   readonly signal: AbortSignal;
   /** Nothing more comes on this connection. */
@@ -81,19 +83,21 @@ async function seeThatItIsThere(to: ServerResponse): Promise<void> {
   if (isGone(to)) throw new Error("the client has gone");
 }
 
-const whileThere = (to: ServerResponse) =>
+/** A piece is whole events: as such it was put in. */
+const outWhileThere = (to: ServerResponse, exit: Exit) =>
   new TransformStream<Uint8Array, Uint8Array>({
     async transform(piece, next) {
       await seeThatItIsThere(to);
-      next.enqueue(piece);
+      next.enqueue(Buffer.from(cleanEvents(Buffer.from(piece).toString(), exit)));
     },
   });
 
 async function write(response: Response, from: IncomingMessage, to: ServerResponse, options: SendOptions) {
-  const { signal, isLast, stalledTimeoutMs } = options;
+  const { signal, exit, isLast, stalledTimeoutMs } = options;
   const { body } = response;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const whole = isStream ? undefined : Buffer.from(await response.arrayBuffer());
+  const text = isStream ? "" : await response.text();
+  const whole = isStream ? undefined : Buffer.from(text === "" ? text : exit(text));
   await seeThatItIsThere(to);
   // Whether the connection stays is between the client and node.
   response.headers.delete("connection");
@@ -110,7 +114,7 @@ async function write(response: Response, from: IncomingMessage, to: ServerRespon
     await finished(to);
   } else {
     to.flushHeaders();
-    await pipeline(Readable.fromWeb(body.pipeThrough(whileThere(to))), to, { signal });
+    await pipeline(Readable.fromWeb(body.pipeThrough(outWhileThere(to, exit))), to, { signal });
   }
 }
 

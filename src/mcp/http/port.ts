@@ -2,6 +2,7 @@
 // serveHttp another one gets the very same serving of sessions, single requests, subscriptions and limits.
 import type { McpServerFactory, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Deliveries } from "../deliveries.ts";
+import type { Exit } from "../exit.ts";
 import type { Era } from "../resources.ts";
 import type { Log } from "../runtime.ts";
 import type { Subscriptions } from "../subscriptions.ts";
@@ -19,6 +20,8 @@ export interface HttpService {
   createSubscriptions(): Subscriptions;
   /** What else subscriptions/listen streams are to hear of, such as lists that change. */
   readonly bus?: ServerEventBus;
+  /** Every message leaves through it. */
+  readonly exit: Exit;
   readonly log: Log;
 }
 

@@ -35,7 +35,7 @@ const FAREWELL_MS = 250;
 const connectionsFor = (sessions: number): number => 2 * sessions + 56;
 
 export async function serveHttp(service: HttpService, options: HttpOptions): Promise<HttpServer> {
-  const { log } = service;
+  const { log, exit } = service;
   const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
   const sessions = createSessions(service, options);
   const modern = createModern(service);
@@ -69,7 +69,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     const startedAt = performance.now();
     const signal = goneSignal(incoming, outgoing);
     const { response, over } = await served(incoming, signal);
-    const isWhole = await send(response, incoming, outgoing, { signal, isLast: () => isEnding, ...limits });
+    const isWhole = await send(response, incoming, outgoing, { signal, exit, isLast: () => isEnding, ...limits });
     await over(isWhole);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);

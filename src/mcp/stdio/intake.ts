@@ -127,6 +127,9 @@ export function createIntake({ deliver, isBackedUp }: IntakeOptions) {
 
     pump,
 
+    /** Besides the one that is being answered. */
+    hasMoreAtWork: (): boolean => atWork.size > 1,
+
     isFull: (): boolean => waitingBytes >= MAX_WAITING_BYTES,
   };
 }

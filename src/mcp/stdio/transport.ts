@@ -2,8 +2,9 @@
 // answer that says when it has left. The SDK's own one closes at an overlong message, and writes without end to a client
 // that does not read.
 import type { Readable, Writable } from "node:stream";
-import { type JSONRPCMessage, serializeMessage, type Transport } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { Deliveries } from "../deliveries.ts";
+import type { Exit } from "../exit.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createLines } from "./lines.ts";
 import { readLine, refuseLongLine } from "./messages.ts";
@@ -20,16 +21,19 @@ export class StdioTransport implements Transport {
   onmessage: Transport["onmessage"];
   readonly #in: Readable;
   readonly #out: Writable;
+  readonly #exit: Exit;
   readonly #deliveries: Deliveries;
   readonly #intake: Intake;
   readonly #lines: (chunk: Buffer) => void;
   /** Notifications that the client is yet to read: one that says the same adds nothing. */
   readonly #unread = new Set<string>();
+  #isGathering = false;
   #closed = false;
 
-  constructor(stdin: Readable, stdout: Writable, deliveries: Deliveries) {
+  constructor(stdin: Readable, stdout: Writable, exit: Exit, deliveries: Deliveries) {
     this.#in = stdin;
     this.#out = stdout;
+    this.#exit = exit;
     this.#deliveries = deliveries;
     this.#intake = createIntake({
       deliver: (message) => this.onmessage?.(message),
@@ -85,16 +89,32 @@ export class StdioTransport implements Transport {
   }
 
   #write(message: JSONRPCMessage): void {
-    const line = serializeMessage(message);
+    const line = `${this.#exit(JSON.stringify(message))}\n`;
     if (isNotification(message) && this.#out.writableNeedDrain) {
       if (isProgress(message) || this.#unread.has(line)) return;
       this.#unread.add(line);
     }
     const isOut = isAnswer(message) && message.id !== undefined ? this.#deliveries.answered(message.id) : undefined;
+    if (this.#intake.hasMoreAtWork()) this.#gather();
     this.#out.write(line, (error) => {
       this.#unread.delete(line);
       if (!error) isOut?.();
     });
+    if (this.#out.writableNeedDrain) this.#letGo();
+  }
+
+  /** Where several are at work, what one turn of the event loop brings leaves in one write. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#out.cork();
+    setImmediate(() => this.#letGo());
+  }
+
+  #letGo(): void {
+    if (!this.#isGathering) return;
+    this.#isGathering = false;
+    this.#out.uncork();
   }
 
   async close(): Promise<void> {
@@ -104,6 +124,7 @@ export class StdioTransport implements Transport {
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#letGo();
     // Whoever waits for the end of stdin hears of it.
     this.#in.destroy();
     this.onclose?.();
