@@ -25,7 +25,9 @@ interface PageOptions<T> {
 
 /** Columns are those that any row has; a row without one leaves its cell empty. */
 function summaryTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
-  const columns = [...new Set(rows.flatMap(Object.keys))];
+  const names = new Set<string>();
+  for (const row of rows) for (const name of Object.keys(row)) names.add(name);
+  const columns = [...names];
   return table(
     columns,
     rows.map((row) => columns.map((column) => String(row[column] ?? ""))),

@@ -30,24 +30,21 @@ export interface ActionReport {
   readonly attempts: number;
 }
 
-/** Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). What has none stays itself. */
-export function exact(value: unknown): unknown {
+const holdsBigint = (value: unknown): boolean => {
+  if (typeof value === "bigint") return true;
+  if (typeof value !== "object" || value === null) return false;
+  return Array.isArray(value) ? value.some(holdsBigint) : Object.values(value).some(holdsBigint);
+};
+
+function inDigits(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map(exact);
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
-  const changed = Object.entries(value)
-    .map(([name, part]) => [name, part, exact(part)] as const)
-    .filter(([, part, kept]) => kept !== part);
-  if (changed.length === 0) return value;
-  // Fields are defined, since assigning "__proto__" would not make one.
-  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(value));
-  for (const [name, , kept] of changed)
-    Object.defineProperty(copy, name, { value: kept, enumerable: true, configurable: true, writable: true });
-  return copy;
+  if (Array.isArray(value)) return value.map(inDigits);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inDigits(part)]));
 }
+
+/** Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). What has none stays itself. */
+export const exact = (value: unknown): unknown => (holdsBigint(value) ? inDigits(value) : value);
 
 /** Compact JSON without nulls and empty lists. */
 export const lean = (value: unknown): string =>

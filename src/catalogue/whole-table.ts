@@ -1,6 +1,6 @@
 // Whole items as a table that loses nothing and repeats nothing: columns are named once, what all items share is said once,
 // and so is a long value that comes again and again. test/telling/whole-table.test.ts reads it back.
-import { isJsonObject } from "../contract/json-object.ts";
+import { isJsonObject, type JsonObject } from "../contract/json-object.ts";
 
 /** One column: the value of each item, or for a column of lists the list of each. */
 interface Column {
@@ -15,58 +15,87 @@ const LOOKS_LIKE_JSON = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 const say = (value: unknown): string =>
   typeof value === "string" && PLAIN.test(value) && !LOOKS_LIKE_JSON.test(value) ? value : JSON.stringify(value);
 
+/** The same, of values that are few and come often. */
+function createSayer(): (value: unknown) => string {
+  const said = new Map<unknown, string>();
+  return (value) => {
+    const known = said.get(value);
+    if (known !== undefined) return known;
+    const text = say(value);
+    said.set(value, text);
+    return text;
+  };
+}
+
 /** Equal neighbours are counted: `PENDING×5`. */
-function sayList(values: readonly unknown[]): string {
-  const said: string[] = [];
+function sayList(values: readonly unknown[], sayOne: (value: unknown) => string): string {
+  let said = "";
   for (let at = 0; at < values.length; ) {
     let next = at + 1;
     while (next < values.length && values[next] === values[at]) next++;
-    said.push(next - at === 1 ? say(values[at]) : `${say(values[at])}×${next - at}`);
+    said += `${at === 0 ? "" : " "}${sayOne(values[at])}${next - at === 1 ? "" : `×${next - at}`}`;
     at = next;
   }
-  return said.join(" ");
+  return said;
 }
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 const isScalar = (value: unknown): boolean => typeof value !== "object" || value === null;
 
-/** The fields that each of these objects has, in one order; undefined where they are not all objects of one shape. */
-function commonFields(values: readonly unknown[]): readonly string[] | undefined {
+const hasJust = (object: JsonObject, names: readonly string[]): boolean => {
+  const own = Object.keys(object);
+  return own.length === names.length && own.every((name, at) => name === names[at] || names.includes(name));
+};
+
+/** Objects that all have these fields and no others. */
+interface Alike {
+  readonly fields: readonly string[];
+  readonly objects: readonly JsonObject[];
+}
+
+/** The fields are in one order; undefined where the values are not all objects of one shape. */
+function alike(values: readonly unknown[]): Alike | undefined {
   const [first] = values;
   if (!isJsonObject(first)) return undefined;
-  const names = Object.keys(first);
-  const fits = (value: unknown): boolean =>
-    isJsonObject(value) &&
-    Object.keys(value).length === names.length &&
-    names.every((name) => Object.hasOwn(value, name));
-  return names.length > 0 && names.every((name) => /^\w+$/.test(name)) && values.every(fits) ? names : undefined;
+  const fields = Object.keys(first);
+  if (fields.length === 0 || !fields.every((name) => /^\w+$/.test(name))) return undefined;
+  const objects = values.filter(isJsonObject);
+  return objects.length === values.length && objects.every((each) => hasJust(each, fields))
+    ? { fields, objects }
+    : undefined;
 }
 
 /** Rows of one shape, more than one: worth a table of their own. */
 export const isTable = (value: unknown): value is readonly unknown[] =>
-  isList(value) && value.length > 1 && commonFields(value) !== undefined;
-
-const fieldOf = (value: unknown, name: string): unknown => (isJsonObject(value) ? value[name] : undefined);
+  isList(value) && value.length > 1 && alike(value) !== undefined;
 
 /** Lists of small objects stand sideways: a column for each field, with the values of all of them. */
 function listColumns(name: string, lists: readonly (readonly unknown[])[]): readonly Column[] | undefined {
-  const all = lists.flat();
-  const fields = commonFields(all);
-  if (!fields || !all.every((each) => fields.every((field) => isScalar(fieldOf(each, field))))) return undefined;
-  return fields.map((field) => ({
-    name: `${name}[].${field}`,
-    cells: lists.map((list) => sayList(list.map((each) => fieldOf(each, field)))),
-  }));
+  const all = alike(lists.flat());
+  if (!all) return undefined;
+  const { fields, objects } = all;
+  const columns = fields.map((field) => ({ field, values: objects.map((each) => each[field]) }));
+  if (!columns.every(({ values }) => values.every(isScalar))) return undefined;
+  return columns.map(({ field, values }) => {
+    const sayOne = createSayer();
+    let from = 0;
+    const cells = lists.map(({ length }) => {
+      const own = values.slice(from, from + length);
+      from += length;
+      return sayList(own, sayOne);
+    });
+    return { name: `${name}[].${field}`, cells };
+  });
 }
 
 function columnsOf(name: string, values: readonly unknown[]): readonly Column[] {
-  const fields = commonFields(values);
-  if (fields)
-    return fields.flatMap((field) =>
+  const same = alike(values);
+  if (same)
+    return same.fields.flatMap((field) =>
       columnsOf(
         name === "" ? field : `${name}.${field}`,
-        values.map((value) => fieldOf(value, field)),
+        same.objects.map((each) => each[field]),
       ),
     );
   const lists = values.every(isList) ? listColumns(name, values.filter(isList)) : undefined;
@@ -79,13 +108,15 @@ const MIN_REPEATED = 16;
 function shortened(columns: readonly Column[]) {
   const seen = new Set<string>();
   const names = new Map<string, string>();
-  for (const cell of columns.flatMap(({ cells }) => cells)) {
-    if (cell.length < MIN_REPEATED) continue;
-    if (seen.has(cell) && !names.has(cell)) names.set(cell, `@${names.size + 1}`);
-    seen.add(cell);
-  }
-  const short = columns.map(({ name, cells }) => ({ name, cells: cells.map((cell) => names.get(cell) ?? cell) }));
-  return { names, short };
+  const isLong = ({ length }: string): boolean => length >= MIN_REPEATED;
+  for (const { cells } of columns)
+    for (const cell of cells) {
+      if (!isLong(cell)) continue;
+      if (!seen.has(cell)) seen.add(cell);
+      else if (!names.has(cell)) names.set(cell, `@${names.size + 1}`);
+    }
+  const shortOf = (cell: string): string => (isLong(cell) ? names.get(cell) : undefined) ?? cell;
+  return { names, short: columns.map(({ name, cells }) => ({ name, cells: cells.map(shortOf) })) };
 }
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>

@@ -39,22 +39,31 @@ interface Segment {
   readonly name: string | undefined;
 }
 
-const templates = new Map<string, readonly Segment[]>();
+interface Template {
+  /** All that stands before the first variable. */
+  readonly head: string;
+  readonly segments: readonly Segment[];
+}
 
-function segmentsOf(template: string): readonly Segment[] {
+const templates = new Map<string, Template>();
+
+function templateOf(template: string): Template {
   const known = templates.get(template);
   if (known) return known;
   const segments = template.split("/").map((text) => ({ text, name: /^\{(\w+)\}$/.exec(text)?.[1] }));
-  templates.set(template, segments);
-  return segments;
+  const made = { head: template.replace(/\{.*$/, ""), segments };
+  templates.set(template, made);
+  return made;
 }
 
 /** The template's variables in this URI; undefined when it is none of the template's. */
 export function variablesOf(template: string, uri: string): Variables | undefined {
-  const [wanted, given] = [segmentsOf(template), uri.split("/")];
-  if (wanted.length !== given.length) return undefined;
+  const { head, segments } = templateOf(template);
+  if (!uri.startsWith(head)) return undefined;
+  const given = uri.split("/");
+  if (segments.length !== given.length) return undefined;
   const variables: Record<string, string> = {};
-  for (const [index, { text: part, name }] of wanted.entries()) {
+  for (const [index, { text: part, name }] of segments.entries()) {
     const value = given[index] ?? "";
     if (name === undefined) {
       if (part !== value) return undefined;
