@@ -6,6 +6,7 @@ import type { Runtime } from "../mcp/runtime.ts";
 import { serveOnStdio } from "../mcp/stdio.ts";
 import { compose } from "./compose.ts";
 import { crashReason } from "./crash.ts";
+import { keepHeapSmall } from "./heap.ts";
 import type { HttpFlags } from "./serve-http.ts";
 import { onSignal } from "./signals.ts";
 
@@ -69,6 +70,7 @@ interface ServeOptions {
 
 /** Resolves with the exit code once the client has gone or a signal came. */
 export async function serve(environment: NodeJS.ProcessEnv, options: ServeOptions): Promise<number> {
+  keepHeapSmall();
   const config = readConfig(environment);
   const serving = options.http ? await overHttp(options.http) : onStdio(options.answered);
   const backend = options.emulator ? await emulated(config) : noBackend(config);
