@@ -11,7 +11,7 @@ import { installPeers, makeSubjects, REFERENCE } from "./subjects.ts";
 import { type Column, resultTable } from "./table.ts";
 import { weigh } from "./tokens.ts";
 
-const FULL: Size = { rounds: 3, starts: 5, warm: 2_000, small: 500, pages: 50, crowd: 2_000 };
+const FULL: Size = { rounds: 3, starts: 5, warm: 2_000, small: 1_000, pages: 200, crowd: 4_000 };
 const QUICK: Size = { rounds: 1, starts: 3, warm: 200, small: 100, pages: 15, crowd: 500 };
 
 const COLUMNS: readonly Column[] = [

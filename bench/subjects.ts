@@ -45,11 +45,11 @@ export const paths = {
 
 const call = (name: string, args: object): Call => ({ name, arguments: args });
 
-const rawCalls: Calls = {
-  states: call("call", { path: paths.states }),
-  input: call("call", { path: paths.input }),
-  jobs: (limit) => call("call", { path: paths.jobs(limit) }),
-};
+const rawCalls = (more: object = {}): Calls => ({
+  states: call("call", { path: paths.states, ...more }),
+  input: call("call", { path: paths.input, ...more }),
+  jobs: (limit) => call("call", { path: paths.jobs(limit), ...more }),
+});
 
 /** What the bench alone depends on is installed when it is first needed, and never by the project's own `npm ci`. */
 export async function installPeers(): Promise<void> {
@@ -162,8 +162,13 @@ export async function makeSubjects(baseUrl: string): Promise<readonly Subject[]>
     {
       name: REFERENCE,
       command: { args: [join(HERE, "subjects", "call-v1.mjs")], env: { BASE_URL: baseUrl } },
-      calls: rawCalls,
+      calls: rawCalls(),
     },
+    ...(["summary", "full"] as const).map((view) => ({
+      name: view === "summary" ? "read-v1" : "read-v1, view full",
+      command: { args: [join(HERE, "subjects", "read-v1.mjs")], env: { BASE_URL: baseUrl } },
+      calls: rawCalls({ view }),
+    })),
     {
       name: "@ivotoby/openapi-mcp-server",
       command: {

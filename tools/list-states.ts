@@ -4,6 +4,21 @@ import { outputs, table } from "../src/catalogue/results.ts";
 import { vintageText } from "../src/catalogue/telling/vintage.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
+import type { StatesResponse } from "../src/contract/playground.ts";
+
+function textOf(response: StatesResponse): string {
+  const rows = response.states.map(({ code, name, districtCount, mandalCount, lgdCode }) => [
+    code,
+    name,
+    districtCount,
+    mandalCount,
+    lgdCode ?? "",
+  ]);
+  return `${rows.length} states. ${vintageText(response)}\n${table(["code", "name", "districts", "mandals", "lgdCode"], rows)}`;
+}
+
+/** The same reading is told for ten minutes, mostly. */
+const texts = new WeakMap<StatesResponse, string>();
 
 export const listStates = defineTool({
   endpoint: listPlaygroundStates,
@@ -16,14 +31,8 @@ export const listStates = defineTool({
   output: outputs.states,
   async run(_args, { geography, context }) {
     const { value, drift } = await geography.states(context);
-    const rows = value.states.map((state) => [
-      state.code,
-      state.name,
-      state.districtCount,
-      state.mandalCount,
-      state.lgdCode ?? "",
-    ]);
-    const text = `${rows.length} states. ${vintageText(value)}\n${table(["code", "name", "districts", "mandals", "lgdCode"], rows)}`;
+    const text = texts.get(value) ?? textOf(value);
+    texts.set(value, text);
     return { structured: value, text, drift, link: uris.states };
   },
 });

@@ -90,17 +90,25 @@ export class StdioTransport implements Transport {
 
   #write(message: JSONRPCMessage): void {
     const line = `${this.#exit(JSON.stringify(message))}\n`;
-    if (isNotification(message) && this.#out.writableNeedDrain) {
-      if (isProgress(message) || this.#unread.has(line)) return;
-      this.#unread.add(line);
-    }
-    const isOut = isAnswer(message) && message.id !== undefined ? this.#deliveries.answered(message.id) : undefined;
+    const isOut = isAnswer(message) ? this.#answering(message) : this.#notifying(message, line);
+    if (isOut === "needless") return;
     if (this.#intake.hasMoreAtWork()) this.#gather();
     this.#out.write(line, (error) => {
-      this.#unread.delete(line);
-      if (!error) isOut?.();
+      if (!error) isOut();
     });
     if (this.#out.writableNeedDrain) this.#letGo();
+  }
+
+  #answering({ id }: { id?: string | number | undefined }): () => void {
+    return id === undefined ? () => undefined : this.#deliveries.answered(id);
+  }
+
+  /** "needless" where the client is behind with reading and would learn nothing. */
+  #notifying(message: JSONRPCMessage, line: string): (() => void) | "needless" {
+    if (!isNotification(message) || !this.#out.writableNeedDrain) return () => undefined;
+    if (isProgress(message) || this.#unread.has(line)) return "needless";
+    this.#unread.add(line);
+    return () => this.#unread.delete(line);
   }
 
   /** Where several are at work, what one turn of the event loop brings leaves in one write. */
