@@ -33,7 +33,9 @@ export interface ActionReport {
 const holdsBigint = (value: unknown): boolean => {
   if (typeof value === "bigint") return true;
   if (typeof value !== "object" || value === null) return false;
-  return Array.isArray(value) ? value.some(holdsBigint) : Object.values(value).some(holdsBigint);
+  if (Array.isArray(value)) return value.some(holdsBigint);
+  for (const name in value) if (holdsBigint(value[name as keyof typeof value])) return true;
+  return false;
 };
 
 function inDigits(value: unknown): unknown {

@@ -1,5 +1,7 @@
 // A call's own end: 45 s for all of it, 20 s for one attempt, at once when the client cancels. No test waits that long.
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { scopesToRequest } from "../../src/contract/endpoints/endpoint.ts";
+import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { CALL_LIMIT_MS } from "../../src/service/attempts.ts";
 import type { Transport } from "../../src/service/transport.ts";
 import { enveloped, job } from "../contract/samples.ts";
@@ -65,6 +67,24 @@ describe("time", () => {
     expect(facts.sideEffect).toBe("none");
     expect(Date.now() - startedAt).toBeLessThan(1500);
     expect(stub.requests).toHaveLength(0);
+  });
+
+  test("an action that waits for a free connection ends on time, and is never sent", async () => {
+    const stub = await stubForTest();
+    const { service, tokens } = clientForTest(stub.baseUrl);
+    // Its token must not need a connection then.
+    await tokens.get(scopesToRequest(createMicJob), within(5_000));
+    stub.respond(() => neverAnswer);
+    const busy = new AbortController();
+    const readers = Array.from({ length: 8 }, () => failureOf(readJob(service, within(10_000, busy.signal))));
+    await vi.waitFor(() => expect(stub.requests).toHaveLength(8));
+    const facts = await failureOf(submitJob(service, within(400)));
+    expect(facts).toMatchObject({ retryable: true, sideEffect: "none" });
+    busy.abort();
+    await Promise.all(readers);
+    stub.respond(() => whole);
+    expect(await readJob(service)).toMatchObject({ attempts: 1 });
+    expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
   });
 
   test("an action that ran out of time has an unknown outcome", async () => {

@@ -89,13 +89,17 @@ export class StdioTransport implements Transport {
   }
 
   #write(message: JSONRPCMessage): void {
-    const line = `${this.#exit(JSON.stringify(message))}\n`;
-    const isOut = isAnswer(message) ? this.#answering(message) : this.#notifying(message, line);
+    const json = this.#exit(JSON.stringify(message));
+    const isOut = isAnswer(message) ? this.#answering(message) : this.#notifying(message, json);
     if (isOut === "needless") return;
     if (this.#intake.hasMoreAtWork()) this.#gather();
-    this.#out.write(line, (error) => {
+    // The end of the line goes behind it: joined to a long one, it would copy it.
+    this.#out.cork();
+    this.#out.write(json);
+    this.#out.write("\n", (error) => {
       if (!error) isOut();
     });
+    this.#out.uncork();
     if (this.#out.writableNeedDrain) this.#letGo();
   }
 
@@ -104,11 +108,11 @@ export class StdioTransport implements Transport {
   }
 
   /** "needless" where the client is behind with reading and would learn nothing. */
-  #notifying(message: JSONRPCMessage, line: string): (() => void) | "needless" {
+  #notifying(message: JSONRPCMessage, json: string): (() => void) | "needless" {
     if (!isNotification(message) || !this.#out.writableNeedDrain) return () => undefined;
-    if (isProgress(message) || this.#unread.has(line)) return "needless";
-    this.#unread.add(line);
-    return () => this.#unread.delete(line);
+    if (isProgress(message) || this.#unread.has(json)) return "needless";
+    this.#unread.add(json);
+    return () => this.#unread.delete(json);
   }
 
   /** Where several are at work, what one turn of the event loop brings leaves in one write. */
