@@ -61,7 +61,7 @@ describe("a message", () => {
 test("each event of a piece of an event stream is cleaned, and stays an event", () => {
   const event = (text: string) => `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", params: { text } })}\n\n`;
   const exit = exitFor('odd"s3cr3t\\');
-  expect(cleanEvents(event('a odd"s3cr3t\\ b') + event("plain") + ": ping\n\n", exit)).toBe(
+  expect(cleanEvents(`${event('a odd"s3cr3t\\ b')}${event("plain")}: ping\n\n`, exit)).toBe(
     `${event("a [redacted] b")}${event("plain")}: ping\n\n`,
   );
 });
