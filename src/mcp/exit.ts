@@ -5,6 +5,9 @@ import { isJsonObject } from "../contract/json.ts";
 /** One JSON-RPC message, or a batch, as JSON in and out. */
 export type Exit = (json: string) => string;
 
+/** What a message says. The rest of it is the protocol's own words, and the id that the client chose. */
+const PAYLOADS: ReadonlySet<string> = new Set(["result", "error", "params"]);
+
 export function createExit(redactor: Redactor): Exit {
   /** Names are text like any other. */
   function clean(_name: string, value: unknown): unknown {
@@ -13,13 +16,14 @@ export function createExit(redactor: Redactor): Exit {
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [redactor.redact(name), part]));
   }
 
-  /** The id is the client's own word: under another one it would not know its answer. */
   function cleanMessage(message: unknown): unknown {
     if (Array.isArray(message)) return message.map(cleanMessage);
-    const cleaned: unknown = JSON.parse(JSON.stringify(message, clean));
-    return isJsonObject(message) && isJsonObject(cleaned) && "id" in message
-      ? { ...cleaned, id: message["id"] }
-      : cleaned;
+    if (!isJsonObject(message)) return message;
+    const parts = Object.entries(message).map(([name, part]): [string, unknown] => [
+      name,
+      PAYLOADS.has(name) ? JSON.parse(JSON.stringify(part, clean)) : part,
+    ]);
+    return Object.fromEntries(parts);
   }
 
   return (json) => (redactor.finds(json) ? JSON.stringify(cleanMessage(JSON.parse(json))) : json);

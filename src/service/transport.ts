@@ -154,6 +154,7 @@ function wholeAnswer(
           if (status >= 200) head = { status, headers: flatHeaders(fields) };
         },
         onResponseData(_, chunk) {
+          if (isOver) return;
           bytes += chunk.length;
           if (head && bytes > maxBytes) giveUp(new AnswerTooLarge(maxBytes, head));
           else chunks.push(chunk);

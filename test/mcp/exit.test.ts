@@ -58,6 +58,19 @@ describe("a message", () => {
   });
 });
 
+test("a secret that is a word of the protocol leaves the protocol whole", () => {
+  for (const word of ["jsonrpc", "result", "notifications", "method"]) {
+    const exit = exitFor(word);
+    const answer = exit(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { text: `a ${word} b` } }));
+    expect(JSON.parse(answer)).toEqual({ jsonrpc: "2.0", id: 1, result: { text: "a [redacted] b" } });
+    const told = { jsonrpc: "2.0", method: "notifications/progress", params: { progress: 1, message: word } };
+    expect(JSON.parse(exit(JSON.stringify(told)))).toEqual({
+      ...told,
+      params: { progress: 1, message: "[redacted]" },
+    });
+  }
+});
+
 test("each event of a piece of an event stream is cleaned, and stays an event", () => {
   const event = (text: string) => `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", params: { text } })}\n\n`;
   const exit = exitFor('odd"s3cr3t\\');

@@ -88,7 +88,9 @@ const outWhileThere = (to: ServerResponse, exit: Exit) =>
   new TransformStream<Uint8Array, Uint8Array>({
     async transform(piece, next) {
       await seeThatItIsThere(to);
-      next.enqueue(Buffer.from(cleanEvents(Buffer.from(piece).toString(), exit)));
+      const events = Buffer.from(piece).toString();
+      const clean = cleanEvents(events, exit);
+      next.enqueue(clean === events ? piece : Buffer.from(clean));
     },
   });
 
