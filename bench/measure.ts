@@ -111,7 +111,7 @@ async function working({ command, calls }: Subject, { warm, small, pages, crowd 
   for (const call of [calls.states, calls.input, calls.jobs(100)]) await answered(client, call);
   await atOnce(() => ask(client, calls.states), 4, warm);
   await atOnce(() => ask(client, calls.input), 4, warm);
-  await atOnce(() => ask(client, calls.jobs(100)), 2, warm / 10);
+  await atOnce(() => ask(client, calls.jobs(100)), 2, warm / 2);
   const states = await inTurn(client, calls.states, small);
   const input = await inTurn(client, calls.input, small);
   const perSecond = await callsAtOnce(client, calls.states, IN_FLIGHT, crowd);
