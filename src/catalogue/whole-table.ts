@@ -27,13 +27,13 @@ function createSayer(): (value: unknown) => string {
   };
 }
 
-/** Equal neighbours are counted: `PENDING×5`. */
-function sayList(values: readonly unknown[], sayOne: (value: unknown) => string): string {
+/** Those from `start` to before `end`; equal neighbours are counted: `PENDING×5`. */
+function sayList(values: readonly unknown[], start: number, end: number, sayOne: (value: unknown) => string): string {
   let said = "";
-  for (let at = 0; at < values.length; ) {
+  for (let at = start; at < end; ) {
     let next = at + 1;
-    while (next < values.length && values[next] === values[at]) next++;
-    said += `${at === 0 ? "" : " "}${sayOne(values[at])}${next - at === 1 ? "" : `×${next - at}`}`;
+    while (next < end && values[next] === values[at]) next++;
+    said += `${at === start ? "" : " "}${sayOne(values[at])}${next - at === 1 ? "" : `×${next - at}`}`;
     at = next;
   }
   return said;
@@ -43,10 +43,12 @@ const isList = (value: unknown): value is readonly unknown[] => Array.isArray(va
 
 const isScalar = (value: unknown): boolean => typeof value !== "object" || value === null;
 
-const hasJust = (object: JsonObject, names: readonly string[]): boolean => {
-  const own = Object.keys(object);
-  return own.length === names.length && own.every((name, at) => name === names[at] || names.includes(name));
-};
+/** Nearly always in the same order. */
+function hasJust(object: JsonObject, names: readonly string[]): boolean {
+  let count = 0;
+  for (const name in object) if (name !== names[count++] && !names.includes(name)) return false;
+  return count === names.length;
+}
 
 /** Objects that all have these fields and no others. */
 interface Alike {
@@ -79,11 +81,10 @@ function listColumns(name: string, lists: readonly (readonly unknown[])[]): read
   if (!columns.every(({ values }) => values.every(isScalar))) return undefined;
   return columns.map(({ field, values }) => {
     const sayOne = createSayer();
-    let from = 0;
+    let end = 0;
     const cells = lists.map(({ length }) => {
-      const own = values.slice(from, from + length);
-      from += length;
-      return sayList(own, sayOne);
+      end += length;
+      return sayList(values, end - length, end, sayOne);
     });
     return { name: `${name}[].${field}`, cells };
   });
