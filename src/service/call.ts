@@ -87,6 +87,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     let lost = lostBefore;
 
     async function attempt(): Promise<WireAnswer | Failure> {
+      const sentBefore = sent;
       try {
         const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
         const answer = await authorized(endpoint, wire, context, (authorizedWire) => {
@@ -102,6 +103,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
         if (error instanceof Failure) return error;
         if (error instanceof AnswerTooLarge) return violation(endpoint, error.message);
         if (!(error instanceof TransportError)) throw error;
+        sent = sentBefore || error.sent;
         lost ||= error.sent;
         return transportFailure(endpoint, error);
       }

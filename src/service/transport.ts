@@ -53,7 +53,10 @@ export interface ExchangeLimits {
 }
 
 export interface Transport {
-  /** Sends once; reads the whole body up to `maxBytes`. Throws TransportError, AnswerTooLarge or the signal's reason. */
+  /**
+   * Sends once; reads the whole body up to `maxBytes`. Throws TransportError, AnswerTooLarge or, when the request may have
+   * gone out, the signal's reason.
+   */
   exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireAnswer>;
   /** Sends once; the caller reads the body under the same signal. Headers must come within about `timeoutMs`. */
   open(request: WireRequest, limits: { timeoutMs: number; signal: AbortSignal }): Promise<OpenAnswer>;
@@ -138,8 +141,9 @@ function wholeAnswer(
       reject(error);
       controller?.abort(error);
     }
-    const onAbort = () => giveUp(new Error("given up"));
-    const alarm = setTimeout(() => giveUp(tooLate(timeoutMs, { sent: controller !== undefined })), timeoutMs);
+    const isSent = () => controller !== undefined;
+    const onAbort = () => giveUp(new TransportError("it was given up", { sent: isSent() }));
+    const alarm = setTimeout(() => giveUp(tooLate(timeoutMs, { sent: isSent() })), timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
 
     const sent = { origin: url.origin, path: url.pathname + url.search, method, headers, body: body ?? null };
@@ -148,7 +152,7 @@ function wholeAnswer(
       {
         onRequestStart(started) {
           controller = started;
-          if (isOver) started.abort(new Error("given up"));
+          if (isOver) started.abort(new Error("it was given up"));
         },
         onResponseStart(_, status, fields) {
           if (status >= 200) head = { status, headers: flatHeaders(fields) };
@@ -197,12 +201,13 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
 
   return {
     async exchange(request, limits) {
-      limits.signal.throwIfAborted();
       const { dispatcher } = await ready();
+      limits.signal.throwIfAborted();
       try {
         return await wholeAnswer(dispatcher, request, limits);
       } catch (error) {
-        limits.signal.throwIfAborted();
+        const isKnownUnsent = error instanceof TransportError && !error.sent;
+        if (!isKnownUnsent) limits.signal.throwIfAborted();
         throw transportError(error);
       }
     },

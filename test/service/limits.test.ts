@@ -1,9 +1,9 @@
 // A call's own end: 45 s for all of it, 20 s for one attempt, at once when the client cancels. No test waits that long.
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { scopesToRequest } from "../../src/contract/endpoints/endpoint.ts";
 import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { CALL_LIMIT_MS } from "../../src/service/attempts.ts";
-import type { Transport } from "../../src/service/transport.ts";
+import { createTransport, type Transport } from "../../src/service/transport.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { answer, hangUp, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
 import { clientForTest, eagerTiming, failureOf, readJob, submitJob, within } from "./client.ts";
@@ -67,35 +67,6 @@ describe("time", () => {
     expect(facts.sideEffect).toBe("none");
     expect(Date.now() - startedAt).toBeLessThan(1500);
     expect(stub.requests).toHaveLength(0);
-  });
-
-  test("an action that waits for a free connection ends on time, and is never sent", async () => {
-    const stub = await stubForTest();
-    const { service, tokens } = clientForTest(stub.baseUrl);
-    // Its token must not need a connection then.
-    await tokens.get(scopesToRequest(createMicJob), within(5_000));
-    stub.respond(() => neverAnswer);
-    const busy = new AbortController();
-    const readers = Array.from({ length: 8 }, () => failureOf(readJob(service, within(10_000, busy.signal))));
-    await vi.waitFor(() => expect(stub.requests).toHaveLength(8));
-    const facts = await failureOf(submitJob(service, within(400)));
-    expect(facts).toMatchObject({ retryable: true, sideEffect: "none" });
-    busy.abort();
-    await Promise.all(readers);
-    stub.respond(() => whole);
-    expect(await readJob(service)).toMatchObject({ attempts: 1 });
-    expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
-  });
-
-  test("an action that ran out of time has an unknown outcome", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
-    stub.respond(() => neverAnswer);
-    expect(await failureOf(submitJob(service, within(400)))).toMatchObject({
-      kind: "outcome_unknown",
-      sideEffect: "unknown",
-      retryable: true,
-    });
   });
 });
 
@@ -173,6 +144,19 @@ describe("a call cancelled by the client", () => {
     expect(stub.requests).toHaveLength(1);
   });
 
+  test("sends nothing when that happens while the first one still loads what it needs", async () => {
+    const stub = await stubForTest();
+    const transport = createTransport();
+    onTestFinished(() => transport.close());
+    const client = new AbortController();
+    const request = { method: "GET", url: new URL(`${stub.baseUrl}/anything`), headers: {} } as const;
+    const limits = { maxBytes: 1_000, timeoutMs: 5_000, signal: client.signal };
+    const exchange = transport.exchange(request, limits);
+    client.abort();
+    await expect(exchange).rejects.toThrow("aborted");
+    expect(stub.requests).toHaveLength(0);
+  });
+
   test("sends nothing when it was cancelled before", async () => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
@@ -218,4 +202,26 @@ test("a wait never goes on after the clock has run out", async () => {
   const startedAt = Date.now();
   expect((await failureOf(readJob(service, within(1200)))).kind).toBe("upstream_unavailable");
   expect(Date.now() - startedAt).toBeLessThan(1300);
+});
+
+describe("an action that waits for a free connection is never sent when", () => {
+  test.each([
+    ["its time is over", () => within(400)],
+    ["the client cancels it", () => within(10_000, AbortSignal.timeout(200))],
+  ])("%s, and it is known that nothing was done", async (_, context) => {
+    const stub = await stubForTest();
+    const { service, tokens } = clientForTest(stub.baseUrl);
+    // Its token must not need a connection then.
+    await tokens.get(scopesToRequest(createMicJob), within(5_000));
+    stub.respond(() => neverAnswer);
+    const busy = new AbortController();
+    const readers = Array.from({ length: 8 }, () => failureOf(readJob(service, within(10_000, busy.signal))));
+    await vi.waitFor(() => expect(stub.requests).toHaveLength(8));
+    expect(await failureOf(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
+    busy.abort();
+    await Promise.all(readers);
+    stub.respond(() => whole);
+    expect(await readJob(service)).toMatchObject({ attempts: 1 });
+    expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
+  });
 });
