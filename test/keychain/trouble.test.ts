@@ -76,7 +76,9 @@ describeWithKeychain("a keychain that is", () => {
     expect(answered.get(10)).toBeGreaterThan(500);
     expect(latencies.length).toBeGreaterThan(5);
     expect(Math.max(...latencies)).toBeLessThan(1_000);
-    for (const id of [11, 12]) expect(answered.get(id)).toBeLessThan(answered.get(10) ?? 0);
+    expect(answered.get(11)).toBeLessThan(answered.get(10) ?? 0);
+    // The list says whether there is a default workspace: it waits a second for that, and no longer.
+    expect(answered.get(12)).toBeLessThan(2_000);
   });
 
   test.each(troubles)("%s does not keep credentials of the environment from working", async (_, make) => {
