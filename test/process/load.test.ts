@@ -72,7 +72,7 @@ test.each([
   expect(refusal).toMatchObject({ id: 7, error: { code: -32600 } });
   expect(JSON.stringify(refusal)).toMatch(/1000000\d\d bytes.*10485760 is the most/);
   expect(JSON.stringify(refusal).length).toBeLessThan(300);
-  if (!peakMissing) expect(peakBytes(program) - before).toBeLessThan(95 * MB);
+  if (!peakMissing) expect(peakBytes(program) - before).toBeLessThan(80 * MB);
   program.send(callMessage(8, "list_states"));
   expect(await program.next()).toMatchObject({ id: 8, result: { structuredContent: {} } });
 });

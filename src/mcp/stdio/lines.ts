@@ -35,9 +35,10 @@ export function createLines(maxBytes: number, handler: LineHandler): (chunk: Buf
   }
 
   function holdEnd(part: Buffer): void {
-    const end = Buffer.concat([room.subarray(0, used), part]).subarray(-END_BYTES);
-    room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
-    used = 0;
+    const end = part.subarray(-END_BYTES);
+    const before = room.subarray(used - Math.min(used, END_BYTES - end.length), used);
+    if (room.length > FIRST_ROOM_BYTES) room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
+    used = before.copy(room);
     hold(end);
   }
 
