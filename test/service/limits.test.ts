@@ -68,6 +68,17 @@ describe("time", () => {
     expect(Date.now() - startedAt).toBeLessThan(1500);
     expect(stub.requests).toHaveLength(0);
   });
+
+  test("an action that ran out of time has an unknown outcome", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => neverAnswer);
+    expect(await failureOf(submitJob(service, within(400)))).toMatchObject({
+      kind: "outcome_unknown",
+      sideEffect: "unknown",
+      retryable: true,
+    });
+  });
 });
 
 describe("Retry-After", () => {
