@@ -15,28 +15,16 @@ const LOOKS_LIKE_JSON = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 const say = (value: unknown): string =>
   typeof value === "string" && PLAIN.test(value) && !LOOKS_LIKE_JSON.test(value) ? value : JSON.stringify(value);
 
-/** The same, of values that are few and come often. */
-function createSayer(): (value: unknown) => string {
-  const said = new Map<unknown, string>();
-  return (value) => {
-    const known = said.get(value);
-    if (known !== undefined) return known;
-    const text = say(value);
-    said.set(value, text);
-    return text;
-  };
-}
-
-/** Those from `start` to before `end`; equal neighbours are counted: `PENDING×5`. */
-function sayList(values: readonly unknown[], start: number, end: number, sayOne: (value: unknown) => string): string {
-  let said = "";
-  for (let at = start; at < end; ) {
+/** Equal neighbours are counted: `PENDING×5`. */
+function sayList(values: readonly unknown[]): string {
+  const said: string[] = [];
+  for (let at = 0; at < values.length; ) {
     let next = at + 1;
-    while (next < end && values[next] === values[at]) next++;
-    said += `${at === start ? "" : " "}${sayOne(values[at])}${next - at === 1 ? "" : `×${next - at}`}`;
+    while (next < values.length && values[next] === values[at]) next++;
+    said.push(next - at === 1 ? say(values[at]) : `${say(values[at])}×${next - at}`);
     at = next;
   }
-  return said;
+  return said.join(" ");
 }
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
@@ -80,11 +68,10 @@ function listColumns(name: string, lists: readonly (readonly unknown[])[]): read
   const columns = fields.map((field) => ({ field, values: objects.map((each) => each[field]) }));
   if (!columns.every(({ values }) => values.every(isScalar))) return undefined;
   return columns.map(({ field, values }) => {
-    const sayOne = createSayer();
     let end = 0;
     const cells = lists.map(({ length }) => {
       end += length;
-      return sayList(values, end - length, end, sayOne);
+      return sayList(values.slice(end - length, end));
     });
     return { name: `${name}[].${field}`, cells };
   });

@@ -127,16 +127,15 @@ function wholeAnswer(
     let head: Omit<OpenAnswer, "body"> | undefined;
     const chunks: Buffer[] = [];
     let bytes = 0;
-    let isOver = false;
+    let isGivenUp = false;
 
     function end(): void {
-      isOver = true;
       clearTimeout(alarm);
       signal.removeEventListener("abort", onAbort);
     }
     /** Also of a request that still waits for a free connection: it is not sent any more. */
     function giveUp(error: Error): void {
-      if (isOver) return;
+      isGivenUp = true;
       end();
       reject(error);
       controller?.abort(error);
@@ -146,30 +145,29 @@ function wholeAnswer(
     const alarm = setTimeout(() => giveUp(tooLate(timeoutMs, { sent: isSent() })), timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
 
-    const sent = { origin: url.origin, path: url.pathname + url.search, method, headers, body: body ?? null };
+    const path = url.pathname + url.search;
+    const noLimits = { headersTimeout: 0, bodyTimeout: 0 };
     dispatcher.dispatch(
-      { ...sent, headersTimeout: 0, bodyTimeout: 0 },
+      { origin: url.origin, path, method, headers, body: body ?? null, ...noLimits },
       {
         onRequestStart(started) {
           controller = started;
-          if (isOver) started.abort(new Error("it was given up"));
+          if (isGivenUp) started.abort(new Error("it was given up"));
         },
         onResponseStart(_, status, fields) {
           if (status >= 200) head = { status, headers: flatHeaders(fields) };
         },
         onResponseData(_, chunk) {
-          if (isOver) return;
+          if (isGivenUp) return;
           bytes += chunk.length;
           if (head && bytes > maxBytes) giveUp(new AnswerTooLarge(maxBytes, head));
           else chunks.push(chunk);
         },
         onResponseEnd() {
-          if (isOver || !head) return;
           end();
-          resolve({ ...head, body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes) });
+          if (head) resolve({ ...head, body: Buffer.concat(chunks, bytes) });
         },
         onResponseError(_, error) {
-          if (isOver) return;
           end();
           reject(error);
         },

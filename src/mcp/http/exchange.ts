@@ -98,8 +98,7 @@ async function write(response: Response, from: IncomingMessage, to: ServerRespon
   const { signal, exit, isLast, stalledTimeoutMs } = options;
   const { body } = response;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const text = isStream ? "" : await response.text();
-  const whole = isStream ? undefined : Buffer.from(text === "" ? text : exit(text));
+  const whole = isStream ? undefined : Buffer.from(exit(await response.text()));
   await seeThatItIsThere(to);
   // Whether the connection stays is between the client and node.
   response.headers.delete("connection");

@@ -90,29 +90,20 @@ export class StdioTransport implements Transport {
 
   #write(message: JSONRPCMessage): void {
     const json = this.#exit(JSON.stringify(message));
-    const isOut = isAnswer(message) ? this.#answering(message) : this.#notifying(message, json);
-    if (isOut === "needless") return;
+    const isBehind = isNotification(message) && this.#out.writableNeedDrain;
+    if (isBehind && (isProgress(message) || this.#unread.has(json))) return;
+    if (isBehind) this.#unread.add(json);
+    const isOut = isAnswer(message) && message.id !== undefined ? this.#deliveries.answered(message.id) : undefined;
     if (this.#intake.hasMoreAtWork()) this.#gather();
     // The end of the line goes behind it: joined to a long one, it would copy it.
     this.#out.cork();
     this.#out.write(json);
     this.#out.write("\n", (error) => {
-      if (!error) isOut();
+      if (isBehind) this.#unread.delete(json);
+      if (!error) isOut?.();
     });
     this.#out.uncork();
     if (this.#out.writableNeedDrain) this.#letGo();
-  }
-
-  #answering({ id }: { id?: string | number | undefined }): () => void {
-    return id === undefined ? () => undefined : this.#deliveries.answered(id);
-  }
-
-  /** "needless" where the client is behind with reading and would learn nothing. */
-  #notifying(message: JSONRPCMessage, json: string): (() => void) | "needless" {
-    if (!isNotification(message) || !this.#out.writableNeedDrain) return () => undefined;
-    if (isProgress(message) || this.#unread.has(json)) return "needless";
-    this.#unread.add(json);
-    return () => this.#unread.delete(json);
   }
 
   /** Where several are at work, what one turn of the event loop brings leaves in one write. */
