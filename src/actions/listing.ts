@@ -1,6 +1,7 @@
 // What an agent may see of the journal: its own memory after a crash. Never a body.
+
+import { isGone } from "../owner.ts";
 import { ActionState, type Journal, type StoredAction } from "./journal.ts";
-import { isGone } from "./owner.ts";
 
 export interface ListedAction {
   readonly tool: string;

@@ -12,7 +12,7 @@ export interface JournalOptions {
   /** Settled actions older than this are forgotten. */
   readonly retentionMs: number;
   readonly now: () => number;
-  /** This process, as src/actions/owner.ts names it. */
+  /** This process, as src/owner.ts names it. */
   readonly owner: string;
 }
 
