@@ -110,15 +110,20 @@ function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: T
 export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string): ToolResult =>
   result(answer, { ...(link !== undefined && { link }) });
 
-/** One resource with what happened to it and what to do next; a step that is not offered here is no step. */
+/**
+ * One resource with what happened to it and what to do next; a step that is not offered here is no step. `notice` comes first
+ * of all.
+ */
 export async function toldResult<T>(
   answer: Decoded<Envelope<T>>,
   subject: Subject<T>,
   call: ToolCall,
   action?: ActionReport,
+  notice?: string,
 ): Promise<ToolResult> {
   const { data } = answer.value;
-  const { summary, nextStep } = await subject.tell(data, call);
+  const { summary: told, nextStep } = await subject.tell(data, call);
+  const summary = notice === undefined ? told : `${notice} ${told}`;
   const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
   return result(answer, { telling, link: subject.uri(data), ...(action && { action }) });
 }
