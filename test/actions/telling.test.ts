@@ -168,6 +168,7 @@ test("what was settled is forgotten after its time when the journal is opened; w
       stateDir,
       url: undefined,
       retentionMs: 30 * day,
+      repeatMs: 600_000,
       now: () => clock.nowMs,
       owner: "one",
     });
@@ -176,7 +177,7 @@ test("what was settled is forgotten after its time when the journal is opened; w
   };
   const journal = await opened();
   for (const state of ["succeeded", "rejected", "unknown"] as const) {
-    const open = await journal.insert(newAction({ key: state, argumentsHash: state }));
+    const open = await journal.insert(newAction({ key: state, subjectHash: state, workHash: state }));
     if (open)
       await journal.settle(open, { state, attempts: 1, outcome: "{}", repeatable: false, resourceId: undefined });
   }
