@@ -151,7 +151,7 @@ class Model {
   }
 
   #begin(key: string | undefined): Intent {
-    const intent = { key, isOver: false, isHeard: "no" };
+    const intent: Intent = { key, isOver: false, isHeard: "no" };
     this.#intents.push(intent);
     return intent;
   }
