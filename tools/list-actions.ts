@@ -7,8 +7,7 @@ import { defineTool } from "../src/catalogue/tool.ts";
 export const listActions = defineTool({
   name: "list_actions",
   title: "List actions",
-  description:
-    "What was done at the service, newest first, with arguments; for what is open or unknown, nextStep: the call that settles it.",
+  description: "What was done at the service, newest first; nextStep settles what is open or unknown.",
   effect: "read",
   input: z.strictObject({
     state: z.enum(["open", "succeeded", "rejected", "unknown"]).optional(),
