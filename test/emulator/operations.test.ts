@@ -96,31 +96,38 @@ test("a created resource is read back as it was answered", async () => {
   }
 });
 
-test("every other method is refused with 405 and names the ones that are allowed", async () => {
-  for (const operation of [...playgroundOperations, ...jobOperations]) {
-    const { path = {} } = await example(service(), await world(), operation.id);
-    for (const method of ["PUT", "PATCH", "DELETE"] as const) {
-      const answer = await service().send({
-        method,
-        path: operation.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? ""),
-        headers:
-          operation.scopes.length === 0 ? {} : { authorization: `Bearer ${await service().token(operation.scopes)}` },
-      });
-      if (operation.scopes.length > 0) expectProblem(answer, 405);
-      else expectPlaygroundError(answer, 405, "INVALID_PLAYGROUND_REQUEST");
-      expect(answer.headers["allow"], `${method} ${operation.path}`).toContain(operation.method);
+proves(
+  "7.1/invalid-request",
+  "every other method is refused: 405 with those allowed, the playground's 400",
+  async () => {
+    for (const operation of [...playgroundOperations, ...jobOperations]) {
+      const { path = {} } = await example(service(), await world(), operation.id);
+      for (const method of ["PUT", "PATCH", "DELETE"] as const) {
+        const answer = await service().send({
+          method,
+          path: operation.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? ""),
+          headers:
+            operation.scopes.length === 0 ? {} : { authorization: `Bearer ${await service().token(operation.scopes)}` },
+        });
+        if (operation.scopes.length === 0) {
+          expectPlaygroundError(answer, 400, "INVALID_PLAYGROUND_REQUEST");
+          continue;
+        }
+        expectProblem(answer, 405);
+        expect(answer.headers["allow"], `${method} ${operation.path}`).toContain(operation.method);
+      }
     }
-  }
-});
+  },
+);
 
-test("an unknown path is a Problem with 404 in the job API and a playground error in the playground", async () => {
+proves("7.1/invalid-request", "an unknown path is a Problem with 404, in the playground its 400", async () => {
   const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
   for (const path of ["/sandbox/v1/mic/nothing", "/sandbox/v1/mic/jobs/a/b/c", "/sandbox/v2/mic/jobs", "/sandbox"])
     expectProblem(await service().send({ path, headers }), 404);
   for (const path of ["geo/mandals", "geo/states/TG", ""])
     expectPlaygroundError(
       await service().send({ path: `/api/svc/core/developers/playground/v1/${path}` }),
-      404,
+      400,
       "INVALID_PLAYGROUND_REQUEST",
     );
   expect((await service().send({ path: "/" })).status).toBe(404);
