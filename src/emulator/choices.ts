@@ -188,8 +188,8 @@ export const INPUT_LIFETIME_MS = 90 * DAY;
 
 // -- Playground -------------------------------------------------------------------------------------------------------
 // Section 7.1 gives each status one value. Whatever this playground itself refuses is the 400 of an unsupported request:
-// unknown path, wrong method, a state code that matches no state (doubts.md 9), anything unreadable. A 404 or 405 would be
-// an upstream's, by that table. All else is upstream-unavailable.
+// unknown path, wrong method (doubts.md 31), a state code that matches no state (doubts.md 9), anything unreadable. All else
+// is upstream-unavailable.
 
 export const PLAYGROUND_ROOT = "/api/svc/core/developers/playground";
 export const PLAYGROUND_WINDOW_MS = MINUTE;

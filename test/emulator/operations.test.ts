@@ -41,6 +41,23 @@ const succeeds = (id: keyof typeof operations) => async () => {
   expect(operation.answer.safeParse(parseJson(answer.text)).error?.issues).toBeUndefined();
 };
 
+proves("1/json-bodies", "every answer is JSON, refusals too, but for an asset's bytes", async () => {
+  for (const operation of [...playgroundOperations, ...jobOperations]) {
+    const parts = await example(service(), await world(), operation.id);
+    const done = await service().call(operation, parts);
+    if (operation.id === "getMicPublicAssetContent") {
+      expect(done.headers["content-type"]).toBe("application/octet-stream");
+    } else {
+      expect(done.headers["content-type"]).toBe("application/json");
+      expect(parseJson(done.text)).toBeTypeOf("object");
+    }
+    const refused = await service().call(operation, { ...parts, query: "nothing=of-this" });
+    expect(refused.status).toBe(400);
+    expect(refused.headers["content-type"]).toMatch(/^application\/(problem\+)?json$/);
+    expect(parseJson(refused.text)).toBeTypeOf("object");
+  }
+});
+
 proves("4.2/get-capabilities", "getMicPublicCapabilities", succeeds("getMicPublicCapabilities"));
 proves("4.2/create-input", "createMicPublicInput", succeeds("createMicPublicInput"));
 proves("4.2/get-input", "getMicPublicInput", succeeds("getMicPublicInput"));
