@@ -136,10 +136,10 @@ function refuse(name: string, input: z.ZodObject, error: z.ZodError): never {
   );
 }
 
-/** JSON numbers beyond 2^53-1 were already rounded when they arrived: sending them on would send another number. */
+/** JSON numbers beyond 2^53-1, 1e400 among them, were already rounded when they arrived: sent on they would be others (doubt 18). */
 function refuseRounded(name: string, value: unknown, path: readonly PropertyKey[]): void {
-  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw invalidArguments(`${name} was not called: an integer beyond 9007199254740991 cannot be sent exactly.`, [
+  if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    throw invalidArguments(`${name} was not called: a number beyond 9007199254740991 cannot be sent exactly.`, [
       { pointer: jsonPointer(path), code: "NOT_EXACT", message: "must be at most 9007199254740991 in magnitude" },
     ]);
   if (typeof value === "object" && value !== null)
