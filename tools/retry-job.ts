@@ -34,5 +34,10 @@ export const retryJob = defineTool({
       traits,
       subject: jobSubject,
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
+      // Section 3: a retried job carries the earlier job's id.
+      mismatch: ({ id, retryOfBatchId: earlier }) =>
+        earlier === args.jobId
+          ? undefined
+          : `/data/retryOfBatchId: ${earlier === null ? "null" : quote(earlier)} in job ${quote(id)}, which is no retry of ${quote(args.jobId)}`,
     }),
 });

@@ -8,7 +8,7 @@ import { encodeRequest } from "../../service/encode.ts";
 import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
 import type { ToolCall } from "../tool.ts";
-import { problemText } from "./quote.ts";
+import { problemText, strayFailure } from "./quote.ts";
 import { JOB, type JobCase, type JobFacts, type Unsettled } from "./table.ts";
 
 const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
@@ -114,7 +114,7 @@ export function tellJob(job: Job, history: JobHistory = noHistory): Telling {
   const { says, step } = JOB[jobCase(job, history)];
   const facts = factsOf(job, history);
   const nextStep = step?.(facts);
-  return { summary: says(facts), ...(nextStep && { nextStep }) };
+  return { summary: says(facts) + strayFailure(job), ...(nextStep && { nextStep }) };
 }
 
 async function readHistory(job: Job, call: ToolCall): Promise<JobHistory> {
