@@ -22,6 +22,7 @@ const Stored = z.object({
   outcome: z.string().nullable(),
   repeatable: z.int(),
   resource_id: z.string().nullable(),
+  about: z.string().transform(decodeURIComponent).nullable(),
   created_at: z.int(),
   first_sent_at: z.int(),
   updated_at: z.int(),
@@ -53,6 +54,12 @@ export interface Settlement {
   readonly resourceId: string | undefined;
 }
 
+/** The segment that names a resource in a path such as /sandbox/v1/mic/jobs/{jobId}/retries, as it stands there. */
+const NAMED = /^\/sandbox\/v1\/mic\/[^/]+\/([^/?]+)\//;
+
+/** As many of the actions on one resource as are worth looking at. */
+const MAX_ABOUT = 50;
+
 const one = (rows: readonly unknown[]): StoredAction | undefined => rows.slice(0, 1).map((row) => Stored.parse(row))[0];
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
@@ -68,8 +75,8 @@ export async function openJournal(database: Database, owner: string, now: () => 
       write(
         `INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
            state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
-           first_sent_at, delivered_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', 0, 0, $11, $12, NULL, 0, NULL, $13, $13, $13, NULL)
+           first_sent_at, delivered_at, about)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', 0, 0, $11, $12, NULL, 0, NULL, $13, $13, $13, NULL, $14)
          ON CONFLICT DO NOTHING RETURNING *`,
         [
           action.service,
@@ -85,6 +92,7 @@ export async function openJournal(database: Database, owner: string, now: () => 
           owner,
           now() + leaseMs,
           now(),
+          NAMED.exec(action.path)?.[1] ?? null,
         ],
       ),
 
@@ -98,6 +106,22 @@ export async function openJournal(database: Database, owner: string, now: () => 
          ORDER BY created_at DESC LIMIT 1`,
         [service, tool, argumentsHash],
       ),
+
+    /** The action that made this resource; the first one, where several answers named it. */
+    findByResource: (service: string, resourceId: string) =>
+      write("SELECT * FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1", [
+        service,
+        resourceId,
+      ]),
+
+    /** The actions on a resource, those that name it in their path: what is not settled first, then what succeeded; the latest first. */
+    findAbout: async (service: string, aboutId: string): Promise<readonly StoredAction[]> => {
+      const sql = `SELECT * FROM actions WHERE service = $1 AND about = $2
+         ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
+      return (await database.query(sql, [service, encodeURIComponent(aboutId), MAX_ABOUT])).map((row) =>
+        Stored.parse(row),
+      );
+    },
 
     /**
      * Takes an action over that nobody works on: unknown, repeatable, or open with `deadOwner` or a lease that has run out.

@@ -1,6 +1,8 @@
 // The journal's tables, versioned and only ever forward. One text for SQLite and PostgreSQL.
 import type { Database } from "./database.ts";
 
+const JOBS = "/sandbox/v1/mic/jobs/";
+
 /**
  * Times are milliseconds since 1970. `explicit`: 1 where the agent named the key itself. `in_doubt`: 1 where an attempt of
  * an earlier claim may have taken effect unseen. `repeatable`: 1 where nothing happened and the same bytes may be sent again.
@@ -29,6 +31,14 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // What is open or unknown is looked for whenever a job is read, among any number of actions that are neither.
   ["CREATE INDEX actions_unsettled ON actions (updated_at) WHERE state IN ('open', 'unknown')"],
+  [
+    // The job that an action is about, as its path names it (percent-encoded): a job's history is looked for whenever it is read.
+    "ALTER TABLE actions ADD COLUMN about TEXT",
+    `UPDATE actions SET about = REPLACE(REPLACE(SUBSTR(path, ${JOBS.length + 1}), '/cancellations', ''), '/retries', '')
+       WHERE path LIKE '${JOBS}%/%'`,
+    "CREATE INDEX actions_about ON actions (service, about) WHERE about IS NOT NULL",
+    "CREATE INDEX actions_made ON actions (service, resource_id) WHERE resource_id IS NOT NULL",
+  ],
 ];
 
 export const JOURNAL_VERSION = MIGRATIONS.length;

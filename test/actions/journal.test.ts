@@ -75,6 +75,7 @@ describeEachDriver((driver) => {
       outcome: null,
       repeatable: 0,
       resource_id: null,
+      about: null,
       created_at: clock.nowMs,
       first_sent_at: clock.nowMs,
       updated_at: clock.nowMs,
@@ -166,6 +167,9 @@ describeEachDriver((driver) => {
     const database = await driver.open(place);
     await database.query("ALTER TABLE actions DROP COLUMN first_sent_at");
     await database.query("DROP INDEX actions_unsettled");
+    await database.query("DROP INDEX actions_about");
+    await database.query("DROP INDEX actions_made");
+    await database.query("ALTER TABLE actions DROP COLUMN about");
     await database.query("DELETE FROM journal_version WHERE version > 1");
     expect(await (await as("two")).find("service", "key-0000")).toMatchObject({
       state: "open",
