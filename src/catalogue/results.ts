@@ -21,7 +21,8 @@ export interface Telling {
 /** How a kind of resource is told: the URI that names it, and the row of the table that fits it. */
 export interface Subject<T> {
   readonly uri: (resource: T) => string;
-  readonly tell: (resource: T, call: ToolCall) => Telling | Promise<Telling>;
+  /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
+  readonly tell: (resource: T, call: ToolCall, readAt?: number) => Telling | Promise<Telling>;
 }
 
 export interface ActionReport {
@@ -112,13 +113,13 @@ export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string
 
 /** One resource with what happened to it and what to do next; a step that is not offered here is no step. */
 export async function toldResult<T>(
-  answer: Decoded<Envelope<T>>,
+  answer: Decoded<Envelope<T>> & { readonly at?: number },
   subject: Subject<T>,
   call: ToolCall,
   action?: ActionReport,
 ): Promise<ToolResult> {
   const { data } = answer.value;
-  const { summary, nextStep } = await subject.tell(data, call);
+  const { summary, nextStep } = await subject.tell(data, call, answer.at);
   const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
   return result(answer, { telling, link: subject.uri(data), ...(action && { action }) });
 }

@@ -107,14 +107,15 @@ export async function callTool(
       ...(resentKey !== undefined && { idempotencyKey: resentKey }),
     };
     const given = await withWorkspace(tool, said, runtime);
-    const consent = await confirmation.seek(tool, given, context, capabilities);
+    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
+    const consent = await confirmation.seek(tool, given, context, capabilities, toolCall(runtime, tool.name, limits));
     if ("ask" in consent) return consent.ask;
-    const call = toolCall(
-      runtime,
-      tool.name,
-      { signal, deadlineAt: startedAt + CALL_LIMIT_MS },
-      { report: reporter(context), whenDelivered: (tell) => tells.push(tell), proposedKey: consent.key },
-    );
+    const call = toolCall(runtime, tool.name, limits, {
+      report: reporter(context),
+      whenDelivered: (tell) => tells.push(tell),
+      proposedKey: consent.key,
+      shownVersion: consent.shownVersion,
+    });
     const told = await tool.invoke(given, call);
     result = (await taskOf(tool, told, situation)) ?? shownResult(told, runtime, takesLinks);
     key = keyIn(told.structured);

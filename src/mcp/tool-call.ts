@@ -8,6 +8,7 @@ import { isOfferedTool, offeredTools } from "./surface.ts";
 interface Caller {
   readonly report?: (progress: Progress) => void;
   readonly proposedKey?: string | undefined;
+  readonly shownVersion?: number | undefined;
   readonly whenDelivered?: (tell: () => Promise<void>) => void;
 }
 
@@ -20,9 +21,11 @@ export const toolCall = (runtime: Runtime, tool: string, context: CallContext, c
   geography: runtime.geography,
   downloads: runtime.downloads,
   offers: runtime.offers,
+  retries: runtime.retries,
   downloadDir: runtime.config.downloadDir,
   context,
   proposedKey: caller.proposedKey,
+  shownVersion: caller.shownVersion,
   isOffered: (name) => isOfferedTool(name, runtime.catalogue, runtime.config),
   report: caller.report ?? (() => undefined),
   whenDelivered: caller.whenDelivered ?? (() => undefined),
