@@ -169,9 +169,9 @@ forEachEra((bench, era) => {
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
        INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
          state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
-         first_sent_at, delivered_at, about)
+         first_sent_at, delivered_at)
        SELECT service, key || i, tool, arguments, arguments_hash || i, 0, path, if_match, body, body_hash, state, 0, 1,
-         owner, 0, outcome, 0, resource_id || i, created_at + i, updated_at + i, first_sent_at, 1, 'another'
+         owner, 0, outcome, 0, resource_id || i, created_at + i, updated_at + i, first_sent_at, 1
        FROM actions, n`,
     );
     await database.close();
