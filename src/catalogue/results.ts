@@ -21,7 +21,8 @@ export interface Telling {
 /** How a kind of resource is told: the URI that names it, and the row of the table that fits it. */
 export interface Subject<T> {
   readonly uri: (resource: T) => string | undefined;
-  readonly tell: (resource: T, call: ToolCall) => Telling | Promise<Telling>;
+  /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
+  readonly tell: (resource: T, call: ToolCall, readAt?: number) => Telling | Promise<Telling>;
 }
 
 export interface ActionReport {
@@ -127,14 +128,14 @@ export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string
  * of all.
  */
 export async function toldResult<T>(
-  answer: Decoded<Envelope<T>>,
+  answer: Decoded<Envelope<T>> & { readonly at?: number },
   subject: Subject<T>,
   call: ToolCall,
   action?: ActionReport,
   notice?: string,
 ): Promise<ToolResult> {
   const { data } = answer.value;
-  const { summary: told, nextStep } = await subject.tell(data, call);
+  const { summary: told, nextStep } = await subject.tell(data, call, answer.at);
   const summary = notice === undefined ? told : `${notice} ${told}`;
   const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
   const link = subject.uri(data);
