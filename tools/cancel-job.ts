@@ -2,10 +2,10 @@ import * as z from "zod/v4";
 import { cancelAtVersion } from "../src/catalogue/cancellation.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
-import { quote } from "../src/catalogue/telling/quote.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";
+import { quote, word } from "../src/outside.ts";
 
 export const cancelJob = defineTool({
   endpoint: cancelMicJob,
@@ -22,6 +22,6 @@ export const cancelJob = defineTool({
   }),
   output: outputs.action,
   confirm: ({ jobId, reason }) =>
-    `Cancel job ${jobId}? What it has done so far is given up. The reason given: ${quote(reason)}`,
+    `Cancel job ${word(jobId)}? What it has done so far is given up. The reason given: ${quote(reason)}`,
   run: cancelAtVersion,
 });

@@ -3,9 +3,9 @@ import { runAction } from "../src/catalogue/action.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
 import { jobSubject } from "../src/catalogue/telling/job.ts";
-import { quote } from "../src/catalogue/telling/quote.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
+import { quote, word } from "../src/outside.ts";
 
 export const retryJob = defineTool({
   endpoint: retryMicJob,
@@ -23,7 +23,7 @@ export const retryJob = defineTool({
   output: outputs.action,
   confirm: ({ jobId, retryMode, reason }) =>
     retryMode === "RESTART"
-      ? `Run job ${jobId} anew from the start? The stages it has finished are thrown away. The reason given: ${quote(reason)}`
+      ? `Run job ${word(jobId)} anew from the start? The stages it has finished are thrown away. The reason given: ${quote(reason)}`
       : undefined,
   run: (args, call) =>
     runAction(args, call, {

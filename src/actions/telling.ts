@@ -1,6 +1,7 @@
 // What an agent is told of an action that has no outcome to tell: what may have happened, until when asking again is safe,
 // the exact call to make; or why nothing was sent.
 import { Failure } from "../failure.ts";
+import { json, word } from "../outside.ts";
 import { differingArguments } from "./canonical.ts";
 import type { StoredAction } from "./journal.ts";
 
@@ -19,9 +20,9 @@ export type Begun = Pick<StoredAction, "key" | "first_sent_at">;
 const MAX_REPEATED = 2_000;
 
 function exactCall({ tool, arguments: meant }: ToldCall, key: string): string {
-  const whole = JSON.stringify({ ...meant, idempotencyKey: key });
+  const whole = json({ ...meant, idempotencyKey: key });
   if (whole.length <= MAX_REPEATED) return `${tool} ${whole}`;
-  return `${tool} with the very same arguments and "idempotencyKey":${JSON.stringify(key)}`;
+  return `${tool} with the very same arguments and "idempotencyKey":${json(key)}`;
 }
 
 /** `failure` left open what happened: `untilAt`, in milliseconds since 1970, ends the time in which the call may be repeated. */
@@ -61,7 +62,7 @@ export function refuseOtherCommand(stored: StoredAction, tool: string, canonical
   const belongs = (to: string) =>
     new Failure({
       kind: "conflict",
-      message: `The key ${stored.key} belongs to an action ${to}; nothing was sent.`,
+      message: `The key ${word(stored.key)} belongs to an action ${to}; nothing was sent.`,
       retryable: false,
       sideEffect: "none",
       idempotencyKey: stored.key,

@@ -4,6 +4,7 @@
 import { cancelMicJob, getMicJob } from "../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../contract/jobs.ts";
 import { Failure } from "../failure.ts";
+import { word } from "../outside.ts";
 import { runAction } from "./action.ts";
 import { ENDED } from "./ended.ts";
 import { operationSubject } from "./telling/operation.ts";
@@ -28,7 +29,7 @@ function explain(conflict: Failure, tried: number | undefined, job: Job): Failur
   const ended = ENDED.has(job.state);
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
   return conflict.with({
-    message: `Job ${job.id} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
+    message: `Job ${word(job.id)} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
     retryable: false,
     next: ended
       ? "The job has ended; there is nothing left to cancel."

@@ -10,6 +10,7 @@ import {
 import type { Resource } from "../catalogue/resources/resource.ts";
 import { expand, type Variables, variablesIn, variablesOf } from "../catalogue/resources/uri.ts";
 import { type FailureFacts, reasonOf } from "../failure.ts";
+import { escaped, quote, word } from "../outside.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
 import { factsOf, failureText } from "./failures.ts";
 import type { Runtime } from "./runtime.ts";
@@ -37,7 +38,7 @@ export function findResource(offered: readonly Resource[], uri: string): Found |
 }
 
 export const notFound = (uri: string, why: string): ProtocolError =>
-  new ResourceNotFoundError(uri, `Resource not found: ${uri}. ${why}`);
+  new ResourceNotFoundError(uri, `Resource not found: ${word(uri)}. ${why}`);
 
 export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
   notFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
@@ -47,10 +48,16 @@ const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || k
 
 function readFailure(uri: string, facts: FailureFacts): ProtocolError {
   if (isMissing(facts)) {
-    const fields = (facts.fieldErrors ?? []).map(({ pointer, message }) => `${pointer.slice(1)}: ${message}`);
+    const said = facts.status === undefined ? escaped : quote;
+    const fields = (facts.fieldErrors ?? []).map(
+      ({ pointer, message }) => `${word(pointer.slice(1))}: ${said(message)}`,
+    );
     return notFound(uri, [facts.message, ...fields].join(" "));
   }
-  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(uri, facts), { uri, "mic-mcp/error": facts });
+  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(word(uri), facts), {
+    uri,
+    "mic-mcp/error": facts,
+  });
 }
 
 const shown = ({ name, title, description, mimeType }: Resource) => ({ name, title, description, mimeType });

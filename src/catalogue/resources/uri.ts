@@ -7,9 +7,11 @@ export type Variables = Readonly<Record<string, string>>;
 export const variablesIn = (template: string): readonly string[] =>
   [...template.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 
-/** Ids may hold characters that end a path segment: each goes in percent-encoded. */
+/** Ids may hold characters that end a path segment: each goes in percent-encoded. A lone surrogate has no such form. */
 export const expand = (template: string, variables: Variables): string =>
-  template.replace(VARIABLE, (_, name: string) => encodeURIComponent(variables[name] ?? ""));
+  template.replace(VARIABLE, (_, name: string) =>
+    encodeURIComponent((variables[name] ?? "").replace(/\p{Surrogate}/gu, "\ufffd")),
+  );
 
 /** The URIs that results link to. */
 export const uris = {

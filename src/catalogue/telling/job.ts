@@ -4,6 +4,7 @@ import { createdBy, unsettledAbout } from "../../actions/about.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import type { Problem } from "../../contract/problem.ts";
+import { word } from "../../outside.ts";
 import { encodeRequest } from "../../service/encode.ts";
 import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
@@ -83,7 +84,9 @@ function jobCase(job: Job, history: JobHistory): JobCase {
 const MAX_POINTERS = 3;
 
 function pointersOf(failure: Problem | null): string {
-  const pointers = [...new Set((failure?.fieldErrors ?? []).map(({ pointer }) => pointer || "the whole"))];
+  const pointers = [
+    ...new Set((failure?.fieldErrors ?? []).map(({ pointer }) => (pointer === "" ? "the whole" : word(pointer)))),
+  ];
   const more = pointers.length - MAX_POINTERS;
   return pointers.slice(0, MAX_POINTERS).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
@@ -93,16 +96,16 @@ function factsOf(job: Job, { unsettled }: JobHistory): JobFacts {
   const stage = failingStage(job);
   return {
     id: job.id,
-    what: `Job ${job.id}${job.retryOfBatchId === null ? "" : ` (a retry of ${job.retryOfBatchId})`}`,
+    what: `Job ${word(job.id)}${job.retryOfBatchId === null ? "" : ` (a retry of ${word(job.retryOfBatchId)})`}`,
     state: job.state,
     place: place(job),
     recipeVersionId: job.recipeVersionId,
     results:
-      (output === null ? "" : ` Output dataset version: ${output}.`) +
+      (output === null ? "" : ` Output dataset version: ${word(output)}.`) +
       (publicationState === "NOT_REQUESTED" ? "" : ` Publication: ${publicationState}.`),
     finished: finished(job),
     failure: failure ? problemText(failure) : "",
-    code: failure?.code ?? "",
+    code: failure ? word(failure.code) : "",
     stage: stage?.stage ?? "the job",
     attempts: stage?.attemptCount ?? 0,
     pointers: pointersOf(failure),
