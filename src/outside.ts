@@ -18,8 +18,8 @@ const MAX_QUOTED = 300;
 export const quote = (text: string, max = MAX_QUOTED): string => json(excerpt(text, max));
 
 const CODE = /^[A-Za-z0-9_.:/-]+$/;
-// Capitalized words, as places have them: no call and no sentence can be spelt so.
-const NAME = /^[A-Z][A-Za-z0-9.'-]*(?: (?:&|and|of|the|[A-Z][A-Za-z0-9.'-]*))*$/;
+// Capitalized words, as places have them: no call and no sentence is spelt so.
+const NAME = /^[A-Z][A-Za-z0-9'-]*(?: (?:&|and|of|the|[A-Z][A-Za-z0-9'-]*))*$/;
 const MAX_NAME = 60;
 
 /** An id, a code, a pointer or a name within a sentence: as it is where it is an ordinary one, else quoted. */

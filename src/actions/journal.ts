@@ -6,6 +6,19 @@ import { migrate } from "./migrations.ts";
 export const ActionState = z.enum(["open", "succeeded", "rejected", "unknown"]);
 export type ActionState = z.infer<typeof ActionState>;
 
+/** A resource's id as a database can keep it. The contract lets ids hold what no database takes: NUL, lone surrogates. */
+export const keptId = (id: string): string => (/^"|[\0\p{Surrogate}]/u.test(id) ? JSON.stringify(id) : id);
+
+function readId(kept: string): string {
+  if (!kept.startsWith('"')) return kept;
+  try {
+    return String(JSON.parse(kept));
+  } catch {
+    // Of before ids were kept so.
+    return kept;
+  }
+}
+
 const Stored = z.object({
   service: z.string(),
   key: z.string(),
@@ -21,7 +34,7 @@ const Stored = z.object({
   lease_until: z.int(),
   outcome: z.string().nullable(),
   repeatable: z.int(),
-  resource_id: z.string().nullable(),
+  resource_id: z.string().transform(readId).nullable(),
   created_at: z.int(),
   first_sent_at: z.int(),
   updated_at: z.int(),
@@ -125,7 +138,17 @@ export async function openJournal(database: Database, owner: string, now: () => 
         `UPDATE actions SET state = $3, attempts = $4, outcome = $5, repeatable = $6, resource_id = $7,
            updated_at = $8, lease_until = 0
          WHERE service = $1 AND key = $2 AND owner = $9 AND state = 'open' RETURNING *`,
-        [service, key, state, attempts, outcome ?? null, repeatable ? 1 : 0, resourceId ?? null, now(), owner],
+        [
+          service,
+          key,
+          state,
+          attempts,
+          outcome ?? null,
+          repeatable ? 1 : 0,
+          resourceId === undefined ? null : keptId(resourceId),
+          now(),
+          owner,
+        ],
       ),
 
     /**

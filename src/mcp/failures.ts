@@ -12,13 +12,16 @@ const MAX_FIELDS = 20;
 /** As long as the contract lets a field's message be. */
 const MAX_MESSAGE = 1_000;
 
+/** What is wrong with each field. A status is the service's, and so are the words of what came with it. */
+export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly string[] =>
+  fieldErrors.map(({ pointer, message }) => {
+    const where = pointer === "" ? "(the whole)" : word(pointer, MAX_MESSAGE);
+    return `${where}: ${status === undefined ? escaped(message) : quote(message, MAX_MESSAGE)}`;
+  });
+
 export function failureText(tool: string, facts: FailureFacts): string {
-  // A status is the service's, and so are the words of what came with it.
-  const said = facts.status === undefined ? escaped : quote;
-  const fields = (facts.fieldErrors ?? []).map(
-    ({ pointer, code, message }) =>
-      `- ${pointer === "" ? "(the whole)" : word(pointer)}: ${said(message, MAX_MESSAGE)} [${word(code)}]`,
-  );
+  const codes = (facts.fieldErrors ?? []).map(({ code }) => word(code));
+  const fields = fieldTexts(facts).map((text, index) => `- ${text} [${codes[index]}]`);
   const shown = fields.slice(0, MAX_FIELDS);
   if (fields.length > shown.length) shown.push(`- and ${fields.length - shown.length} more`);
   const lines = [

@@ -10,9 +10,9 @@ import {
 import type { Resource } from "../catalogue/resources/resource.ts";
 import { expand, type Variables, variablesIn, variablesOf } from "../catalogue/resources/uri.ts";
 import { type FailureFacts, reasonOf } from "../failure.ts";
-import { escaped, quote, word } from "../outside.ts";
+import { word } from "../outside.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
-import { factsOf, failureText } from "./failures.ts";
+import { factsOf, failureText, fieldTexts } from "./failures.ts";
 import type { Runtime } from "./runtime.ts";
 import { skillCache } from "./skills/serve.ts";
 import { MARKDOWN } from "./skills/skills.ts";
@@ -48,10 +48,7 @@ const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || k
 
 function readFailure(uri: string, facts: FailureFacts): ProtocolError {
   if (isMissing(facts)) {
-    const said = facts.status === undefined ? escaped : quote;
-    const fields = (facts.fieldErrors ?? []).map(
-      ({ pointer, message }) => `${word(pointer.slice(1))}: ${said(message)}`,
-    );
+    const fields = fieldTexts(facts).map((text) => text.replace(/^\//, ""));
     return notFound(uri, [facts.message, ...fields].join(" "));
   }
   return new ProtocolError(ProtocolErrorCode.InternalError, failureText(word(uri), facts), {
