@@ -2,8 +2,6 @@
 import type { Problem } from "../../contract/problem.ts";
 import { quote, word } from "../../outside.ts";
 
-export { quote } from "../../outside.ts";
-
 /** A failure in words: code, quoted title, and the first field errors. */
 export function problemText(problem: Problem): string {
   const fields = problem.fieldErrors
