@@ -1,6 +1,7 @@
 // The journal: every action, durable before its first byte is sent. Claims are atomic, so any number of processes share it.
 import * as z from "zod/v4";
 import type { Database, Value } from "./database.ts";
+import type { Identity } from "./identity.ts";
 import { migrate } from "./migrations.ts";
 
 export const ActionState = z.enum(["open", "succeeded", "rejected", "unknown"]);
@@ -137,12 +138,12 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
         [service, tool, subjectHash, now() - repeatMs],
       ),
 
-    /** One of the same work, unless for its notes, whose outcome is not known yet. */
-    findReworded: (service: string, tool: string, workHash: string) =>
+    /** One of the same work with other notes, whose outcome is not known yet. */
+    findReworded: (service: string, tool: string, { workHash, subjectHash }: Identity) =>
       write(
-        `SELECT * FROM actions WHERE service = $1 AND tool = $2 AND work_hash = $3 AND ${IS_UNSETTLED}
+        `SELECT * FROM actions WHERE service = $1 AND tool = $2 AND work_hash = $3 AND subject_hash <> $4 AND ${IS_UNSETTLED}
          ORDER BY created_at DESC LIMIT 1`,
-        [service, tool, workHash],
+        [service, tool, workHash, subjectHash],
       ),
 
     /**

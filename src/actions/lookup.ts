@@ -35,11 +35,11 @@ export async function findAction(
 export async function whyDoubtful(
   open: Journal,
   { service, tool, explicitKey }: NamedCall,
-  { workHash, canonical }: Identity,
+  identity: Identity,
 ): Promise<Failure | undefined> {
   if (explicitKey !== undefined) return isOwnKey(explicitKey) ? unknownKey(explicitKey) : undefined;
-  const reworded = await open.findReworded(service, tool, workHash);
-  return reworded && settleFirst(reworded, tool, canonical);
+  const reworded = await open.findReworded(service, tool, identity);
+  return reworded && settleFirst(reworded, tool, identity.canonical);
 }
 
 export function createLookup(journal: () => Promise<Journal>) {

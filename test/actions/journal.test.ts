@@ -204,11 +204,19 @@ describeEachDriver((driver) => {
       newAction({ key, subjectHash: `with note ${key}`, workHash: "work", explicit });
     const first = await journal.insert(noted("a"));
     expect(await journal.insert(noted("b"))).toBeUndefined();
-    expect(await journal.findReworded("service", "submit_job", "work")).toMatchObject({ key: "a" });
+    const reworded = (note: string) =>
+      journal.findReworded("service", "submit_job", {
+        canonical: "",
+        about: "",
+        workHash: "work",
+        subjectHash: `with note ${note}`,
+      });
+    expect(await reworded("b")).toMatchObject({ key: "a" });
+    expect(await reworded("a"), "itself").toBeUndefined();
     expect(await journal.insert(noted("c", true))).toBeDefined();
     const third = await journal.find("service", "c");
     for (const open of [first, third]) if (open) await journal.settle(open, SUCCEEDED);
-    expect(await journal.findReworded("service", "submit_job", "work")).toBeUndefined();
+    expect(await reworded("b")).toBeUndefined();
     expect(await journal.insert(noted("d")), "settled, another note is another action").toBeDefined();
   });
 
@@ -288,7 +296,9 @@ describeEachDriver((driver) => {
       about: "recipe-1",
     });
     expect(await journal.findSame("service", "submit_job", subjectHash)).toMatchObject({ key: "key-0000" });
-    expect(await journal.findReworded("service", "submit_job", workHash)).toMatchObject({ key: "key-0000" });
+    expect(
+      await journal.findReworded("service", "submit_job", { canonical, about: "", workHash, subjectHash: "" }),
+    ).toMatchObject({ key: "key-0000" });
   });
 
   test("only its owner settles an action, once", async () => {
