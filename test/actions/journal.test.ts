@@ -73,8 +73,8 @@ describeEachDriver((driver) => {
       expect(settled?.resource_id).toBe(id);
       if (settled) await journal.markSent(settled);
       expect((await journal.findSame("service", "submit_job", "hash"))?.resource_id).toBe(id);
-    await journal.markHeard("service", [id]);
-    expect(await journal.findSame("service", "submit_job", "hash")).toBeUndefined();
+      await journal.markHeard("service", [id]);
+      expect(await journal.findSame("service", "submit_job", "hash")).toBeUndefined();
     },
   );
 
