@@ -3,10 +3,10 @@ import { cancelAtVersion, cancelTraits, refuseEnded } from "../src/catalogue/can
 import { askAboutJob } from "../src/catalogue/job-question.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
-import { quote } from "../src/catalogue/telling/quote.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";
+import { word } from "../src/outside.ts";
 
 export const cancelJob = defineTool({
   endpoint: cancelMicJob,
@@ -27,7 +27,7 @@ export const cancelJob = defineTool({
     askAboutJob({
       jobId,
       reason,
-      asks: `Cancel job ${quote(jobId)}? What it has done so far is given up.`,
+      asks: `Cancel job ${word(jobId)}? What it has done so far is given up.`,
       check: refuseEnded,
     }),
   run: cancelAtVersion,

@@ -3,9 +3,9 @@ import { askAboutJob } from "../src/catalogue/job-question.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
 import { retryOnce, retryTraits } from "../src/catalogue/retrying.ts";
-import { quote } from "../src/catalogue/telling/quote.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
+import { word } from "../src/outside.ts";
 
 export const retryJob = defineTool({
   endpoint: retryMicJob,
@@ -27,7 +27,7 @@ export const retryJob = defineTool({
       ? askAboutJob({
           jobId,
           reason,
-          asks: `Run job ${quote(jobId)} anew from the start? The stages it has finished are thrown away.`,
+          asks: `Run job ${word(jobId)} anew from the start? The stages it has finished are thrown away.`,
         })
       : undefined,
   run: retryOnce,

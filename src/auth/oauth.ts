@@ -1,8 +1,8 @@
 // The token endpoint, service.md section 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
 import * as z from "zod/v4";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
-import { excerpt } from "../excerpt.ts";
 import { Failure, type FailureKind } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { ContractViolation, checkAgainst, parseJson } from "../service/decode.ts";
 import { retryAfterSeconds } from "../service/problems.ts";
 import type { WireAnswer, WireRequest } from "../service/transport.ts";
@@ -107,7 +107,7 @@ export const isClientRefused = (answer: WireAnswer): boolean =>
 
 function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
-  const said = [code, description && JSON.stringify(excerpt(description, 200))].filter(Boolean).join(" ");
+  const said = [code && word(code), description && quote(description, 200)].filter(Boolean).join(" ");
   const kind = kindOf(answer.status, code);
   const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
   return new Failure({

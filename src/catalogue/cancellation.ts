@@ -6,6 +6,7 @@ import type { ActionTraits } from "../actions/identity.ts";
 import { cancelMicJob, getMicJob } from "../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../contract/jobs.ts";
 import { Failure } from "../failure.ts";
+import { word } from "../outside.ts";
 import { runAction } from "./action.ts";
 import { ENDED } from "./ended.ts";
 import { callText } from "./results.ts";
@@ -37,7 +38,7 @@ export function refuseEnded({ id, state }: Job): void {
   if (!ENDED.has(state)) return;
   throw new Failure({
     kind: "conflict",
-    message: `Job ${id} was not cancelled: it is ${state} already; nothing was sent.`,
+    message: `Job ${word(id)} was not cancelled: it is ${state} already; nothing was sent.`,
     retryable: false,
     sideEffect: "none",
     next: NOTHING_LEFT,
@@ -50,7 +51,7 @@ const readJob = async (jobId: string, call: ToolCall): Promise<Job> =>
 function explain(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
   return conflict.with({
-    message: `Job ${job.id} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
+    message: `Job ${word(job.id)} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
     retryable: false,
     next: ENDED.has(job.state)
       ? NOTHING_LEFT
@@ -62,7 +63,7 @@ function explain(conflict: Failure, tried: number | undefined, job: Job): Failur
 function explainUnknown(conflict: Failure, jobId: string, job: Job | undefined): Failure {
   const look = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
   return conflict.with({
-    ...(job && { message: `${conflict.facts.message} Job ${job.id} is ${job.state} now.` }),
+    ...(job && { message: `${conflict.facts.message} Job ${word(job.id)} is ${job.state} now.` }),
     retryable: false,
     next:
       job && ENDED.has(job.state)

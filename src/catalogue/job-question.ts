@@ -2,9 +2,9 @@
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
 import type { Job } from "../contract/jobs.ts";
 import { Failure } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { describeJob } from "./telling/job.ts";
 import { knownRetry } from "./telling/job-history.ts";
-import { quote } from "./telling/quote.ts";
 import type { Look, ToolCall } from "./tool.ts";
 
 // An application that may act on jobs need not be allowed to read them.
@@ -39,7 +39,7 @@ export const askAboutJob =
     const question = [
       asks,
       job && describeJob(job, call.offers.get(job.recipeVersionId)?.recipe.name),
-      retry !== undefined && `It was retried before, as job ${quote(retry)}.`,
+      retry !== undefined && `It was retried before, as job ${word(retry)}.`,
       `The reason given: ${quote(reason)}`,
     ];
     return { question: question.filter(Boolean).join(" "), resourceVersion: job?.resourceVersion };

@@ -1,6 +1,7 @@
 // The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import { isJsonObject } from "../contract/json-object.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
+import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
@@ -63,8 +64,10 @@ export const exactFields = (object: object): Readonly<Record<string, unknown>> =
 
 /** Compact JSON without nulls and empty lists. */
 export const lean = (value: unknown): string =>
-  JSON.stringify(value, (_name, part: unknown) =>
-    part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
+  escaped(
+    JSON.stringify(value, (_name, part: unknown) =>
+      part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
+    ),
   );
 
 /** As compact JSON; lists of rows follow as tables. */
@@ -77,11 +80,11 @@ function dataText(data: unknown): string {
   return [lean(rest), ...texts].join("\n");
 }
 
-export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${JSON.stringify(step.arguments)}`;
+export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${json(step.arguments)}`;
 
-/** Rows under a header line, tab-separated: columns are said once. */
+/** Rows under a header line, tab-separated: columns are said once. No cell holds a tab or a line's end. */
 export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
-  [columns, ...rows].map((cells) => cells.join("\t")).join("\n");
+  [columns, ...rows].map((cells) => cells.map((cell) => escaped(String(cell))).join("\t")).join("\n");
 
 interface Envelope<T> {
   readonly data: T;
@@ -108,7 +111,7 @@ function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: T
     summary,
     nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`,
     action &&
-      `idempotencyKey ${action.idempotencyKey}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
+      `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
     dataText(data),
   ];
   return {

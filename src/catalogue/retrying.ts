@@ -2,11 +2,11 @@
 import type { ActionTraits } from "../actions/identity.ts";
 import { retryMicJob } from "../contract/endpoints/job-processing.ts";
 import { Failure } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { type ActionArguments, runAction } from "./action.ts";
 import { callText } from "./results.ts";
 import { jobSubject } from "./telling/job.ts";
 import { knownRetry } from "./telling/job-history.ts";
-import { quote } from "./telling/quote.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
 
 export const retryTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
@@ -20,7 +20,7 @@ async function explain(conflict: Failure, jobId: string, call: ToolCall): Promis
   const id = (await knownRetry(jobId, call))?.id;
   if (id === undefined) return conflict;
   return conflict.with({
-    message: `${conflict.facts.message} Job ${jobId} was retried as job ${id}.`,
+    message: `${conflict.facts.message} Job ${word(jobId)} was retried as job ${word(id)}.`,
     next: `${callText({ tool: "get_job", arguments: { jobId: id } })} shows how the retry stands.`,
   });
 }

@@ -9,6 +9,7 @@ import { isJsonObject } from "../contract/json.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
 import { invalidArguments } from "../failure.ts";
 import type { Geography } from "../geography/geography.ts";
+import { quote } from "../outside.ts";
 import type { CallContext } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import { jsonPointer } from "../service/decode.ts";
@@ -124,7 +125,7 @@ export interface ToolDefinition<I extends z.ZodRawShape> {
 }
 
 function quoted(names: readonly string[]): string {
-  return names.map((name) => JSON.stringify(name)).join(", ");
+  return names.map((name) => quote(name)).join(", ");
 }
 
 /** Every violation by pointer; an unknown argument is named together with the valid ones. */

@@ -12,6 +12,7 @@ import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import { json } from "../outside.ts";
 import type { Service } from "../service/call.ts";
 
 export interface Check {
@@ -161,9 +162,7 @@ export async function checkFolder(name: string, folder: string, variable: string
       await tryWriting(at, at === folder);
       if (at !== folder) return good(name, `${folder} (will be made when needed)`);
       const open = isPrivate && process.platform !== "win32" && (found.mode & 0o077) !== 0;
-      return open
-        ? wrong(name, `${folder} can be read by others`, `chmod 700 ${JSON.stringify(folder)}`)
-        : good(name, folder);
+      return open ? wrong(name, `${folder} can be read by others`, `chmod 700 ${json(folder)}`) : good(name, folder);
     } catch (error) {
       if (exists || codeOf(error) !== "ENOENT" || dirname(at) === at)
         return wrong(name, `${at} cannot be written to`, `Set ${variable} to a folder of yours.`);

@@ -4,6 +4,7 @@ import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../auth/keychain.
 import { readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../auth/login.ts";
 import { readToken } from "../auth/token-store.ts";
 import { type Config, readConfig } from "../config.ts";
+import { escaped } from "../outside.ts";
 
 type Source = "environment" | "keychain" | "not set";
 
@@ -118,7 +119,9 @@ function statusText(status: Status): string {
     ...status.tokens.map(tokenLine),
     `downloads       ${status.downloadDir}`,
     `state           ${status.stateDir}`,
-  ].join("\n");
+  ]
+    .map(escaped)
+    .join("\n");
 }
 
 export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

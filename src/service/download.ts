@@ -5,6 +5,7 @@ import { copyFile, type FileHandle, link, lstat, mkdir, open, unlink } from "nod
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, invalidArguments, reasonOf } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
@@ -37,7 +38,7 @@ const isCode = (error: unknown, code: string): boolean =>
 
 const taken = (name: string): Failure =>
   invalidArguments(
-    `A file named ${JSON.stringify(name)} exists already in the download folder; nothing is ever overwritten.`,
+    `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
     [{ pointer: "/fileName", code: "ALREADY_EXISTS", message: "must not exist yet" }],
     "Choose another fileName, or leave it out.",
   );
@@ -46,7 +47,7 @@ const diskFailure = (folder: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "internal",
-      message: `The file could not be written to the download folder ${folder}: ${reasonOf(error)}.`,
+      message: `The file could not be written to the download folder ${word(folder)}: ${reasonOf(error)}.`,
       retryable: false,
       sideEffect: "none",
       next: "Free space or permissions there, or set MIC_DOWNLOAD_DIR to another folder.",

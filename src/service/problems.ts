@@ -5,6 +5,7 @@ import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError } from "../contract/problem.ts";
 import { excerpt } from "../excerpt.ts";
 import type { FailureFacts, FailureKind } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { parseJson } from "./decode.ts";
 import { refusalAdvice } from "./refusal-advice.ts";
 import type { WireAnswer } from "./transport.ts";
@@ -114,7 +115,7 @@ export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Re
   const kind = kindOf(answer.status, refusal);
   const waitSeconds = retryAfterSeconds(answer.headers, now);
   const requestId = refusal.requestId ?? answer.headers["x-request-id"];
-  const said = [refusal.code, refusal.title && JSON.stringify(refusal.title)].filter(Boolean).join(" ");
+  const said = [refusal.code && word(refusal.code), refusal.title && quote(refusal.title)].filter(Boolean).join(" ");
   const { code, retryable, fieldErrors = [] } = refusal;
   const next = refusalAdvice({
     endpoint,

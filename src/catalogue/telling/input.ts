@@ -1,6 +1,7 @@
 // Which row of the table an input is told by.
 import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
+import { word } from "../../outside.ts";
 import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
 import { INPUT, type InputCase } from "./table.ts";
@@ -30,7 +31,7 @@ export function tellInput(input: Input): Telling {
     id,
     workspaceId,
     scanState,
-    what: `Input ${id} (${inputKind} ${referenceId})`,
+    what: `Input ${word(id)} (${inputKind} ${word(referenceId)})`,
     again: namesItsKind(again) ? again : undefined,
   };
   const { says, step } = INPUT[inputCase(input)];

@@ -1,10 +1,11 @@
 // Which row of the table a job is told by, and what its sentence is filled with.
 import type { Job, Stage } from "../../contract/jobs.ts";
 import type { Problem } from "../../contract/problem.ts";
+import { quote, word } from "../../outside.ts";
 import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
 import { historyOf, type JobHistory } from "./job-history.ts";
-import { problemText, quote, strayFailure } from "./quote.ts";
+import { problemText, strayFailure } from "./quote.ts";
 import { JOB, type JobCase, type JobFacts } from "./table.ts";
 
 const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
@@ -73,7 +74,9 @@ function jobCase(job: Job, history: JobHistory, isStill: boolean): JobCase {
 const MAX_POINTERS = 3;
 
 function pointersOf(failure: Problem | null): string {
-  const pointers = [...new Set((failure?.fieldErrors ?? []).map(({ pointer }) => pointer || "the whole"))];
+  const pointers = [
+    ...new Set((failure?.fieldErrors ?? []).map(({ pointer }) => (pointer === "" ? "the whole" : word(pointer)))),
+  ];
   const more = pointers.length - MAX_POINTERS;
   return pointers.slice(0, MAX_POINTERS).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
@@ -100,16 +103,16 @@ function factsOf(job: Job, history: JobHistory, still: string): JobFacts {
   const stage = failingStage(job);
   return {
     id: job.id,
-    what: `Job ${job.id}${job.retryOfBatchId === null ? "" : ` (a retry of ${job.retryOfBatchId})`}`,
+    what: `Job ${word(job.id)}${job.retryOfBatchId === null ? "" : ` (a retry of ${word(job.retryOfBatchId)})`}`,
     state: job.state,
     place: place(job),
     recipeVersionId: job.recipeVersionId,
     results:
-      (output === null ? "" : ` Output dataset version: ${output}.`) +
+      (output === null ? "" : ` Output dataset version: ${word(output)}.`) +
       (publicationState === "NOT_REQUESTED" ? "" : ` Publication: ${publicationState}.`),
     finished: finished(job),
     failure: failure ? problemText(failure) : "",
-    code: failure?.code ?? "",
+    code: failure ? word(failure.code) : "",
     stage: stage?.stage ?? "the job",
     attempts: stage?.attemptCount ?? 0,
     pointers: pointersOf(failure),

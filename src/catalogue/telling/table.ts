@@ -1,6 +1,8 @@
 // Every state and outcome of everything that is told: its one plain sentence, and the one sensible call, if there is any.
 // Which row fits is decided beside it: job.ts, operation.ts, input.ts, processing-request.ts.
+
 import type { ActionAbout } from "../../actions/about.ts";
+import { word } from "../../outside.ts";
 import type { NextStep } from "../results.ts";
 
 export interface Row<Facts> {
@@ -73,7 +75,7 @@ const retry = ({ id, code }: JobFacts, retryMode: "SAFE_RESUME" | "RESTART", why
 const retried = ({ retriedBy }: JobFacts): string =>
   retriedBy === undefined
     ? "It was retried, by a job whose id was not learned."
-    : `It was retried as job ${retriedBy}.`;
+    : `It was retried as job ${word(retriedBy)}.`;
 
 const readRetry = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
   retriedBy === undefined
