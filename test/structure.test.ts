@@ -16,14 +16,15 @@ const ROOMS: Readonly<Record<string, Room>> = {
   skills: { rooms: [], packages: [] },
   excerpt: { rooms: [], packages: [] },
   outside: { rooms: ["excerpt"], packages: [] },
+  owner: { rooms: [], packages: [] },
   config: { rooms: ["contract"], packages: [] },
   service: {
-    rooms: ["contract", "failure", "excerpt", "outside"],
+    rooms: ["contract", "failure", "excerpt", "outside", "owner"],
     packages: ["zod", "undici", "lossless-json", "ajv"],
   },
   auth: { rooms: ["contract", "failure", "excerpt", "outside", "service"], packages: ["zod", "@napi-rs/keyring"] },
   actions: {
-    rooms: ["contract", "failure", "excerpt", "outside", "service"],
+    rooms: ["contract", "failure", "excerpt", "outside", "owner", "service"],
     packages: ["zod", "lossless-json", "pg", "@photostructure/sqlite"],
   },
   geography: {
@@ -52,6 +53,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
       "outside",
       "config",
       "skills",
+      "owner",
       "service",
       "auth",
       "actions",

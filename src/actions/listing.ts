@@ -1,8 +1,8 @@
 // What an agent may see of the journal: its own memory after a crash, and the calls that settle what is not settled.
+import { isGone } from "../owner.ts";
 import { readCanonical } from "./canonical.ts";
 import { ActionState, type Journal, type StoredAction } from "./journal.ts";
 import { isRefused, readOutcome } from "./outcome.ts";
-import { isGone } from "./owner.ts";
 
 export interface ListedAction {
   readonly tool: string;

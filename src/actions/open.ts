@@ -15,7 +15,7 @@ export interface JournalOptions {
   /** MIC_REPEAT_WINDOW_SECONDS. */
   readonly repeatMs: number;
   readonly now: () => number;
-  /** This process, as src/actions/owner.ts names it. */
+  /** This process, as src/owner.ts names it. */
   readonly owner: string;
 }
 

@@ -7,6 +7,7 @@ import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
+import { excerpt } from "../excerpt.ts";
 import { invalidArguments } from "../failure.ts";
 import type { Geography } from "../geography/geography.ts";
 import { quote } from "../outside.ts";
@@ -128,6 +129,10 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => quote(name)).join(", ");
 }
 
+/** A message may hold as many unknown arguments as it has room for, each as long: no answer is to be as long again. */
+const MAX_UNKNOWN = 20;
+const MAX_NAME = 200;
+
 /** Every violation by pointer; an unknown argument is named together with the valid ones. */
 function refuse(name: string, input: z.ZodObject, error: z.ZodError): never {
   const valid = Object.keys(input.shape);
@@ -136,8 +141,8 @@ function refuse(name: string, input: z.ZodObject, error: z.ZodError): never {
       return [{ pointer: jsonPointer(issue.path), code: issue.code.toUpperCase(), message: issue.message }];
     const known =
       issue.path.length === 0 ? (valid.length === 0 ? "it takes none" : `it takes: ${valid.join(", ")}`) : "";
-    return issue.keys.map((key) => ({
-      pointer: jsonPointer([...issue.path, key]),
+    return issue.keys.slice(0, MAX_UNKNOWN).map((key) => ({
+      pointer: jsonPointer([...issue.path, excerpt(key, MAX_NAME)]),
       code: "UNKNOWN_ARGUMENT",
       message: `unknown argument${known === "" ? "" : `; ${known}`}`,
     }));

@@ -3,7 +3,6 @@
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
 import { createJournal } from "../actions/open.ts";
-import { isGone, ownName } from "../actions/owner.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain.ts";
 import { createSealingKey } from "../auth/sealing.ts";
@@ -18,6 +17,7 @@ import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { createSkills } from "../mcp/skills/skills.ts";
 import { isOfferedTool } from "../mcp/surface.ts";
+import { isGone, ownName } from "../owner.ts";
 import { systemTiming } from "../service/attempts.ts";
 import { createService } from "../service/call.ts";
 import { createDownloads } from "../service/downloads.ts";

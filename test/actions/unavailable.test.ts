@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { type Server, startServer } from "../support/server.ts";
-import { answer, refusingBaseUrl, type Stub, stubForTest } from "../support/stub.ts";
+import { answer, holdUntil, refusingBaseUrl, type Stub, stubForTest } from "../support/stub.ts";
 
 const FILE = "actions.sqlite";
 
@@ -49,17 +49,21 @@ async function expectAccepted(stub: Stub, server: Server): Promise<void> {
   expect(told.error, told.text).toBeUndefined();
 }
 
+/** Runs what follows with `mount` done in a mount namespace of its own: it goes with the process. Who is not root is so in there. */
+const mounting = (mount: string): readonly string[] => {
+  const flags = process.getuid?.() === 0 ? "-m" : "-rm";
+  return ["unshare", flags, "sh", "-c", `${mount} && exec "$@"`, "sh"];
+};
 const canMount = ((): boolean => {
+  const [command = "", ...args] = [...mounting("mount -t tmpfs tmpfs /mnt"), "true"];
   try {
-    execFileSync("unshare", ["-m", "sh", "-c", "mount -t tmpfs tmpfs /mnt"], { stdio: "ignore" });
+    execFileSync(command, args, { stdio: "ignore" });
     return true;
   } catch {
     return false;
   }
 })();
 const unlessMounted = canMount ? "" : " (skipped: no mount namespaces here)";
-/** Runs what follows with `mount` done in a mount namespace of its own: it goes with the process. */
-const mounting = (mount: string): readonly string[] => ["unshare", "-m", "sh", "-c", `${mount} && exec "$@"`, "sh"];
 
 test("a file where the folder should be", async () => {
   const stateDir = join(await folder(), "state");
@@ -218,7 +222,7 @@ test("an action is on disk, whole, before its first byte is sent", async () => {
       await database.close();
       return rows;
     });
-    return answer(202, enveloped(job));
+    return holdUntil(found, answer(202, enveloped(job)));
   });
   await server.call("submit_job", createJob);
   expect(await found).toMatchObject([{ state: "open", tool: "submit_job", body: stub.requests[0]?.body.toString() }]);
