@@ -30,7 +30,9 @@ export const playgroundError = (
 
 /** A request that this playground itself refuses: unknown path and wrong method are invalid requests too (choices.ts). */
 export const playgroundRefusal = (status: number, headers?: Readonly<Record<string, string>>): Answer =>
-  status < 500 ? playgroundError(status, headers, PLAYGROUND_STATUS[400]) : playgroundError(502, headers);
+  status < 500
+    ? playgroundError(status, headers, ERROR_VALUES[status] ?? PLAYGROUND_STATUS[400])
+    : playgroundError(502, headers);
 
 export interface Playground {
   /** A 429 when a limit is exceeded; counts the request otherwise. */
