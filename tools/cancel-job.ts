@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import { cancelAtVersion } from "../src/catalogue/cancellation.ts";
+import { cancelAtVersion, cancelTraits } from "../src/catalogue/cancellation.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
 import { quote } from "../src/catalogue/telling/quote.ts";
@@ -14,6 +14,7 @@ export const cancelJob = defineTool({
   description:
     "Cancels a job that has not ended; its work is given up. Answers with an operation to follow with get_operation.",
   effect: "cancel",
+  traits: cancelTraits,
   input: z.strictObject({
     ...cancelMicJob.pathParameters.shape,
     ...cancelMicJob.body.shape,

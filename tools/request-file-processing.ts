@@ -6,6 +6,8 @@ import { processingRequestSubject } from "../src/catalogue/telling/processing-re
 import { defineTool } from "../src/catalogue/tool.ts";
 import { requestMicSharedFileProcessing } from "../src/contract/endpoints/job-processing.ts";
 
+const traits = { about: "inputId" };
+
 export const requestFileProcessing = defineTool({
   endpoint: requestMicSharedFileProcessing,
   name: "request_file_processing",
@@ -14,11 +16,13 @@ export const requestFileProcessing = defineTool({
     "Asks for permission to process a shared file with a recipe version; a person reviews it before a job can run. " +
     "Quotes get_recipe's versionHash.",
   effect: "create",
+  traits,
   input: z.strictObject({ ...requestMicSharedFileProcessing.body.shape, ...keyArgument("processing") }),
   output: outputs.action,
   run: (args, call) =>
     runAction(args, call, {
       endpoint: requestMicSharedFileProcessing,
+      traits,
       subject: processingRequestSubject,
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
     }),

@@ -7,6 +7,8 @@ import { quote } from "../src/catalogue/telling/quote.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 
+const traits = { about: "jobId", wording: ["reason"] };
+
 export const retryJob = defineTool({
   endpoint: retryMicJob,
   name: "retry_job",
@@ -14,6 +16,7 @@ export const retryJob = defineTool({
   description:
     "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For retryable failures.",
   effect: "retry",
+  traits,
   startsJob: true,
   input: z.strictObject({
     ...retryMicJob.pathParameters.shape,
@@ -28,6 +31,7 @@ export const retryJob = defineTool({
   run: (args, call) =>
     runAction(args, call, {
       endpoint: retryMicJob,
+      traits,
       subject: jobSubject,
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
     }),

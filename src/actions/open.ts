@@ -2,6 +2,7 @@
 import { Failure, reasonOf } from "../failure.ts";
 import type { Database } from "./database.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { LEASE_MS } from "./leases.ts";
 import { NewerJournal } from "./migrations.ts";
 
 export interface JournalOptions {
@@ -11,13 +12,12 @@ export interface JournalOptions {
   readonly url: string | undefined;
   /** Settled actions older than this are forgotten. */
   readonly retentionMs: number;
+  /** MIC_REPEAT_WINDOW_SECONDS. */
+  readonly repeatMs: number;
   readonly now: () => number;
   /** This process, as src/actions/owner.ts names it. */
   readonly owner: string;
 }
-
-/** A dead owner on this machine is seen at once; elsewhere its lease has to run out. */
-const LEASE_MS = 30_000;
 
 function advice(error: unknown, reason: string): string {
   if (error instanceof NewerJournal) return "Use that later mic-mcp, or another MIC_STATE_DIR.";
@@ -62,7 +62,7 @@ export function createJournal(options: JournalOptions): JournalHandle {
   async function start(): Promise<Journal> {
     const database = await openDatabase(options);
     try {
-      const journal = await openJournal(database, options.owner, options.now, LEASE_MS);
+      const journal = await openJournal(database, { ...options, leaseMs: LEASE_MS });
       await journal.prune(options.now() - options.retentionMs);
       return journal;
     } catch (error) {

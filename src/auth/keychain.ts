@@ -53,6 +53,18 @@ const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
   failed: "the OS keychain did not do what it was asked",
 };
 
+/** Of what the addon and D-Bus say, what a user can do something with, in our words. */
+const REASONS: readonly (readonly [says: RegExp, why: string])[] = [
+  [/native binding|cannot find (?:module|package)/i, "the package @napi-rs/keyring is not installed"],
+  [/DBUS_SESSION_BUS_ADDRESS|autolaunch/i, "DBUS_SESSION_BUS_ADDRESS names no session bus"],
+  [/not provided/i, "nobody offers the Secret Service"],
+];
+
+function troubleText(trouble: KeychainTrouble, detail = ""): string {
+  const why = REASONS.find(([says]) => says.test(detail))?.[1];
+  return why === undefined ? TROUBLES[trouble] : `${TROUBLES[trouble]} (${why})`;
+}
+
 const FIXES: Readonly<Record<KeychainTrouble, string>> = {
   absent:
     "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
@@ -154,7 +166,7 @@ export function openKeychain(limitMs: number): Keychain {
       idle = setTimeout(() => stop("failed", "closed"), IDLE_MS).unref();
     }
     if (reply instanceof KeychainError) throw reply;
-    if (reply.trouble) throw new KeychainError(reply.trouble, TROUBLES[reply.trouble], reply.message);
+    if (reply.trouble) throw new KeychainError(reply.trouble, troubleText(reply.trouble, reply.message), reply.message);
     return reply;
   }
 

@@ -1,5 +1,6 @@
 // Running an action tool: the journal sees to it that it happens once, and its answer says how it went.
 import type * as z from "zod/v4";
+import type { ActionTraits } from "../actions/identity.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { encodeRequest } from "../service/encode.ts";
@@ -16,6 +17,7 @@ export interface ActionArguments {
 
 export interface ActionRun<T> {
   readonly endpoint: JsonEndpoint<EnvelopeOf<T>>;
+  readonly traits: ActionTraits;
   readonly subject: Subject<T>;
   /** How an agent finds out whether an action of long ago happened. */
   readonly findOut: string;
@@ -32,7 +34,7 @@ function resourceId(value: unknown): string | undefined {
 }
 
 export async function runAction<T>(args: ActionArguments, call: ToolCall, run: ActionRun<T>): Promise<ToolResult> {
-  const { endpoint, subject, findOut, check, ifMatch } = run;
+  const { endpoint, traits, subject, findOut, check, ifMatch } = run;
   const { idempotencyKey: explicitKey, ...meant } = args;
   const result = await call.actions.perform({
     service: await call.serviceName(),
@@ -47,10 +49,11 @@ export async function runAction<T>(args: ActionArguments, call: ToolCall, run: A
     send: (request, key, attempts) => call.service.send(endpoint, request, key, call.context, attempts),
     resourceId,
     findOut,
+    traits,
     context: call.context,
-    whenDelivered: call.whenDelivered,
+    carry: call.carry,
   });
   const value = endpoint.success.body.parse(result.value);
-  const { idempotencyKey, replayed, attempts, drift } = result;
-  return await toldResult({ value, drift }, subject, call, { idempotencyKey, replayed, attempts });
+  const { idempotencyKey, replayed, attempts, drift, notice } = result;
+  return await toldResult({ value, drift }, subject, call, { idempotencyKey, replayed, attempts }, notice);
 }

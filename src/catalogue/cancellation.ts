@@ -1,6 +1,8 @@
 // Cancelling needs the job's current version (service.md, 4.2: If-Match). Left out, it is read first; a job that moves on
 // in between is read again, since its agent asked to cancel it as it is now.
 
+import type { Delivery } from "../actions/actions.ts";
+import type { ActionTraits } from "../actions/identity.ts";
 import { cancelMicJob, getMicJob } from "../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../contract/jobs.ts";
 import { Failure } from "../failure.ts";
@@ -15,6 +17,8 @@ interface CancelArguments {
   readonly resourceVersion?: number | undefined;
   readonly idempotencyKey?: string | undefined;
 }
+
+export const cancelTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
 
 const MAX_ROUNDS = 4;
 
@@ -40,19 +44,20 @@ export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Pr
   const { resourceVersion, idempotencyKey } = args;
   let version = resourceVersion;
   for (let round = 1; ; round++) {
-    let markTold = async (): Promise<void> => undefined;
+    let refused: Delivery | undefined;
     try {
       const heard: ToolCall = {
         ...call,
         // It stands for the first version; another one is another command.
         proposedKey: round === 1 ? call.proposedKey : undefined,
-        whenDelivered(tell) {
-          markTold = tell;
-          call.whenDelivered(tell);
+        carry(delivery) {
+          refused = delivery;
+          call.carry(delivery);
         },
       };
       return await runAction({ ...args }, heard, {
         endpoint: cancelMicJob,
+        traits: cancelTraits,
         subject: operationSubject,
         findOut: "get_job shows whether the job is CANCELLED.",
         async ifMatch() {
@@ -66,8 +71,8 @@ export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Pr
       // A key stands for one exact command: only one of our own making gives way to another for the next version.
       const fixed = resourceVersion !== undefined || idempotencyKey !== undefined;
       if (fixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
-      // Nobody need be told of this refusal: the next round is a new action.
-      await markTold();
+      // Nobody need hear of this refusal: the next round is a new action.
+      await refused?.sent();
       version = job.resourceVersion;
     }
   }

@@ -106,19 +106,24 @@ function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: T
   };
 }
 
-/** One resource as it is. `link`: the URI that names it. */
-export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string): ToolResult =>
-  result(answer, { ...(link !== undefined && { link }) });
+/** One resource as it is. `link`: the URI that names it; `summary`: what it does not say itself. */
+export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string, summary?: string): ToolResult =>
+  result(answer, { ...(link !== undefined && { link }), ...(summary !== undefined && { telling: { summary } }) });
 
-/** One resource with what happened to it and what to do next; a step that is not offered here is no step. */
+/**
+ * One resource with what happened to it and what to do next; a step that is not offered here is no step. `notice` comes first
+ * of all.
+ */
 export async function toldResult<T>(
   answer: Decoded<Envelope<T>>,
   subject: Subject<T>,
   call: ToolCall,
   action?: ActionReport,
+  notice?: string,
 ): Promise<ToolResult> {
   const { data } = answer.value;
-  const { summary, nextStep } = await subject.tell(data, call);
+  const { summary: told, nextStep } = await subject.tell(data, call);
+  const summary = notice === undefined ? told : `${notice} ${told}`;
   const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
   return result(answer, { telling, link: subject.uri(data), ...(action && { action }) });
 }
@@ -135,6 +140,7 @@ const shape = (properties: Record<string, JsonSchema>, optional: readonly string
 /** Output schemas are shallow on purpose: answers were already held against the whole contract. */
 export const outputs = {
   resource: shape({ data: object, meta: object }),
+  usage: shape({ summary: text, data: object, meta: object }, ["summary"]),
   toldResource: shape({ summary: text, nextStep: object, data: object, meta: object }, ["nextStep"]),
   action: shape(
     {

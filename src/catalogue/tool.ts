@@ -1,6 +1,7 @@
 // What a tool is: data that drives what agents see, plus one function that runs it.
 import type * as z from "zod/v4";
-import type { Actions } from "../actions/actions.ts";
+import type { Actions, Delivery } from "../actions/actions.ts";
+import type { ActionTraits } from "../actions/identity.ts";
 import type { Journal } from "../actions/journal.ts";
 import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
@@ -56,8 +57,8 @@ export interface ToolCall {
   isOffered(tool: string): boolean;
   /** Tells the client how far the work is; does nothing when it did not ask. */
   report(progress: Progress): void;
-  /** Runs `tell` once this call's answer has reached the client. */
-  whenDelivered(tell: () => Promise<void>): void;
+  /** This call's answer will carry an action's outcome to the agent. */
+  carry(delivery: Delivery): void;
 }
 
 export interface ToolResult {
@@ -81,6 +82,8 @@ export interface Tool {
   readonly startsJob: boolean;
   /** Absent where a tool is no single operation of the service. */
   readonly endpoint: Endpoint | undefined;
+  /** Present where a call of it is an action. */
+  readonly traits: ActionTraits | undefined;
   readonly argumentNames: readonly string[];
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
@@ -99,6 +102,7 @@ export interface ToolDefinition<I extends z.ZodRawShape> {
   readonly description: string;
   readonly effect: Effect;
   readonly startsJob?: true;
+  readonly traits?: ActionTraits;
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: JsonSchema;
   /** What to ask a person before this call; undefined when it throws nothing away. */
@@ -160,6 +164,7 @@ export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefini
     effect,
     startsJob: definition.startsJob ?? false,
     endpoint,
+    traits: definition.traits,
     toolset: definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
     argumentNames: Object.keys(input.shape),
     // Made when first asked for: the build has asked already.

@@ -74,6 +74,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
     stateDir: config.stateDir,
     url: config.journalUrl,
     retentionMs: config.actionRetentionDays * DAY_MS,
+    repeatMs: config.repeatWindowSeconds * 1_000,
     now: timing.now,
     owner: ownName,
   });
@@ -81,6 +82,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
     journal: journal.open,
     timing,
     resendMs: config.actionResendHours * HOUR_MS,
+    monotonicMs: () => performance.now(),
     isGone,
     redact: redactor.redact,
     onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),

@@ -57,7 +57,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
 
   /** The refusal in the words of its API. */
   const refused = (refusal: Refusal, area: Area, requestId: string): Answer => {
-    if (area === "playground") return playgroundRefusal(refusal.status, refusal.headers);
+    if (area === "playground") return playgroundRefusal(refusal.status);
     if (area === "token") return oauthError("invalid_request", refusal.message, refusal.status, refusal.headers);
     return jsonAnswer(refusal.status, problemOf(refusal, requestId), refusal.headers, "application/problem+json");
   };

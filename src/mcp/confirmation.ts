@@ -66,9 +66,11 @@ export function createConfirmation({ config, actions, serviceName }: Runtime) {
   });
 
   /** An action that is in the journal already was agreed to, or needed no consent, when it was made. */
-  async function isResumed(tool: string, { meant, idempotencyKey }: Question): Promise<boolean> {
+  async function isResumed(tool: Tool, { meant, idempotencyKey: explicitKey }: Question): Promise<boolean> {
+    if (!tool.traits) return true;
     try {
-      return await actions.isKnown(await serviceName(), tool, meant, idempotencyKey);
+      const call = { tool: tool.name, arguments: meant, traits: tool.traits, explicitKey };
+      return await actions.isKnown({ ...call, service: await serviceName() });
     } catch {
       // The call itself fails in the same way, and says why: nothing to ask about.
       return true;
@@ -99,7 +101,7 @@ export function createConfirmation({ config, actions, serviceName }: Runtime) {
           if (response.action !== "accept" || response.content?.[CONFIRM] === false) throw declined(tool.name);
           return { go: true, key: state.key };
         }
-      } else if (await isResumed(tool.name, question)) return GO;
+      } else if (await isResumed(tool, question)) return GO;
       const key = state?.key ?? question.idempotencyKey ?? makeKey();
       return {
         ask: inputRequired({

@@ -12,6 +12,8 @@ import { cancelled, conclude, isPassing, refusal, transportFailure, violation } 
 export interface TokenSource {
   /** A token for exactly these scopes. Throws Failure. */
   get(scopes: readonly string[], context: CallContext): Promise<string>;
+  /** Whether the token is old enough that a refusal without a reason may mean its end. */
+  mayHaveEnded(scopes: readonly string[], token: string): boolean;
   /** The service refused this token: never hand it out again. */
   discard(scopes: readonly string[], token: string): void;
 }
@@ -49,12 +51,16 @@ function refusedAtLength(error: unknown): WireAnswer {
 export type Service = ReturnType<typeof createService>;
 
 export function createService({ baseUrl, tokens, transport, timing }: ServiceOptions) {
-  /** Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again. */
+  /**
+   * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
+   * `drop` ends an answer that nobody is going to read.
+   */
   async function authorized<A extends { status: number }>(
     endpoint: Endpoint,
     wire: WireRequest,
     context: CallContext,
     send: (wire: WireRequest) => Promise<A>,
+    drop: (answer: A) => Promise<void> = async () => undefined,
   ): Promise<A> {
     const scopes = scopesToRequest(endpoint);
     if (scopes.length === 0) return await send(wire);
@@ -64,7 +70,10 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     });
     const token = await tokens.get(scopes, context);
     const answer = await send(withToken(token));
-    if (answer.status !== 401) return answer;
+    // How the end of a token is told is not shown (doubt 27).
+    const isRefused = answer.status === 401 || (answer.status === 403 && tokens.mayHaveEnded(scopes, token));
+    if (!isRefused) return answer;
+    await drop(answer);
     tokens.discard(scopes, token);
     const renewed = await tokens.get(scopes, context);
     const second = await send(withToken(renewed));

@@ -127,17 +127,14 @@ async function attempt(
 ) {
   const wire = wireRequest(await service.baseUrl(), endpoint, encodeRequest(endpoint, request));
   const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, service.timing)));
-  const answer = await service.authorized(endpoint, wire, context, async (authorizedWire) => {
-    const opened = await service.transport.open(authorizedWire, { timeoutMs, signal: context.signal });
-    if (opened.status === 401) await opened.body.dump();
-    return opened;
-  });
-  if (answer.status !== endpoint.success.status)
-    throw refusal(
-      endpoint,
-      answer.status === 401 ? { ...answer, body: Buffer.alloc(0) } : await drain(answer),
-      service.timing.now(),
-    );
+  const answer = await service.authorized(
+    endpoint,
+    wire,
+    context,
+    (authorizedWire) => service.transport.open(authorizedWire, { timeoutMs, signal: context.signal }),
+    ({ body }) => body.dump(),
+  );
+  if (answer.status !== endpoint.success.status) throw refusal(endpoint, await drain(answer), service.timing.now());
 
   const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
   const part = join(target.folder, `${name}.${randomBytes(4).toString("hex")}.part`);

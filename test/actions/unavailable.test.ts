@@ -99,7 +99,7 @@ test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
   stub.respond(() => answer(202, enveloped(job)));
   let accepted = 0;
   for (; accepted < 200; accepted++) {
-    const { error } = await server.call("submit_job", { ...createJob, clientReference: `job ${accepted}` });
+    const { error } = await server.call("submit_job", { ...createJob, parameterValues: { year: accepted } });
     if (!error) continue;
     expect(error).toMatchObject({ sideEffect: "none", retryable: true });
     expect(error.next).toMatch(/Free space/);

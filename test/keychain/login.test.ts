@@ -114,7 +114,7 @@ describeWithKeychain("a login that cannot be proven", () => {
   const refusals = [
     ["a wrong secret", refusedClient, /HTTP 401.*invalid_client/s],
     ["a revoked application", answer(400, { error: "unauthorized_client" }), /unauthorized_client/],
-    ["a page instead of JSON", answer(200, "<html>sign in</html>", html), /breaks the contract/],
+    ["a page instead of JSON", answer(200, "<html>sign in</html>", html), /holds no token/],
     ["a redirect", answer(302, undefined, { location: "https://login.example/" }), /HTTP 302/],
     ["a broken service", answer(503), /HTTP 503/],
   ] as const;

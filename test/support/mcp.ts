@@ -215,7 +215,13 @@ function readResult(result: unknown): CallResult {
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 
 /** What a program under test sees of this machine. No test may write into a developer's own keychain. */
-export const bareEnvironment = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home, MIC_KEYCHAIN: "off" });
+export const bareEnvironment = (home: string) => ({
+  PATH: process.env["PATH"] ?? "",
+  HOME: home,
+  MIC_KEYCHAIN: "off",
+  // Most tests make one call again and again, and mean a new action each time. The others say what they mean.
+  MIC_REPEAT_WINDOW_SECONDS: "0",
+});
 
 /** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */
 export async function connect(

@@ -1,5 +1,6 @@
 // MCP over Streamable HTTP: listens, takes each exchange through the gate to its route and to its end, and ends gracefully.
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf } from "../../failure.ts";
 import { createAdmission } from "./admission.ts";
@@ -44,6 +45,8 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   const modern = createModern(service);
   const exchanges = new Set<Promise<void>>();
   const admission = createAdmission(options.token, log);
+  /** What each connection brought its client last. */
+  const lastOut = new WeakMap<Socket, () => Promise<void>>();
   let isEnding = false;
   let gate: Gate = () => "Not listening yet.";
 
@@ -74,11 +77,14 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   async function exchange(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const startedAt = performance.now();
     const signal = goneSignal(incoming, outgoing);
-    const { response, over } = await served(incoming, signal);
+    // Whoever asks for more has read what came before.
+    lastOut.delete(incoming.socket);
+    const { response, over, unread } = await served(incoming, signal);
     // Who may not come in does not stay, either: there is not room for everybody.
     const isLast = () => isEnding || response.status === 401 || response.status === 403;
     const isWhole = await send(response, incoming, outgoing, { signal, exit, isLast, ...limits });
     await over(isWhole);
+    if (isWhole && unread) lastOut.set(incoming.socket, unread);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);
     const { status } = response;
@@ -102,6 +108,15 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
 
   const { server, port } = await listen(options.address, options.port, limits, onRequest, log);
   gate = createGate(options.address, port);
+  server.on("connection", (socket) =>
+    socket.once("close", (hadError) => {
+      // Reset: the client has gone with something in it unread.
+      if (hadError)
+        lastOut
+          .get(socket)?.()
+          .catch((error: unknown) => log.warn({ reason: reasonOf(error) }, "unread"));
+    }),
+  );
 
   return {
     url: `http://${inUrl(options.address)}:${port}${MCP_PATH}`,

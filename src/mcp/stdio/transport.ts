@@ -37,6 +37,7 @@ export class StdioTransport implements Transport {
     this.#deliveries = deliveries;
     this.#intake = createIntake({
       deliver: (message) => this.onmessage?.(message),
+      cancelled: (id) => deliveries.cancelled(id),
       isBackedUp: () => stdout.writableNeedDrain,
     });
     this.#lines = createLines(MAX_MESSAGE_BYTES, {
@@ -62,7 +63,10 @@ export class StdioTransport implements Transport {
   #read(line: string): void {
     const { messages, refusals } = readLine(line);
     for (const refusal of refusals) this.#refuse(refusal);
-    for (const message of messages) this.#intake.take(message, line.length);
+    for (const message of messages) {
+      if (!("method" in message && message.method === "notifications/cancelled")) this.#deliveries.alive();
+      this.#intake.take(message, line.length);
+    }
   }
 
   #refuse(refusal: JSONRPCMessage): void {
