@@ -58,6 +58,9 @@ export interface Settlement {
   readonly resourceId: string | undefined;
 }
 
+/** As many of the actions on one resource as are worth looking at. */
+const MAX_ABOUT = 50;
+
 const one = (rows: readonly unknown[]): StoredAction | undefined => rows.slice(0, 1).map((row) => Stored.parse(row))[0];
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
@@ -136,6 +139,20 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
          ORDER BY created_at DESC LIMIT 1`,
         [service, tool, workHash, subjectHash],
       ),
+
+    /** The action that made this resource; the first one, where several answers named it. */
+    findByResource: (service: string, resourceId: string) =>
+      write("SELECT * FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1", [
+        service,
+        resourceId,
+      ]),
+
+    /** The actions on a resource, what is not settled first, then what succeeded; the latest first. */
+    findAbout: async (service: string, aboutId: string): Promise<readonly StoredAction[]> => {
+      const sql = `SELECT * FROM actions WHERE service = $1 AND about = $2
+         ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
+      return (await database.query(sql, [service, aboutId, MAX_ABOUT])).map((row) => Stored.parse(row));
+    },
 
     /**
      * Takes an action over that nobody works on: unknown, repeatable, or open where `isDead` is certain of the owner that

@@ -20,8 +20,9 @@ export interface Telling {
 
 /** How a kind of resource is told: the URI that names it, and the row of the table that fits it. */
 export interface Subject<T> {
-  readonly uri: (resource: T) => string;
-  readonly tell: (resource: T, call: ToolCall) => Telling | Promise<Telling>;
+  readonly uri: (resource: T) => string | undefined;
+  /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
+  readonly tell: (resource: T, call: ToolCall, readAt?: number) => Telling | Promise<Telling>;
 }
 
 export interface ActionReport {
@@ -30,23 +31,35 @@ export interface ActionReport {
   readonly attempts: number;
 }
 
-const holdsBigint = (value: unknown): boolean => {
-  if (typeof value === "bigint") return true;
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.some(holdsBigint);
-  for (const name in value) if (holdsBigint(value[name as keyof typeof value])) return true;
+/** Numbers that JSON.stringify refuses, or makes null of: integers beyond 2^53-1, and what no double holds (1e400). */
+const isUnsayable = (value: unknown): boolean =>
+  typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
+
+const holdsUnsayable = (value: unknown): boolean => {
+  if (typeof value !== "object" || value === null) return isUnsayable(value);
+  if (Array.isArray(value)) return value.some(holdsUnsayable);
+  for (const name in value) if (holdsUnsayable(value[name as keyof typeof value])) return true;
   return false;
 };
 
 function inDigits(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number" && !Number.isFinite(value))
+    return value > 0 ? `more than ${Number.MAX_VALUE}` : `less than -${Number.MAX_VALUE}`;
   if (Array.isArray(value)) return value.map(inDigits);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inDigits(part)]));
 }
 
-/** Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). What has none stays itself. */
-export const exact = (value: unknown): unknown => (holdsBigint(value) ? inDigits(value) : value);
+/**
+ * Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). A number beyond all doubles as
+ * words (doubt 18). What has none of them stays itself.
+ */
+export const exact = (value: unknown): unknown => (holdsUnsayable(value) ? inDigits(value) : value);
+
+/** The same for an object's fields. */
+export const exactFields = (object: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(object).map(([name, part]) => [name, exact(part)]));
 
 /** Compact JSON without nulls and empty lists. */
 export const lean = (value: unknown): string =>
@@ -115,17 +128,18 @@ export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string
  * of all.
  */
 export async function toldResult<T>(
-  answer: Decoded<Envelope<T>>,
+  answer: Decoded<Envelope<T>> & { readonly at?: number },
   subject: Subject<T>,
   call: ToolCall,
   action?: ActionReport,
   notice?: string,
 ): Promise<ToolResult> {
   const { data } = answer.value;
-  const { summary: told, nextStep } = await subject.tell(data, call);
+  const { summary: told, nextStep } = await subject.tell(data, call, answer.at);
   const summary = notice === undefined ? told : `${notice} ${told}`;
   const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
-  return result(answer, { telling, link: subject.uri(data), ...(action && { action }) });
+  const link = subject.uri(data);
+  return result(answer, { telling, ...(link !== undefined && { link }), ...(action && { action }) });
 }
 
 const object: JsonSchema = { type: "object" };

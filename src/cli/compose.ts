@@ -12,6 +12,7 @@ import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
 import { createCandidates } from "../catalogue/resources/candidates.ts";
 import { resources } from "../catalogue/resources/index.ts";
+import { createRetries } from "../catalogue/retries.ts";
 import { createWatching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
 import { createGeography } from "../geography/geography.ts";
@@ -106,6 +107,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
       downloads,
       offers: createOffers(),
+      retries: createRetries(),
       redactor,
       log,
       notes,

@@ -166,8 +166,10 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
       const found = tryFind(request);
       const note = records.request(found instanceof Refusal ? null : found.operationId, url, request);
       const outcome = await passThrough(request, found, patience);
-      if (outcome.kind === "answer") note(outcome.answer.status);
-      return outcome;
+      if (outcome.kind !== "answer") return outcome;
+      note(outcome.answer.status);
+      // RFC 9110, 6.6.1: the origin server's clock, by which all its other instants are.
+      return { ...outcome, answer: withHeaders(outcome.answer, { Date: new Date(world.clock.now()).toUTCString() }) };
     },
   };
 }

@@ -2,6 +2,7 @@
 import { isAscii } from "node:buffer";
 import { parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
+import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { excerpt } from "../excerpt.ts";
 
 /** The answer breaks the contract; `problems` name where and how. */
@@ -11,7 +12,7 @@ export class ContractViolation extends Error {
 
 export interface Decoded<T> {
   readonly value: T;
-  /** JSON pointers of fields that the contract does not know (doubt 10). */
+  /** JSON pointers: of fields that the contract does not know (doubt 10), and with words, of contradictions (doubt 17). */
   readonly drift: readonly string[];
 }
 
@@ -138,4 +139,10 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
     .map(({ path, message }) => `${jsonPointer(path) || "the body"}: ${message}`);
   const more = second.error.issues.length - named.length;
   throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
+}
+
+/** Checks the body of a success, and looks for what contradicts the contract's words. */
+export function checkSuccess<S extends z.ZodType>({ success }: JsonEndpoint<S>, body: unknown): Decoded<z.output<S>> {
+  const { value, drift } = checkAgainst(success.body, body);
+  return { value, drift: [...drift, ...(success.contradictions?.(value) ?? [])] };
 }

@@ -4,8 +4,15 @@ import type { JsonObject } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import type { RecipeParameters } from "../contract/recipes.ts";
 
+/** The one dialect that is judged here, also where none is named (doubt 19). */
+const JSON_SCHEMA_2020_12 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
+
+const isJudgeable = ({ $schema = "" }: JsonObject): boolean =>
+  $schema === "" || (typeof $schema === "string" && JSON_SCHEMA_2020_12.test($schema));
+
 /** Violations of the published parameter schema; none when the schema itself cannot be used: then the service judges alone. */
 export function parameterErrors(parameters: RecipeParameters, values: JsonObject): FieldError[] {
+  if (![parameters.definition, ...Object.values(parameters.references)].every(isJudgeable)) return [];
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false, addUsedSchema: false });
   try {
     for (const [id, schema] of Object.entries(parameters.references)) ajv.addSchema({ ...schema }, id);

@@ -2,7 +2,7 @@
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";
 import { readRefusal, refusalFacts } from "./problems.ts";
-import type { TransportError, WireAnswer } from "./transport.ts";
+import type { AnswerTooLarge, TransportError, WireAnswer } from "./transport.ts";
 
 export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
 
@@ -38,6 +38,21 @@ export function violation(endpoint: Endpoint, reason: string): Failure {
     next: done
       ? "The action was accepted: do not repeat it under a new key; read its result with the get and list tools."
       : "This is a fault of the service: report it to its operator.",
+  });
+}
+
+/** An answer that is too large to be read, though the contract may allow it (doubt 20). */
+export function tooLarge(endpoint: Endpoint, { message }: AnswerTooLarge): Failure {
+  const action = isAction(endpoint);
+  return new Failure({
+    kind: action ? "outcome_unknown" : "internal",
+    message: `mic-mcp cannot read the service's answer to ${endpoint.id}: ${message}.`,
+    retryable: action,
+    sideEffect: action ? "unknown" : "none",
+    next:
+      "limit" in endpoint.query.shape
+        ? "Call again with a smaller limit."
+        : "Report it to the service's operator: repeating the call will not help.",
   });
 }
 

@@ -263,7 +263,7 @@ describeEachDriver((driver) => {
     const { canonical, subjectHash, workHash } = identify(args, traits);
     await (await as("one")).insert(newAction({ arguments: canonical }));
     const database = await driver.open(place);
-    for (const index of ["unsettled", "undelivered", "by_subject", "by_work", "unheard"])
+    for (const index of ["unsettled", "undelivered", "by_subject", "by_work", "unheard", "about", "made"])
       await database.query(`DROP INDEX actions_${index}`);
     for (const column of ["first_sent_at", "subject_hash", "work_hash", "heard_at", "about"])
       await database.query(`ALTER TABLE actions DROP COLUMN ${column}`);

@@ -10,6 +10,7 @@ import { createIdentity } from "../../src/auth/identity.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
 import { noTokenStore } from "../../src/auth/token-store.ts";
 import { createTokens } from "../../src/auth/tokens.ts";
+import { createRetries } from "../../src/catalogue/retries.ts";
 import type { Tool, ToolCall } from "../../src/catalogue/tool.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
@@ -357,6 +358,7 @@ export class Machine {
       service,
       downloads: createDownloads(service),
       offers: createOffers(),
+      retries: createRetries(),
       geography: createGeography({ service, perMinute: 600, timing: this.#timing }),
       downloadDir: "",
       isOffered: () => true,

@@ -139,7 +139,7 @@ forEachEra((bench, era) => {
       state: "succeeded",
       attempts: 1,
       resourceId: Object(structured["data"]).id,
-      about: args.referenceId,
+      about: args["referenceId"],
       arguments: { ...args, clientReference: "a plan" },
     });
   });

@@ -5,6 +5,9 @@ import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
 import { INPUT, type InputCase } from "./table.ts";
 
+/** A scan ends by itself, and one that is stuck may. */
+export const isInputMoving = ({ state }: Input): boolean => state === "WAITING_SCAN";
+
 function inputCase({ state, scanState }: Input): InputCase {
   switch (state) {
     case "WAITING_SCAN":

@@ -2,7 +2,7 @@
 import type { Operation } from "../../contract/operation.ts";
 import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
-import { problemText, quote } from "./quote.ts";
+import { problemText, quote, strayFailure } from "./quote.ts";
 import { OPERATION, type OperationCase } from "./table.ts";
 
 export const isOperationMoving = ({ state }: Operation): boolean => state === "QUEUED" || state === "RUNNING";
@@ -32,7 +32,7 @@ export function tellOperation(operation: Operation): Telling {
   };
   const { says, step } = OPERATION[operationCase(operation)];
   const nextStep = step?.(facts);
-  return { summary: says(facts), ...(nextStep && { nextStep }) };
+  return { summary: says(facts) + strayFailure(operation), ...(nextStep && { nextStep }) };
 }
 
 export const operationSubject: Subject<Operation> = {

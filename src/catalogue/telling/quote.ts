@@ -15,3 +15,13 @@ export function problemText(problem: Problem): string {
   const where = fields.length === 0 ? "" : ` (${fields.join("; ")}${more > 0 ? `; ${more} more` : ""})`;
   return `${problem.code} ${quote(problem.title)}${where}`;
 }
+
+/** A failure beside a state that should have none (doubt 17), as a sentence; else nothing. */
+export const strayFailure = ({
+  state,
+  failure,
+}: {
+  readonly state: string;
+  readonly failure: Problem | null;
+}): string =>
+  state === "FAILED" || failure === null ? "" : ` The service names a failure all the same: ${problemText(failure)}.`;
