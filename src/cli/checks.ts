@@ -51,14 +51,6 @@ export function checkWarnings({ warnings }: Config): Check {
     : wrong("configuration", warnings.join(" "), "Correct or unset the variables named.");
 }
 
-const KEYCHAIN_FIXES: Readonly<Record<KeychainError["trouble"], string>> = {
-  absent:
-    "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
-  locked: "Unlock it: log in to the desktop, or run gnome-keyring-daemon --unlock.",
-  silent: "Restart it: on Linux, systemctl --user restart gnome-keyring-daemon.",
-  failed: "Look at the message; MIC_KEYCHAIN=off works without a keychain.",
-};
-
 /** Writes, reads and deletes an entry of its own. */
 export async function checkKeychain(keychain: Keychain | undefined, { keychain: mode }: Config): Promise<Check> {
   if (!keychain) return good("keychain", "off, as MIC_KEYCHAIN says; tokens stay in memory");
@@ -68,12 +60,13 @@ export async function checkKeychain(keychain: Keychain | undefined, { keychain: 
     const read = await keychain.getPassword(account);
     await keychain.deletePassword(account);
     if (read === account) return good("keychain", "an entry was written, read back and deleted");
-    return wrong("keychain", "an entry read back was not what had been written", KEYCHAIN_FIXES.failed);
+    const failure = new KeychainError("failed", "an entry read back was not what had been written");
+    return wrong("keychain", failure.message, failure.fix);
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     if (error.trouble === "absent" && mode === "auto")
       return good("keychain", `${error.message}; tokens stay in memory`);
-    return wrong("keychain", error.message, KEYCHAIN_FIXES[error.trouble]);
+    return wrong("keychain", error.message, error.fix);
   }
 }
 

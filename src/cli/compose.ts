@@ -5,6 +5,7 @@ import { createActions } from "../actions/actions.ts";
 import { createJournal } from "../actions/open.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain.ts";
+import { readSign } from "../auth/login-sign.ts";
 import { createSealingKey } from "../auth/sealing.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
@@ -58,11 +59,13 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
   const timing = systemTiming;
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
-  const identity = createIdentity({ given: config, keychain, required, redactor, now: timing.now });
+  const loginSign = () => readSign(config.loginFolder);
+  const identity = createIdentity({ given: config, keychain, required, loginSign, redactor, now: timing.now });
   const store = keychain
-    ? keychainTokens(keychain, timing.now, ({ trouble, message }) =>
-        log.info({ trouble }, `tokens stay in memory: ${message}`),
-      )
+    ? keychainTokens(keychain, timing.now, ({ trouble, message, detail }) => {
+        log.info({ trouble }, `tokens stay in memory: ${message}`);
+        log.debug({ trouble, detail }, "keychain");
+      })
     : noTokenStore;
   const tokens = createTokens({ identity, store, transport, timing, redactor });
   const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
