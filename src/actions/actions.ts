@@ -7,9 +7,9 @@ import type { EncodedRequest } from "../service/encode.ts";
 import { canonicalArguments, hashOf } from "./canonical.ts";
 import type { Journal, NewAction, Settlement, StoredAction } from "./journal.ts";
 import { makeKey } from "./keys.ts";
-import { journalFailure } from "./open.ts";
 import { type Outcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
 import { type Begun, refuseOtherCommand, type ToldCall, tooOld, unknownOutcome, untold } from "./telling.ts";
+import { JournalFailure, untellable, unwritten } from "./trouble.ts";
 
 export interface Reply {
   readonly value: unknown;
@@ -195,7 +195,8 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
     };
     const name = nameOf(action);
     if (underway.has(name)) return await wait({ key: action.key, first_sent_at: timing.now() }, call);
-    return await own(open, name, call, () => open.insert(action));
+    const look = () => find(open, call, call.explicitKey, action.argumentsHash);
+    return await own(open, name, call, () => open.insert(action).catch((error: unknown) => unwritten(error, look)));
   }
 
   /** The action that a call is about, if it is in the journal. */
@@ -235,13 +236,13 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<ActionResult> {
-      const open = await journal();
       try {
-        return await attempt(open, call);
+        return await attempt(await journal(), call);
       } catch (error) {
-        if (error instanceof Failure || call.context.signal.aborted) throw error;
+        const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
+        if (!isJournal || call.context.signal.aborted) throw error;
         // Whatever else can fail here is the journal, and before anything is sent.
-        throw journalFailure(error);
+        throw untellable(error, call.explicitKey);
       }
     },
   };

@@ -6,7 +6,7 @@ import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, waitBefore
 import { ContractViolation, checkAgainst, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
-import { cancelled, conclude, isPassing, refusal, transportFailure, violation } from "./verdicts.ts";
+import { cancelled, conclude, isPassing, refusal, tooLarge, transportFailure, violation } from "./verdicts.ts";
 
 /** Where Bearer tokens come from; src/auth/ has one. */
 export interface TokenSource {
@@ -101,7 +101,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
         return answer;
       } catch (error) {
         if (error instanceof Failure) return error;
-        if (error instanceof AnswerTooLarge) return violation(endpoint, error.message);
+        if (error instanceof AnswerTooLarge) return tooLarge(endpoint, error);
         if (!(error instanceof TransportError)) throw error;
         sent = sentBefore || error.sent;
         lost ||= error.sent;
@@ -109,20 +109,28 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
       }
     }
 
+    function read(answer: WireAnswer): Omit<Answer<z.output<S>>, "attempts"> | Failure {
+      if (answer.status !== endpoint.success.status) return refusal(endpoint, answer, timing.now());
+      try {
+        const replayed = answer.headers["idempotent-replayed"] === "true";
+        return { ...checkAgainst(endpoint.success.body, parseJson(answer.body)), replayed };
+      } catch (error) {
+        if (!(error instanceof ContractViolation)) throw error;
+        return violation(endpoint, answer, error.message);
+      }
+    }
+
     try {
       for (let attempts = 1; ; attempts++) {
         onAttempt?.();
         const answer = await attempt();
-        if (!(answer instanceof Failure) && answer.status === endpoint.success.status) {
-          const replayed = answer.headers["idempotent-replayed"] === "true";
-          return { ...checkAgainst(endpoint.success.body, parseJson(answer.body)), attempts, replayed };
-        }
-        const failure = answer instanceof Failure ? answer : refusal(endpoint, answer, timing.now());
-        const again = isPassing(endpoint, failure) && (await waitBeforeRetry(attempts, failure, context, timing));
-        if (!again) throw conclude(endpoint, failure, key, lost);
+        const result = answer instanceof Failure ? answer : read(answer);
+        if (!(result instanceof Failure)) return { ...result, attempts };
+        lost ||= result.facts.sideEffect === "unknown";
+        const again = isPassing(endpoint, result) && (await waitBeforeRetry(attempts, result, context, timing));
+        if (!again) throw conclude(endpoint, result, key, lost);
       }
     } catch (error) {
-      if (error instanceof ContractViolation) throw conclude(endpoint, violation(endpoint, error.message), key, lost);
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);
       throw error;
     }
