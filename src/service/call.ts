@@ -121,21 +121,29 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
       }
     }
 
+    function read(answer: WireAnswer): Omit<Answer<z.output<S>>, "attempts"> | Failure {
+      if (answer.status !== endpoint.success.status) return refusal(endpoint, answer, timing.now());
+      try {
+        const replayed = answer.headers["idempotent-replayed"] === "true";
+        const at = dateOf(answer.headers) ?? timing.now();
+        return { ...checkSuccess(endpoint, parseJson(answer.body)), replayed, at };
+      } catch (error) {
+        if (!(error instanceof ContractViolation)) throw error;
+        return violation(endpoint, answer, error.message);
+      }
+    }
+
     try {
       for (let attempts = 1; ; attempts++) {
         onAttempt?.();
         const answer = await attempt();
-        if (!(answer instanceof Failure) && answer.status === endpoint.success.status) {
-          const replayed = answer.headers["idempotent-replayed"] === "true";
-          const at = dateOf(answer.headers) ?? timing.now();
-          return { ...checkSuccess(endpoint, parseJson(answer.body)), attempts, replayed, at };
-        }
-        const failure = answer instanceof Failure ? answer : refusal(endpoint, answer, timing.now());
-        const again = isPassing(endpoint, failure) && (await waitBeforeRetry(attempts, failure, context, timing));
-        if (!again) throw conclude(endpoint, failure, key, lost);
+        const result = answer instanceof Failure ? answer : read(answer);
+        if (!(result instanceof Failure)) return { ...result, attempts };
+        lost ||= result.facts.sideEffect === "unknown";
+        const again = isPassing(endpoint, result) && (await waitBeforeRetry(attempts, result, context, timing));
+        if (!again) throw conclude(endpoint, result, key, lost);
       }
     } catch (error) {
-      if (error instanceof ContractViolation) throw conclude(endpoint, violation(endpoint, error.message), key, lost);
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);
       throw error;
     }
