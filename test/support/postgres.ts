@@ -127,7 +127,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       await ready();
     },
     async stop() {
-      server.kill("SIGINT");
+      // Nothing of it is kept: no last checkpoint.
+      server.kill("SIGQUIT");
       await ended(server);
       rmSync(folder, { recursive: true, force: true });
     },
