@@ -1,6 +1,7 @@
 // Opening the journal on first need.
 import type { Database } from "./database.ts";
 import { type Journal, openJournal } from "./journal.ts";
+import { LEASE_MS } from "./leases.ts";
 import { journalFailure, toldBy } from "./trouble.ts";
 
 export interface JournalOptions {
@@ -10,13 +11,12 @@ export interface JournalOptions {
   readonly url: string | undefined;
   /** Settled actions older than this are forgotten. */
   readonly retentionMs: number;
+  /** MIC_REPEAT_WINDOW_SECONDS. */
+  readonly repeatMs: number;
   readonly now: () => number;
-  /** This process, as src/actions/owner.ts names it. */
+  /** This process, as src/owner.ts names it. */
   readonly owner: string;
 }
-
-/** A dead owner on this machine is seen at once; elsewhere its lease has to run out. */
-const LEASE_MS = 30_000;
 
 async function openDatabase({ url, stateDir }: JournalOptions): Promise<Database> {
   if (url === undefined) return await (await import("./sqlite.ts")).openSqlite(stateDir);
@@ -35,7 +35,7 @@ export function createJournal(options: JournalOptions): JournalHandle {
   async function start(): Promise<Journal> {
     const database = await toldBy(openDatabase(options), options.url === undefined ? "SQLite" : "PostgreSQL");
     try {
-      const journal = await openJournal(database, options.owner, options.now, LEASE_MS);
+      const journal = await openJournal(database, { ...options, leaseMs: LEASE_MS });
       await journal.prune(options.now() - options.retentionMs);
       return journal;
     } catch (error) {

@@ -73,9 +73,20 @@ export function violation(endpoint: Endpoint, answer: WireAnswer, reason: string
   });
 }
 
-/** An answer of more bytes than are read. */
-export const tooLarge = (endpoint: Endpoint, { message, answer }: AnswerTooLarge): Failure =>
-  isAction(endpoint) ? unproven(endpoint, answer.status, message) : violated(endpoint, message);
+/** An answer that is too large to be read, though the contract may allow it (doubt 20). */
+export function tooLarge(endpoint: Endpoint, { message, answer }: AnswerTooLarge): Failure {
+  if (isAction(endpoint)) return unproven(endpoint, answer.status, message);
+  return new Failure({
+    kind: "internal",
+    message: `mic-mcp cannot read the service's answer to ${endpoint.id}: ${message}.`,
+    retryable: false,
+    sideEffect: "none",
+    next:
+      "limit" in endpoint.query.shape
+        ? "Call again with a smaller limit."
+        : "Report it to the service's operator: repeating the call will not help.",
+  });
+}
 
 /** An answer with another status than the contract's success. */
 export function refusal(endpoint: Endpoint, answer: WireAnswer, now: number): Failure {

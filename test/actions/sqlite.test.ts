@@ -184,7 +184,7 @@ describe("the WAL", () => {
     const { stateDir } = await bench();
     await openForTest(stateDir);
     const database = await openSqlite(stateDir);
-    await openJournal(database, "owner", Date.now, 30_000);
+    await openJournal(database, { owner: "owner", now: Date.now, leaseMs: 30_000, repeatMs: 0 });
     expect(await walSize(stateDir)).toBeGreaterThan(0);
     await database.close();
     expect(await walSize(stateDir)).toBe(0);
@@ -193,7 +193,7 @@ describe("the WAL", () => {
   test("waits for others, and nobody waits for it", LONG, async () => {
     const { stateDir } = await bench();
     const [busy, other] = [await openForTest(stateDir), await openForTest(stateDir)];
-    const journal = await openJournal(other, "owner", Date.now, 30_000);
+    const journal = await openJournal(other, { owner: "owner", now: Date.now, leaseMs: 30_000, repeatMs: 0 });
     await journal.insert(newAction());
     const gate = new EventEmitter();
     const released = once(gate, "open");
