@@ -59,16 +59,17 @@ async function byFlight(subjects: readonly Subject[], count: number): Promise<st
 /** A journal of so many settled actions of the past week. */
 async function fillJournal(stateDir: string, actions: number): Promise<void> {
   const database = await openSqlite(stateDir);
-  const journal = await openJournal(database, "bench", Date.now, 30_000);
+  const journal = await openJournal(database, { owner: "bench", now: Date.now, leaseMs: 30_000, repeatMs: 600_000 });
   await database.exclusively(async (query) => {
     await query(
       `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
        INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
          state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
-         first_sent_at, delivered_at)
+         first_sent_at, delivered_at, subject_hash, work_hash, about)
        SELECT $2, 'mic-bench-' || n, 'register_input', '{"pairs":[]}', 'hash-' || n, 0, '/sandbox/v1/mic/inputs', '',
          '{"a":' || n || '}', 'body-' || n, 'succeeded', 0, 1, 'bench', 0, '{"value":{},"drift":[]}', 0,
-         'micinput_' || n, $3 + n, $3 + n, $3 + n, $3 + n FROM numbers`,
+         'micinput_' || n, $3 + n, $3 + n, $3 + n, $3 + n, 'hash-' || n, 'work-' || n,
+         'acquisition-' || n FROM numbers`,
       [actions, "bench", Date.now() - 7 * 86_400_000],
     );
   });

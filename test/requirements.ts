@@ -1,7 +1,10 @@
 // The testable rules of the API contract, by section and in its order. Every one must be cited by a test (proves.ts).
+// A rule "assumes-no-…" is a gap: the contract says "not shown", and its test has a service that chose otherwise than ours.
 
 export const requirements = {
-  // 1 What the service does
+  // 1 What the service does, and the paragraph above it
+  "1/json-bodies":
+    "All request and response bodies are JSON unless stated otherwise: the token request is a form, an asset raw bytes.",
   "1/playground-no-side-effects":
     "Playground calls have no side effects and are idempotent: repeated over an unchanged catalogue they answer the same.",
   "1/catalogue-may-change":
@@ -11,7 +14,7 @@ export const requirements = {
   "1/offers-reference-only":
     "Every recipe offer has availability REVIEWED_REFERENCE and executionAvailable false; any other value breaks the contract.",
   "1/permission-reviewed-before-job":
-    "Processing permission is reviewed before a job can run: a new processing request is not yet APPROVED and starts no job.",
+    "Processing permission is reviewed before a job can run: no job of the input and the recipe runs before the request is APPROVED, and the request itself starts none.",
   "1/workspace-id-prefix": "A workspace id is written with the prefix micws_.",
 
   // 2.1 Playground resources
@@ -130,6 +133,8 @@ export const requirements = {
     "A RecipeParameters' references is an object of at most 200 properties, keyed by workspace-style ids, valued with free-form JSON objects.",
   "2.2/recipe-parameters-no-remote-fetch":
     "No remote fetching is performed for a recipe: an address within definition or references is never requested.",
+  "2.2/assumes-no-schema-language":
+    "The language of a RecipeParameters' definition is not shown: by what it does not call itself no job is judged.",
 
   "2.2/usage-window": "A UsageSummary's window is DAY or ENTITLEMENT.",
   "2.2/usage-dates": "A UsageSummary's observedAt, activatedAt and expiresAt are date-times.",
@@ -171,6 +176,11 @@ export const requirements = {
   "2.2/recipe-list-page":
     "A recipe offer list's page has limit (integer 1-100), nextCursor (null or 43 letters, digits, _ or -) and hasMore (boolean), all required.",
 
+  "2.2/assumes-no-workspace-or-asset-record":
+    "The fields of a workspace and of an asset record are not shown: nothing but their identifiers is used.",
+  "2.2/assumes-no-value-sets":
+    "The values of operationType, of capability kind and operation and of usage metric are not shown: any is taken.",
+
   // 3 States and transitions
   "3/job-state":
     "Job.state and Job.processingState are PREPARING, QUEUED, RUNNING, WAITING_REVIEW, PAUSED, SUCCEEDED, FAILED or CANCELLED.",
@@ -182,6 +192,8 @@ export const requirements = {
   "3/processing-request-state": "ProcessingRequest.state is SUBMITTED, REVIEWABLE, APPROVED, REJECTED or REVOKED.",
   "3/operation-state": "Operation.state is QUEUED, RUNNING, SUCCEEDED, FAILED or CANCELLED.",
   "3/retry-carries-earlier-job": "A retried job carries the earlier job's id in retryOfBatchId.",
+  "3/assumes-no-transitions":
+    "Transitions are not shown: any state may follow any other, and what the service accepts is not forestalled.",
 
   // 4.1 Playground (anonymous)
   "4.1/states": "GET {base_url}/api/svc/core/developers/playground/v1/geo/states answers 200 with a StatesResponse.",
@@ -196,6 +208,8 @@ export const requirements = {
     "Each playground endpoint can answer 400, 403 and 429; states and districts also 502 and a default upstream failure, the OpenAPI endpoint no 502.",
   "4.1/operation-ids":
     "The playground's operation ids are listPlaygroundStates, listPlaygroundDistricts and getPlaygroundOpenApi.",
+  "4.1/assumes-no-answer-to-unknown-state":
+    "The response for a well-formed state code that matches no state is not shown: a 400, a 404 and an empty list all say it.",
 
   // 4.2 Job-processing endpoints
   "4.2/base-path": "Job-processing paths are relative to {base_url}/sandbox.",
@@ -228,6 +242,9 @@ export const requirements = {
   "4.2/path-ids":
     "The path parameter versionId is micrecipev_ followed by hex32, requestId micsharedrequest_ followed by hex32.",
 
+  "4.2/assumes-no-path-id-format":
+    "The formats of jobId, operationId and assetId in a path are not shown: any id that the service gave reaches it again.",
+
   "4.2/query-workspace-id":
     "GET /v1/mic/capabilities and GET /v1/mic/jobs require workspaceId, a string of 1-128 characters.",
   "4.2/query-workspace-style-id":
@@ -238,6 +255,10 @@ export const requirements = {
   "4.2/recipes-cursor": "GET /v1/mic/recipes takes an optional cursor of exactly 43 letters, digits, _ or -.",
   "4.2/recipes-sort": "GET /v1/mic/recipes takes an optional sort whose only value is versionId.",
   "4.2/usage-window": "GET /v1/mic/usage requires window: DAY, MONTH or ENTITLEMENT.",
+  "4.2/usage-window-told":
+    "A usage summary says by window what it is of: one of another window than the one asked for is told as that.",
+  "4.2/assumes-no-default-recipe-page":
+    "The default page size of the recipe list is not shown: none is asked for or expected where no limit is given.",
   "4.2/next-cursor": "A list's page.nextCursor passed as cursor fetches the next page.",
   "4.2/has-more": "A list's page.hasMore tells whether more items remain.",
 
@@ -264,6 +285,8 @@ export const requirements = {
     "The ports and the input ids of a job's inputBindings are each unique across the array.",
   "4.2/job-input-binding-port":
     "An input binding requires port: 1-80 characters, a letter, then letters, digits, _ or -.",
+  "4.2/assumes-no-port-names":
+    "That ports are the names of the recipe's inputs, and all to be bound, is not shown: where it cannot be so, the service judges.",
   "4.2/job-input-binding-input-id": "An input binding requires inputId, a workspace-style id.",
   "4.2/job-input-binding-owned": "An input binding's inputId names an owned input.",
   "4.2/job-parameter-values":
@@ -292,6 +315,11 @@ export const requirements = {
     "Cancellation and retry bodies require reason: 1-1000 characters (at most 1000 UTF-16 units), no control characters, not blank.",
   "4.2/retry-mode": "A retry body requires retryMode: SAFE_RESUME or RESTART.",
 
+  "4.2/assumes-no-response-headers":
+    "Response headers, and which response carries the job ETag, are not shown: absent or odd ones change nothing.",
+  "4.2/assumes-no-asset-headers":
+    "Headers and error behaviour of the asset download are not shown: a file without a type or a name is saved, an error is told.",
+
   // 5 Authentication
   "5/playground-anonymous":
     "The playground is anonymous: no credential, no scope and no grant, and its security is empty.",
@@ -317,6 +345,12 @@ export const requirements = {
   "5/scopes-get-operation": "Getting an operation needs the scope mic.operations:read, no additional permission.",
   "5/scopes-usage": "Usage needs the scope mic.usage:read, no additional permission.",
   "5/scopes-create-processing-request": "Creating a processing request needs the scopes files:read mic.jobs:run.",
+  "5/assumes-no-basic-form":
+    "Whether HTTP Basic carries id and secret form-encoded or as they are is not shown: a service that reads either is served.",
+  "5/assumes-no-token-fields":
+    "The lifetime of a token, the answer's status within 2xx and its fields other than access_token are not shown: none is needed.",
+  "5/assumes-no-answer-to-bad-token":
+    "Status and body for a missing or invalid token or scope are not shown: a token that has ended is renewed however that is said.",
 
   // 6 Events
   "6/progress-by-reading":
@@ -333,12 +367,18 @@ export const requirements = {
     "A transport failure or an invalid catalogue response is answered with 502 and PLAYGROUND_UPSTREAM_UNAVAILABLE.",
   "7.1/upstream-status-preserved":
     "An upstream HTTP error keeps its status as the response status, with PLAYGROUND_UPSTREAM_UNAVAILABLE.",
+  "7.1/assumes-no-condition-of-403":
+    "The conditions that trigger the playground's 403 are not shown: none is told, and the next call asks again.",
 
   // 7.2 Job-processing errors
   "7.2/problem": "A failed job-processing call is described by a Problem.",
   "7.2/failure-when-failed": "A failed job or operation carries a Problem in failure; otherwise failure is null.",
   "7.2/bounds-refused":
     "A request body that violates a bound of section 4 is invalid: it is refused and has no effect.",
+  "7.2/assumes-no-statuses-or-codes":
+    "Status codes and problem codes of the job API are not shown: any is told as it came, none decides by its name.",
+  "7.2/assumes-no-answer-to-key-reuse":
+    "What the service does with a key that is reused with another body is not shown: no key is ever sent with another one.",
 
   // 8 Limits
   "8/hard-rate":
@@ -349,11 +389,14 @@ export const requirements = {
     "The rate per reported client address is enforced only when the edge supplies a trusted address.",
   "8/workspace-limits-as-data":
     "Capability limits (maxInputBytes, maxRows, maxPages) and usage quotas are returned per workspace as data.",
+  "8/assumes-no-job-rate":
+    "Rate limits of the job API are not shown: no call waits for one, and whatever the service asks for is obeyed.",
 
   // 9 Versioning
   "9/playground-document-version": "The playground's OpenAPI document has the document version 1.0.0.",
   "9/if-match-current":
     "A cancellation's If-Match quotes the job's current resourceVersion: an earlier one is not accepted.",
+  "9/recipe-version-identity": "A recipe version is identified by its versionId and its content hash versionHash.",
   "9/recipe-version-hash-current":
     "A processing request's recipeVersionHash is the current versionHash of its recipe version: another is not accepted.",
 } as const satisfies Record<string, string>;

@@ -12,34 +12,45 @@ interface Room {
 
 const ROOMS: Readonly<Record<string, Room>> = {
   contract: { rooms: [], packages: ["zod"] },
-  failure: { rooms: ["contract"], packages: [] },
+  failure: { rooms: ["contract", "outside"], packages: [] },
   skills: { rooms: [], packages: [] },
   excerpt: { rooms: [], packages: [] },
+  outside: { rooms: ["excerpt"], packages: [] },
   owner: { rooms: [], packages: [] },
   config: { rooms: ["contract"], packages: [] },
-  service: { rooms: ["contract", "failure", "excerpt", "owner"], packages: ["zod", "undici", "lossless-json", "ajv"] },
-  auth: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod", "@napi-rs/keyring"] },
+  service: {
+    rooms: ["contract", "failure", "excerpt", "outside", "owner"],
+    packages: ["zod", "undici", "lossless-json", "ajv"],
+  },
+  auth: { rooms: ["contract", "failure", "excerpt", "outside", "service"], packages: ["zod", "@napi-rs/keyring"] },
   actions: {
-    rooms: ["contract", "failure", "excerpt", "owner", "service"],
+    rooms: ["contract", "failure", "excerpt", "outside", "owner", "service"],
     packages: ["zod", "lossless-json", "pg", "@photostructure/sqlite"],
   },
-  geography: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod", "fastest-levenshtein"] },
+  geography: {
+    rooms: ["contract", "failure", "excerpt", "outside", "service"],
+    packages: ["zod", "fastest-levenshtein"],
+  },
   catalogue: {
-    rooms: ["contract", "failure", "excerpt", "config", "service", "auth", "actions", "geography"],
+    rooms: ["contract", "failure", "excerpt", "outside", "config", "service", "auth", "actions", "geography"],
     packages: ["zod"],
   },
-  tools: { rooms: ["contract", "failure", "service", "actions", "geography", "catalogue"], packages: ["zod"] },
+  tools: {
+    rooms: ["contract", "failure", "outside", "service", "actions", "geography", "catalogue"],
+    packages: ["zod"],
+  },
   mcp: {
-    rooms: ["contract", "failure", "config", "service", "auth", "actions", "geography", "catalogue"],
+    rooms: ["contract", "failure", "outside", "config", "service", "auth", "actions", "geography", "catalogue"],
     packages: ["zod", "@modelcontextprotocol/server"],
   },
   emulator: { rooms: ["contract"], packages: ["zod", "ajv", "lossless-json"] },
   // The demo is a client: the independent, older one.
-  demo: { rooms: ["contract"], packages: ["zod", "@modelcontextprotocol/sdk"] },
+  demo: { rooms: ["contract", "outside"], packages: ["zod", "@modelcontextprotocol/sdk"] },
   cli: {
     rooms: [
       "contract",
       "failure",
+      "outside",
       "config",
       "skills",
       "owner",

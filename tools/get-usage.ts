@@ -10,8 +10,12 @@ export const getUsage = defineTool({
     "What the organization was granted, has used, reserved and has left, by metric. Amounts are decimal strings.",
   effect: "read",
   input: getMicPublicUsage.query,
-  output: outputs.resource,
+  output: outputs.usage,
   async run(query, { service, context }) {
-    return resourceResult(await service.call(getMicPublicUsage, { query }, context));
+    const answer = await service.call(getMicPublicUsage, { query }, context);
+    const { window } = answer.value.data;
+    // A summary cannot say MONTH, and nothing ties the window told to the one asked for (doubt 1).
+    const other = `Usage by ${query.window} was asked for; this is the usage by ${window}.`;
+    return resourceResult(answer, undefined, window === query.window ? undefined : other);
   },
 });

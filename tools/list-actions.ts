@@ -1,14 +1,13 @@
 import * as z from "zod/v4";
-import { DEFAULT_LIMIT, listActions as readActions } from "../src/actions/listing.ts";
+import { DEFAULT_LIMIT } from "../src/actions/listing.ts";
 import { uris } from "../src/catalogue/resources/uri.ts";
-import { outputs, table } from "../src/catalogue/results.ts";
+import { callText, outputs, table } from "../src/catalogue/results.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 
 export const listActions = defineTool({
   name: "list_actions",
   title: "List actions",
-  description:
-    "What this server did at the service, newest first: what is open or unknown, and the key that resumes it.",
+  description: "What was done at the service, newest first; nextStep settles what is open or unknown.",
   effect: "read",
   input: z.strictObject({
     state: z.enum(["open", "succeeded", "rejected", "unknown"]).optional(),
@@ -16,22 +15,24 @@ export const listActions = defineTool({
   }),
   output: outputs.actions,
   async run({ state, limit = DEFAULT_LIMIT }, call) {
-    const actions = await readActions(await call.journal(), {
-      service: await call.serviceName().catch(() => undefined),
-      state,
-      limit,
-      now: call.service.timing.now(),
-    });
+    const service = await call.serviceName().catch(() => undefined);
+    const actions = await call.actions.list({ service, state, limit });
     const rows = actions.map((action) => [
       action.tool,
       action.state,
       action.idempotencyKey,
+      action.about,
       action.resourceId ?? "",
+      action.code ?? "",
       action.attempts,
       action.updatedAt,
     ]);
     const head = `${actions.length} actions${state === undefined ? "" : ` ${state}`}.`;
-    const columns = ["tool", "state", "idempotencyKey", "resourceId", "attempts", "updatedAt"];
-    return { structured: { actions }, text: `${head}\n${table(columns, rows)}`, drift: [], link: uris.actions };
+    const columns = ["tool", "state", "idempotencyKey", "about", "resourceId", "code", "attempts", "updatedAt"];
+    const steps = actions.flatMap(({ nextStep }) =>
+      nextStep ? [`Next: ${callText(nextStep)} (${nextStep.why})`] : [],
+    );
+    const text = [head, table(columns, rows), ...steps].join("\n");
+    return { structured: { actions }, text, drift: [], link: uris.actions };
   },
 });

@@ -7,6 +7,8 @@ import { defineTool } from "../src/catalogue/tool.ts";
 import { namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 
+const traits = { about: "referenceId", notes: ["alias", "clientReference"] };
+
 export const registerInput = defineTool({
   endpoint: createMicPublicInput,
   name: "register_input",
@@ -14,6 +16,7 @@ export const registerInput = defineTool({
   description:
     "Registers a file, acquisition or dataset version as an input for jobs. A file is scanned first: bind it once READY.",
   effect: "create",
+  traits,
   input: z
     .strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") })
     .refine(namesItsKind, referenceRule),
@@ -21,6 +24,7 @@ export const registerInput = defineTool({
   run: (args, call) =>
     runAction(args, call, {
       endpoint: createMicPublicInput,
+      traits,
       subject: inputSubject,
       findOut: "No tool lists inputs; registering the same file once more makes another input of it and harms nothing.",
     }),

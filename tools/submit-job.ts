@@ -8,6 +8,8 @@ import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { invalidArguments } from "../src/failure.ts";
 import { offerErrors } from "../src/service/offers.ts";
 
+const traits = { about: "recipeVersionId", notes: ["clientReference"] };
+
 export const submitJob = defineTool({
   endpoint: createMicJob,
   name: "submit_job",
@@ -16,6 +18,7 @@ export const submitJob = defineTool({
     "Starts a job: READY inputs bound to every port of a recipe version, parameterValues as get_recipe's schema asks. " +
     "Follow it with get_job.",
   effect: "create",
+  traits,
   startsJob: true,
   input: z.strictObject({
     ...createMicJob.body.shape,
@@ -26,6 +29,7 @@ export const submitJob = defineTool({
   run: (args, call) =>
     runAction(args, call, {
       endpoint: createMicJob,
+      traits,
       subject: jobSubject,
       findOut: "Look with list_jobs for a job created at that time with this recipe version.",
       async check() {

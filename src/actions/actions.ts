@@ -4,12 +4,24 @@ import { Failure, reasonOf } from "../failure.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Attempts } from "../service/call.ts";
 import type { EncodedRequest } from "../service/encode.ts";
-import { canonicalArguments, hashOf } from "./canonical.ts";
+import { hashOf } from "./canonical.ts";
+import { type Identity, identify } from "./identity.ts";
 import type { Journal, NewAction, Settlement, StoredAction } from "./journal.ts";
 import { makeKey } from "./keys.ts";
-import { journalFailure } from "./open.ts";
+import { createLeases } from "./leases.ts";
+import { type ListingOptions, listActions } from "./listing.ts";
+import { createLookup, findAction, type NamedCall, whyDoubtful } from "./lookup.ts";
 import { type Outcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
-import { type Begun, refuseOtherCommand, type ToldCall, tooOld, unknownOutcome, untold } from "./telling.ts";
+import {
+  type Begun,
+  notDoneAgain,
+  refuseOtherCommand,
+  type ToldCall,
+  tooOld,
+  unknownOutcome,
+  untold,
+} from "./telling.ts";
+import { JournalFailure, untellable, unwritten } from "./trouble.ts";
 
 export interface Reply {
   readonly value: unknown;
@@ -19,12 +31,7 @@ export interface Reply {
 }
 
 /** One call of an action tool. */
-export interface ActionCall extends ToldCall {
-  /** Whose keys these are: base URL and client. */
-  readonly service: string;
-  readonly explicitKey: string | undefined;
-  /** The key of a new action, where none is given: the one that a person has agreed to. */
-  readonly proposedKey?: string | undefined;
+export interface ActionCall extends ToldCall, NamedCall {
   /** Makes the request of a new action; not asked for one that is resumed. */
   prepare(): Promise<EncodedRequest>;
   /** Sends the request under its key, with attempts of its own. Throws Failure. */
@@ -32,14 +39,24 @@ export interface ActionCall extends ToldCall {
   /** The id of the resource that an answer is about. */
   resourceId(value: unknown): string | undefined;
   readonly context: CallContext;
-  /** Runs `tell` once the answer has reached the client. */
-  whenDelivered(tell: () => Promise<void>): void;
+  /** This call's answer will carry an outcome to the agent. */
+  carry(delivery: Delivery): void;
+}
+
+/** An outcome on its way to the agent. Until it is sent, the same call is about this very action. */
+export interface Delivery {
+  /** It has left. */
+  sent(): Promise<void>;
+  /** It had left, but nobody can have read it. */
+  unread(): Promise<void>;
 }
 
 export interface ActionResult extends Reply {
   readonly idempotencyKey: string;
   /** Requests sent for this action so far, by whatever process. */
   readonly attempts: number;
+  /** Says that nothing was done, where the agent may have meant to do it once more. */
+  readonly notice?: string;
 }
 
 export interface ActionsOptions {
@@ -48,6 +65,8 @@ export interface ActionsOptions {
   readonly timing: Timing;
   /** An action whose outcome is unknown for longer than this is not sent again by itself. */
   readonly resendMs: number;
+  /** Milliseconds that no change of the clock moves. */
+  readonly monotonicMs: () => number;
   /** Certain that this owner of an action, another process, has gone. */
   readonly isGone: (owner: string) => boolean;
   readonly redact: (text: string) => string;
@@ -64,9 +83,12 @@ const nameOf = ({ service, key }: Pick<StoredAction, "service" | "key">): string
 
 export type Actions = ReturnType<typeof createActions>;
 
-export function createActions({ journal, timing, resendMs, isGone, redact, onTrouble }: ActionsOptions) {
+export function createActions(options: ActionsOptions) {
+  const { journal, timing, resendMs, monotonicMs, isGone, redact, onTrouble } = options;
   /** Actions that this process is working on right now. */
   const underway = new Set<string>();
+  const leases = createLeases(monotonicMs);
+  const lookup = createLookup(journal);
   let beat: NodeJS.Timeout | undefined;
 
   function keepBeating(open: Journal): void {
@@ -78,31 +100,46 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
     }, BEAT_MS).unref();
   }
 
-  /** Its owner is gone, or is this process and could not write down how it ended. */
-  const isAbandoned = (open: Journal, { owner }: StoredAction): boolean => owner === open.owner || isGone(owner);
+  /** Its owner is gone, or is this process and could not write down how it ended, or gives no sign of life any more. */
+  const isAbandoned = (open: Journal, stored: StoredAction): boolean =>
+    stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored);
 
-  /** Tells a settled action again. */
-  function replay(stored: StoredAction): ActionResult {
+  /** The outcome of a settled action, given again. */
+  function replay(stored: StoredAction, call: ActionCall): ActionResult {
     if (stored.outcome === null) throw unknownOutcome("The journal holds no outcome of this action.");
     const outcome = readOutcome(stored.outcome);
     if ("failure" in outcome) throw new Failure({ ...outcome.failure, idempotencyKey: stored.key });
-    return { ...outcome, attempts: stored.attempts, replayed: true, idempotencyKey: stored.key };
+    const replayed = { ...outcome, attempts: stored.attempts, replayed: true, idempotencyKey: stored.key };
+    return call.explicitKey === undefined
+      ? { ...replayed, notice: notDoneAgain(stored.created_at, timing.now()) }
+      : replayed;
   }
 
-  /** Once the answer has reached the client, the same arguments mean a new action. */
-  const tellOnDelivery = (open: Journal, stored: StoredAction, call: ActionCall): void =>
-    call.whenDelivered(async () => {
-      await open.markDelivered(stored).catch((error: unknown) => onTrouble(reasonOf(error)));
+  function carry(open: Journal, stored: StoredAction, call: ActionCall): void {
+    let last: StoredAction | undefined;
+    const written = (work: Promise<unknown>) => work.catch((error: unknown) => onTrouble(reasonOf(error)));
+    call.carry({
+      async sent() {
+        await written(
+          open.markSent(stored).then((marked) => {
+            last = marked;
+          }),
+        );
+      },
+      async unread() {
+        if (last) await written(open.markUnread(last));
+      },
     });
+  }
 
   /**
-   * What happened is told even if it cannot be written: the action then stays open and untold, and a later call asks under
-   * the same key. So it does where another process has taken the action over.
+   * What happened is told even if it cannot be written: the action then stays open, and a later call asks under the same key.
+   * So it does where another process has taken the action over.
    */
   async function settle(open: Journal, stored: StoredAction, settlement: Settlement, call: ActionCall): Promise<void> {
     try {
       const settled = await open.settle(stored, settlement);
-      if (settled && settlement.state !== "unknown") tellOnDelivery(open, settled, call);
+      if (settled && settlement.state !== "unknown") carry(open, settled, call);
     } catch (error) {
       onTrouble(reasonOf(error));
     }
@@ -142,7 +179,11 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
   /** Another call works on this action: its outcome is this call's, too. */
   async function wait(begun: Begun, call: ActionCall): Promise<undefined> {
     if (timeLeftMs(call.context, timing) < MARGIN_MS + POLL_MS)
-      throw stillUnknown(unknownOutcome("Another call is still working on this very action."), begun, call);
+      throw stillUnknown(
+        unknownOutcome("Another call holds this very action and may still be working on it."),
+        begun,
+        call,
+      );
     await timing.sleep(POLL_MS, call.context.signal);
     return undefined;
   }
@@ -169,79 +210,75 @@ export function createActions({ journal, timing, resendMs, isGone, redact, onTro
   async function resume(open: Journal, stored: StoredAction, call: ActionCall): Promise<ActionResult | undefined> {
     const name = nameOf(stored);
     if (stored.state === "succeeded" || (stored.state === "rejected" && stored.repeatable === 0)) {
-      tellOnDelivery(open, stored, call);
-      return replay(stored);
+      carry(open, stored, call);
+      return replay(stored, call);
     }
-    const abandoned = isAbandoned(open, stored);
-    const isFree = stored.state !== "open" || abandoned || stored.lease_until < timing.now();
+    const isFree = stored.state !== "open" || isAbandoned(open, stored);
     if (isFree && !underway.has(name)) {
       if (stored.state !== "rejected" && isTooOld(stored)) throw tooOld(stored, call, resendMs);
-      return await own(open, name, call, () => open.claim(stored, abandoned ? stored.owner : ""));
+      return await own(open, name, call, () => open.claim(stored, isFree));
     }
     return await wait(stored, call);
   }
 
-  async function begin(open: Journal, call: ActionCall, canonical: string): Promise<ActionResult | undefined> {
+  async function begin(open: Journal, call: ActionCall, identity: Identity): Promise<ActionResult | undefined> {
     const request = await call.prepare();
     const action: NewAction = {
       service: call.service,
       key: call.explicitKey ?? call.proposedKey ?? makeKey(),
       tool: call.tool,
-      arguments: canonical,
-      argumentsHash: hashOf(canonical),
+      arguments: identity.canonical,
+      subjectHash: identity.subjectHash,
+      workHash: identity.workHash,
+      about: identity.about,
       explicit: call.explicitKey !== undefined,
       ...request,
       bodyHash: hashOf(request.body),
     };
     const name = nameOf(action);
     if (underway.has(name)) return await wait({ key: action.key, first_sent_at: timing.now() }, call);
-    return await own(open, name, call, () => open.insert(action));
-  }
-
-  /** The action that a call is about, if it is in the journal. */
-  async function find(
-    open: Journal,
-    { service, tool, proposedKey }: Pick<ActionCall, "service" | "tool" | "proposedKey">,
-    key: string | undefined,
-    argumentsHash: string,
-  ): Promise<StoredAction | undefined> {
-    if (key !== undefined) return await open.find(service, key);
-    const agreed = proposedKey === undefined ? undefined : await open.find(service, proposedKey);
-    return agreed ?? (await open.findUntold(service, tool, argumentsHash));
+    const look = () => findAction(open, call, call.explicitKey, identity);
+    return await own(open, name, call, () => open.insert(action).catch((error: unknown) => unwritten(error, look)));
   }
 
   async function attempt(open: Journal, call: ActionCall): Promise<ActionResult> {
-    const canonical = canonicalArguments(call.arguments);
+    const identity = identify(call.arguments, call.traits);
     let key = call.explicitKey;
     for (;;) {
-      const stored = await find(open, call, key, hashOf(canonical));
+      const stored = await findAction(open, call, key, identity);
       if (stored) {
-        refuseOtherCommand(stored, call.tool, canonical);
-        // From here on this call is about that one action, even if its outcome is told to another call meanwhile.
+        refuseOtherCommand(stored, call.tool, identity);
+        // From here on this call is about that one action, even if its outcome is sent to another call meanwhile.
         key = stored.key;
       }
+      const doubtful = stored ? undefined : await whyDoubtful(open, call, identity);
+      if (doubtful) throw doubtful;
       // Undefined: another call was faster, and its action is the one to look at.
-      const result = await (stored ? resume(open, stored, call) : begin(open, call, canonical));
+      const result = await (stored ? resume(open, stored, call) : begin(open, call, identity));
       if (result) return result;
     }
   }
 
   return {
-    /** Whether such a call would be about an action that is in the journal already. Throws Failure. */
-    async isKnown(service: string, tool: string, args: ActionCall["arguments"], key: string | undefined) {
-      const found = await find(await journal(), { service, tool }, key, hashOf(canonicalArguments(args)));
-      return found !== undefined;
-    },
+    isKnown: lookup.isKnown,
+    recall: lookup.recall,
+    hear: lookup.hear,
+
+    /** The journal's latest actions. Throws Failure. */
+    list: async (wanted: Pick<ListingOptions, "service" | "state" | "limit">) =>
+      await listActions(await journal(), { ...wanted, now: timing.now(), redact }),
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<ActionResult> {
-      const open = await journal();
       try {
+        const open = await journal();
+        await lookup.heard();
         return await attempt(open, call);
       } catch (error) {
-        if (error instanceof Failure || call.context.signal.aborted) throw error;
+        const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
+        if (!isJournal || call.context.signal.aborted) throw error;
         // Whatever else can fail here is the journal, and before anything is sent.
-        throw journalFailure(error);
+        throw untellable(error, call.explicitKey);
       }
     },
   };

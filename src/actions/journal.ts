@@ -1,10 +1,20 @@
 // The journal: every action, durable before its first byte is sent. Claims are atomic, so any number of processes share it.
 import * as z from "zod/v4";
 import type { Database, Value } from "./database.ts";
+import type { Identity } from "./identity.ts";
 import { migrate } from "./migrations.ts";
 
 export const ActionState = z.enum(["open", "succeeded", "rejected", "unknown"]);
 export type ActionState = z.infer<typeof ActionState>;
+
+/** Begins an id that is kept as JSON. */
+const AS_JSON = "\u001a";
+
+/** An id as a database can keep it: the contract lets ids hold what none takes, NUL and lone surrogates. */
+const keptId = (id: string): string =>
+  id.startsWith(AS_JSON) || /[\0\p{Surrogate}]/u.test(id) ? AS_JSON + JSON.stringify(id) : id;
+
+const KeptId = z.string().transform((kept) => (kept.startsWith(AS_JSON) ? String(JSON.parse(kept.slice(1))) : kept));
 
 const Stored = z.object({
   service: z.string(),
@@ -21,11 +31,13 @@ const Stored = z.object({
   lease_until: z.int(),
   outcome: z.string().nullable(),
   repeatable: z.int(),
-  resource_id: z.string().nullable(),
+  resource_id: KeptId.nullable(),
   created_at: z.int(),
   first_sent_at: z.int(),
   updated_at: z.int(),
   delivered_at: z.int().nullable(),
+  subject_hash: z.string(),
+  about: KeptId,
 });
 
 /** One action as it stands in the journal. Times are milliseconds since 1970. */
@@ -36,7 +48,9 @@ export interface NewAction {
   readonly key: string;
   readonly tool: string;
   readonly arguments: string;
-  readonly argumentsHash: string;
+  readonly subjectHash: string;
+  readonly workHash: string;
+  readonly about: string;
   readonly explicit: boolean;
   readonly path: string;
   readonly ifMatch: string;
@@ -53,30 +67,56 @@ export interface Settlement {
   readonly resourceId: string | undefined;
 }
 
+/** As many of the actions on one resource as are worth looking at. */
+const MAX_ABOUT = 50;
+
 const one = (rows: readonly unknown[]): StoredAction | undefined => rows.slice(0, 1).map((row) => Stored.parse(row))[0];
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
-/** `owner`: this process. Throws what the driver throws, or NewerJournal. */
-export async function openJournal(database: Database, owner: string, now: () => number, leaseMs: number) {
+const IS_UNSETTLED = "state IN ('open', 'unknown')";
+
+/** Whether the same call without a key is this action: `since` begins the time in which what was sent may not have been heard. */
+const isStillSame = (since: string): string =>
+  `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${since}))`;
+
+export interface JournalTerms {
+  /** This process. */
+  readonly owner: string;
+  readonly now: () => number;
+  /** A heartbeat makes a claim last so much longer. */
+  readonly leaseMs: number;
+  /** For so long after its outcome was last sent, the same call without a key is the same action. */
+  readonly repeatMs: number;
+}
+
+/** Throws what the driver throws, or NewerJournal. */
+export async function openJournal(database: Database, { owner, now, leaseMs, repeatMs }: JournalTerms) {
   await migrate(database);
   const write = async (sql: string, values: readonly Value[]) => one(await database.query(sql, values));
 
   return {
-    /** Writes a new action, claimed by this process. Undefined when its key, or an untold twin of it, is there already. */
+    /**
+     * Writes a new action, claimed by this process. Undefined when its key, or, for a key of our own making, another action that
+     * the same call is about, is there already: see findSame and findReworded.
+     */
     insert: (action: NewAction) =>
       write(
-        `INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
-           state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
-           first_sent_at, delivered_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', 0, 0, $11, $12, NULL, 0, NULL, $13, $13, $13, NULL)
+        `INSERT INTO actions (service, key, tool, arguments, arguments_hash, subject_hash, work_hash, explicit, path, if_match,
+           body, body_hash, state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at,
+           updated_at, first_sent_at, delivered_at, about)
+         SELECT $1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, 'open', 0, 0, $12, $13, NULL, 0, NULL, $14, $14, $14, NULL, $16
+         WHERE $7 = 1 OR NOT EXISTS (
+           SELECT 1 FROM actions WHERE service = $1 AND tool = $3
+             AND ((subject_hash = $5 AND ${isStillSame("$15")}) OR (work_hash = $6 AND ${IS_UNSETTLED})))
          ON CONFLICT DO NOTHING RETURNING *`,
         [
           action.service,
           action.key,
           action.tool,
           action.arguments,
-          action.argumentsHash,
+          action.subjectHash,
+          action.workHash,
           action.explicit ? 1 : 0,
           action.path,
           action.ifMatch,
@@ -85,38 +125,62 @@ export async function openJournal(database: Database, owner: string, now: () => 
           owner,
           now() + leaseMs,
           now(),
+          now() - repeatMs,
+          keptId(action.about),
         ],
       ),
 
     find: (service: string, key: string) =>
       write("SELECT * FROM actions WHERE service = $1 AND key = $2", [service, key]),
 
-    /** The latest action with these arguments whose outcome nobody was told. */
-    findUntold: (service: string, tool: string, argumentsHash: string) =>
+    /** The latest action that a call with this subject and without a key is about. */
+    findSame: (service: string, tool: string, subjectHash: string) =>
       write(
-        `SELECT * FROM actions WHERE service = $1 AND tool = $2 AND arguments_hash = $3 AND delivered_at IS NULL
+        `SELECT * FROM actions WHERE service = $1 AND tool = $2 AND subject_hash = $3 AND ${isStillSame("$4")}
          ORDER BY created_at DESC LIMIT 1`,
-        [service, tool, argumentsHash],
+        [service, tool, subjectHash, now() - repeatMs],
       ),
 
+    /** One of the same work with other notes, whose outcome is not known yet. */
+    findReworded: (service: string, tool: string, { workHash, subjectHash }: Identity) =>
+      write(
+        `SELECT * FROM actions WHERE service = $1 AND tool = $2 AND work_hash = $3 AND subject_hash <> $4 AND ${IS_UNSETTLED}
+         ORDER BY created_at DESC LIMIT 1`,
+        [service, tool, workHash, subjectHash],
+      ),
+
+    /** The action that made this resource; the first one, where several answers named it. */
+    findByResource: (service: string, resourceId: string) =>
+      write("SELECT * FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1", [
+        service,
+        keptId(resourceId),
+      ]),
+
+    /** The actions on a resource, what is not settled first, then what succeeded; the latest first. */
+    findAbout: async (service: string, aboutId: string): Promise<readonly StoredAction[]> => {
+      const sql = `SELECT * FROM actions WHERE service = $1 AND about = $2
+         ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
+      return (await database.query(sql, [service, keptId(aboutId), MAX_ABOUT])).map((row) => Stored.parse(row));
+    },
+
     /**
-     * Takes an action over that nobody works on: unknown, repeatable, or open with `deadOwner` or a lease that has run out.
-     * It is untold from now on: if an earlier outcome was told, an agent that repeats it asks for this very one.
+     * Takes an action over that nobody works on: unknown, repeatable, or open where `isDead` is certain of the owner that
+     * `stored` names, who has not moved since. Its outcome is undelivered from now on.
      */
-    claim: ({ service, key }: StoredAction, deadOwner: string) =>
+    claim: ({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean) =>
       write(
         `UPDATE actions SET state = 'open', owner = $3, lease_until = $4, updated_at = $5,
            -- Whoever left it open has sent it at least once, for all anybody knows.
            attempts = attempts + CASE WHEN state = 'open' THEN 1 ELSE 0 END,
            in_doubt = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
            first_sent_at = CASE WHEN state = 'rejected' THEN $5 ELSE first_sent_at END,
-           -- Told once, it may have a younger twin, which goes on having the arguments for itself.
+           -- Delivered once, it may have a younger twin, which goes on having the subject for itself.
            explicit = CASE WHEN delivered_at IS NULL THEN explicit ELSE 1 END, delivered_at = NULL
          WHERE service = $1 AND key = $2
            AND (state = 'unknown' OR (state = 'rejected' AND repeatable = 1)
-             OR (state = 'open' AND (lease_until < $5 OR owner = $6)))
+             OR (state = 'open' AND $6 = 1 AND owner = $7 AND lease_until = $8))
          RETURNING *`,
-        [service, key, owner, now() + leaseMs, now(), deadOwner],
+        [service, key, owner, now() + leaseMs, now(), isDead ? 1 : 0, holder, lease_until],
       ),
 
     /** Ends this process's claim. Undefined when another process had taken it over. */
@@ -125,21 +189,57 @@ export async function openJournal(database: Database, owner: string, now: () => 
         `UPDATE actions SET state = $3, attempts = $4, outcome = $5, repeatable = $6, resource_id = $7,
            updated_at = $8, lease_until = 0
          WHERE service = $1 AND key = $2 AND owner = $9 AND state = 'open' RETURNING *`,
-        [service, key, state, attempts, outcome ?? null, repeatable ? 1 : 0, resourceId ?? null, now(), owner],
+        [
+          service,
+          key,
+          state,
+          attempts,
+          outcome ?? null,
+          repeatable ? 1 : 0,
+          resourceId === undefined ? null : keptId(resourceId),
+          now(),
+          owner,
+        ],
       ),
 
     /**
-     * The agent has been told that it ended like this; one that has been taken up again since stays untold. Should a power
-     * cut take this away, the outcome is told once more: nothing happens twice.
+     * The outcome has been sent to the agent; of one that has been taken up again since it is not the outcome any more.
+     * Should a power cut take this away, the outcome is sent once more: nothing happens twice.
      */
-    markDelivered: async ({ service, key, state, attempts }: StoredAction) =>
+    markSent: async ({ service, key, state, attempts }: StoredAction) =>
       one(
         await database.querySoon(
           `UPDATE actions SET delivered_at = $5 WHERE service = $1 AND key = $2 AND state = $3 AND attempts = $4
-             AND state IN ('succeeded', 'rejected') AND delivered_at IS NULL RETURNING *`,
+             AND state IN ('succeeded', 'rejected') RETURNING *`,
           [service, key, state, attempts, now()],
         ),
       ),
+
+    /** `sent` cannot have been read, as it turns out: unless it was sent again since, or another one has its subject meanwhile. */
+    markUnread: ({ service, key, tool, subject_hash, delivered_at }: StoredAction) =>
+      database.querySoon(
+        `UPDATE actions SET delivered_at = NULL
+         WHERE service = $1 AND key = $2 AND delivered_at = $5 AND state = 'succeeded' AND heard_at IS NULL
+           AND NOT EXISTS (SELECT 1 FROM actions AS twin WHERE twin.service = $1 AND twin.tool = $3
+             AND twin.subject_hash = $4 AND twin.delivered_at IS NULL)`,
+        [service, key, tool, subject_hash, delivered_at],
+      ),
+
+    /** The agent has named these keys or ids: it has heard of what was sent to it under them. */
+    async markHeard(service: string, names: readonly string[]): Promise<void> {
+      const list = names.map((_, index) => `$${index + 2}`).join(", ");
+      const named = `service = $1 AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL
+        AND (key IN (${list}) OR resource_id IN (${list}))`;
+      // Looked for first: an update that finds nothing would still wait for other processes' writes.
+      for (const row of await database.query(`SELECT * FROM actions WHERE ${named}`, [service, ...names.map(keptId)])) {
+        const { key } = Stored.parse(row);
+        await database.querySoon("UPDATE actions SET heard_at = $3 WHERE service = $1 AND key = $2", [
+          service,
+          key,
+          now(),
+        ]);
+      }
+    },
 
     /** Everything this process is working on stays its own for another lease. */
     heartbeat: () =>

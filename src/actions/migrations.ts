@@ -1,11 +1,56 @@
 // The journal's tables, versioned and only ever forward. One text for SQLite and PostgreSQL.
+import * as z from "zod/v4";
+import { readCanonical } from "./canonical.ts";
 import type { Database } from "./database.ts";
+import { type ActionTraits, identify } from "./identity.ts";
+
+type Step = (query: Database["query"]) => Promise<void>;
+
+const Row = z.object({
+  service: z.string(),
+  key: z.string(),
+  tool: z.string(),
+  arguments: z.string(),
+  delivered_at: z.int().nullable(),
+});
+
+/** What told actions apart when journals had version 3. */
+const TRAITS: Readonly<Record<string, ActionTraits>> = {
+  register_input: { about: "referenceId", notes: ["alias", "clientReference"] },
+  submit_job: { about: "recipeVersionId", notes: ["clientReference"] },
+  cancel_job: { about: "jobId", wording: ["reason"] },
+  retry_job: { about: "jobId", wording: ["reason"] },
+  request_file_processing: { about: "inputId" },
+};
+const BATCH = 500;
+
+/** Of two undelivered actions that were told apart by their wording alone, the later one is what the same call is about. */
+async function identifyAll(query: Database["query"]): Promise<void> {
+  const taken = new Set<string>();
+  for (;;) {
+    const rows = await query("SELECT * FROM actions WHERE about IS NULL ORDER BY created_at DESC LIMIT $1", [BATCH]);
+    if (rows.length === 0) return;
+    for (const row of rows) {
+      const { service, key, tool, arguments: canonical, delivered_at } = Row.parse(row);
+      const identity = identify(readCanonical(canonical), TRAITS[tool] ?? { about: "" });
+      const name = JSON.stringify([service, tool, identity.subjectHash]);
+      const isLater = delivered_at === null && taken.has(name) ? 1 : 0;
+      if (delivered_at === null) taken.add(name);
+      await query(
+        `UPDATE actions SET subject_hash = $3, work_hash = $4, about = $5, explicit = CASE WHEN $6 = 1 THEN 1 ELSE explicit END
+         WHERE service = $1 AND key = $2`,
+        [service, key, identity.subjectHash, identity.workHash, identity.about, isLater],
+      );
+    }
+  }
+}
 
 /**
- * Times are milliseconds since 1970. `explicit`: 1 where the agent named the key itself. `in_doubt`: 1 where an attempt of
+ * Times are milliseconds since 1970. `subject_hash`, `work_hash`, `about`: src/actions/identity.ts. `delivered_at`: when the outcome was
+ * last sent to the agent. `heard_at`: when the agent showed that it had heard. `explicit`: 1 where the agent named the key itself. `in_doubt`: 1 where an attempt of
  * an earlier claim may have taken effect unseen. `repeatable`: 1 where nothing happened and the same bytes may be sent again.
  */
-const MIGRATIONS: readonly (readonly string[])[] = [
+const MIGRATIONS: readonly (readonly (string | Step)[])[] = [
   [
     `CREATE TABLE actions (
        service TEXT NOT NULL, key TEXT NOT NULL, tool TEXT NOT NULL,
@@ -29,6 +74,25 @@ const MIGRATIONS: readonly (readonly string[])[] = [
   ],
   // What is open or unknown is looked for whenever a job is read, among any number of actions that are neither.
   ["CREATE INDEX actions_unsettled ON actions (updated_at) WHERE state IN ('open', 'unknown')"],
+  [
+    "ALTER TABLE actions ADD COLUMN subject_hash TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE actions ADD COLUMN work_hash TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE actions ADD COLUMN heard_at BIGINT",
+    "ALTER TABLE actions ADD COLUMN about TEXT",
+    identifyAll,
+    // Two copies of one call, made at once by two processes, are one action: the second insert finds this taken.
+    "DROP INDEX actions_untold",
+    `CREATE UNIQUE INDEX actions_undelivered ON actions (service, tool, subject_hash)
+       WHERE delivered_at IS NULL AND explicit = 0`,
+    "DROP INDEX actions_by_arguments",
+    "CREATE INDEX actions_by_subject ON actions (service, tool, subject_hash, created_at)",
+    "CREATE INDEX actions_by_work ON actions (service, tool, work_hash) WHERE state IN ('open', 'unknown')",
+    `CREATE INDEX actions_unheard ON actions (service, resource_id)
+       WHERE heard_at IS NULL AND state = 'succeeded' AND delivered_at IS NOT NULL`,
+    // A job's history is looked for whenever it is read.
+    "CREATE INDEX actions_about ON actions (service, about)",
+    "CREATE INDEX actions_made ON actions (service, resource_id) WHERE resource_id IS NOT NULL",
+  ],
 ];
 
 export const JOURNAL_VERSION = MIGRATIONS.length;
@@ -56,7 +120,7 @@ export async function migrate(database: Database): Promise<void> {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL)");
     // Another process may have been faster.
     for (let version = await versionOf(query); version < JOURNAL_VERSION; version++) {
-      for (const statement of MIGRATIONS[version] ?? []) await query(statement);
+      for (const step of MIGRATIONS[version] ?? []) await (typeof step === "string" ? query(step) : step(query));
       await query("INSERT INTO journal_version (version) VALUES ($1)", [version + 1]);
     }
   });

@@ -1,7 +1,9 @@
 // What an agent is told of an action that has no outcome to tell: what may have happened, until when asking again is safe,
 // the exact call to make; or why nothing was sent.
 import { Failure } from "../failure.ts";
-import { differingArguments } from "./canonical.ts";
+import { json, word } from "../outside.ts";
+import { differingArguments, readCanonical } from "./canonical.ts";
+import type { Identity } from "./identity.ts";
 import type { StoredAction } from "./journal.ts";
 
 /** The call that is told about. */
@@ -18,10 +20,10 @@ export type Begun = Pick<StoredAction, "key" | "first_sent_at">;
 /** Arguments longer than this as JSON are not said again. */
 const MAX_REPEATED = 2_000;
 
-function exactCall({ tool, arguments: meant }: ToldCall, key: string): string {
-  const whole = JSON.stringify({ ...meant, idempotencyKey: key });
+function exactCall({ tool, arguments: meant }: Omit<ToldCall, "findOut">, key: string): string {
+  const whole = json({ ...meant, idempotencyKey: key });
   if (whole.length <= MAX_REPEATED) return `${tool} ${whole}`;
-  return `${tool} with the very same arguments and "idempotencyKey":${JSON.stringify(key)}`;
+  return `${tool} with the very same arguments and "idempotencyKey":${json(key)}`;
 }
 
 /** `failure` left open what happened: `untilAt`, in milliseconds since 1970, ends the time in which the call may be repeated. */
@@ -56,18 +58,67 @@ export function tooOld({ key, first_sent_at }: Begun, { findOut }: ToldCall, res
   });
 }
 
+/** `sinceMs` in words: "2 minutes". */
+function duration(sinceMs: number): string {
+  const units = [
+    ["day", 86_400_000],
+    ["hour", 3_600_000],
+    ["minute", 60_000],
+    ["second", 1_000],
+  ] as const;
+  const [name, unitMs] = units.find(([, ms]) => sinceMs >= ms) ?? ["second", 1_000];
+  const count = Math.max(0, Math.floor(sinceMs / unitMs));
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
+/** First of all words of an outcome that an earlier call without a key has brought about. */
+export const notDoneAgain = (createdAtMs: number, now: number): string =>
+  `Not done again: this is the outcome of the same call of ${duration(now - createdAtMs)} ago. ` +
+  "To do it once more on purpose, pass a new idempotencyKey.";
+
+const refusedConflict = (message: string, key: string, next: string): Failure =>
+  new Failure({
+    kind: "conflict",
+    message: `${message}; nothing was sent.`,
+    retryable: false,
+    sideEffect: "none",
+    idempotencyKey: key,
+    next,
+  });
+
+/** A key of our own making that no action has: somebody copied it wrongly, and a new action under it might be the second one. */
+export const unknownKey = (key: string): Failure =>
+  refusedConflict(
+    `No action has the key ${word(key)}`,
+    key,
+    "Copy the key exactly; list_actions has the keys. For a new action leave idempotencyKey out.",
+  );
+
+/** An earlier action, worded otherwise, may be what this call asks for. */
+export function settleFirst(stored: StoredAction, tool: string, canonical: string): Failure {
+  const names = differingArguments(stored.arguments, canonical).join(", ");
+  const sentAt = new Date(stored.created_at).toISOString();
+  const state = stored.state === "open" ? "is not settled" : "has an unknown outcome";
+  const meant = { tool, arguments: readCanonical(stored.arguments) };
+  return new Failure({
+    kind: "conflict",
+    message: `An earlier ${tool} of ${sentAt} that differs only in ${names} ${state}; this call sent nothing, but the earlier one may have taken effect.`,
+    retryable: false,
+    sideEffect: "unknown",
+    idempotencyKey: stored.key,
+    next: `Settle the earlier one first; this cannot make it happen twice: ${exactCall(meant, stored.key)} If a second one is wanted all the same, pass a new idempotencyKey of your own (8-128 letters, digits, - or _).`,
+  });
+}
+
 /** Throws Failure when the key of `stored` is not for this call. */
-export function refuseOtherCommand(stored: StoredAction, tool: string, canonical: string): void {
+export function refuseOtherCommand(stored: StoredAction, tool: string, identity: Identity): void {
   const belongs = (to: string) =>
-    new Failure({
-      kind: "conflict",
-      message: `The key ${stored.key} belongs to an action ${to}; nothing was sent.`,
-      retryable: false,
-      sideEffect: "none",
-      idempotencyKey: stored.key,
-      next: "Leave idempotencyKey out for a new action, or repeat that action's own arguments.",
-    });
+    refusedConflict(
+      `The key ${word(stored.key)} belongs to an action ${to}`,
+      stored.key,
+      "Leave idempotencyKey out for a new action, or repeat that action's own arguments.",
+    );
   if (stored.tool !== tool) throw belongs(`of ${stored.tool}`);
-  if (stored.arguments === canonical) return;
-  throw belongs(`with other arguments (${differingArguments(stored.arguments, canonical).join(", ")})`);
+  if (stored.subject_hash === identity.subjectHash || stored.arguments === identity.canonical) return;
+  throw belongs(`with other arguments (${differingArguments(stored.arguments, identity.canonical).join(", ")})`);
 }

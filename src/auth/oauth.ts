@@ -1,9 +1,10 @@
-// The token endpoint, service.md section 5: client-credentials, HTTP Basic, a minimal answer.
+// The token endpoint, service.md section 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
 import * as z from "zod/v4";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
-import { excerpt } from "../excerpt.ts";
 import { Failure, type FailureKind } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { ContractViolation, checkAgainst, parseJson } from "../service/decode.ts";
+import { HTML_PAGE, IN_BETWEEN, notJson } from "../service/in-between.ts";
 import { retryAfterSeconds } from "../service/problems.ts";
 import type { WireAnswer, WireRequest } from "../service/transport.ts";
 
@@ -18,20 +19,34 @@ export interface Token {
   readonly expiresInSeconds?: number;
 }
 
-/** RFC 6749, 2.3.1: both parts form-encoded before Basic, so that any character survives; unreserved ones stay as they are. */
-export function basicHeader({ clientId, clientSecret }: ClientCredentials): string {
-  const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
-  return `Basic ${Buffer.from(pair).toString("base64")}`;
+/** How id and secret stand in the header: form-encoded, as RFC 6749, 2.3.1, asks, or as they are, as many servers read them. */
+export type BasicForm = "encoded" | "raw";
+
+/** Encoded, any character survives and unreserved ones stay as they are. */
+export function basicHeader({ clientId, clientSecret }: ClientCredentials, form: BasicForm = "encoded"): string {
+  const written = form === "encoded" ? encodeURIComponent : (part: string): string => part;
+  return `Basic ${Buffer.from(`${written(clientId)}:${written(clientSecret)}`).toString("base64")}`;
 }
 
-export function tokenRequest(baseUrl: string, credentials: ClientCredentials, scopes: readonly string[]): WireRequest {
+/** The forms to try, in this order; one where both are the same. Raw, an id with a colon would end at it (RFC 7617, section 2). */
+export const basicForms = (credentials: ClientCredentials): readonly [BasicForm, ...BasicForm[]] =>
+  basicHeader(credentials) === basicHeader(credentials, "raw") || credentials.clientId.includes(":")
+    ? ["encoded"]
+    : ["encoded", "raw"];
+
+export function tokenRequest(
+  baseUrl: string,
+  credentials: ClientCredentials,
+  basicForm: BasicForm,
+  scopes: readonly string[],
+): WireRequest {
   const form = new URLSearchParams({ grant_type: "client_credentials", scope: scopes.join(" ") });
   return {
     method: "POST",
     url: new URL(baseUrl.replace(/\/+$/, "") + TOKEN_PATH),
     headers: {
       accept: "application/json",
-      authorization: basicHeader(credentials),
+      authorization: basicHeader(credentials, basicForm),
       "content-type": "application/x-www-form-urlencoded",
     },
     body: Buffer.from(form.toString()),
@@ -39,22 +54,16 @@ export function tokenRequest(baseUrl: string, credentials: ClientCredentials, sc
 }
 
 /** What can stand in an Authorization header. */
-export const accessToken = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,16384}$/, { error: "must be 1-16384 visible ASCII characters" });
+export const accessToken = z.string().regex(/^[\x21-\x7e]+$/, { error: "must be visible ASCII characters" });
 
-// Only access_token is promised; what else an RFC 6749 answer may carry is read when it makes sense.
+// Only access_token is promised. A lifetime is read where it makes sense; a token_type changes nothing, as the contract says
+// how the token is sent.
 const TokenAnswer = z.looseObject({
   access_token: accessToken,
-  token_type: z
-    .string()
-    .regex(/^bearer$/i, { error: "must be Bearer" })
-    .optional(),
   expires_in: z
     .union([z.int().positive(), z.string().regex(/^[1-9]\d{0,9}$/)])
     .transform(Number)
     .optional()
-    // The contract promises access_token alone: a lifetime that makes no sense is none.
     .catch(undefined),
 });
 
@@ -68,7 +77,8 @@ function kindOf(status: number, code: string | undefined): FailureKind {
   return status >= 400 ? "unauthorized" : "contract_violation";
 }
 
-function nextStep(kind: FailureKind, waitSeconds: number | undefined): string {
+function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: boolean): string {
+  if (isPage && (kind === "forbidden" || kind === "unauthorized")) return IN_BETWEEN;
   switch (kind) {
     case "forbidden":
       return "The application lacks this scope; ask its owner for it.";
@@ -93,40 +103,46 @@ function readError(answer: WireAnswer): { code: string; description?: string } |
   }
 }
 
+/** Whether the answer says that it does not know this client; RFC 6749, 5.2, allows both statuses. */
+export const isClientRefused = (answer: WireAnswer): boolean =>
+  answer.status === 401 || (answer.status === 400 && readError(answer)?.code === "invalid_client");
+
 function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
-  const said = [code, description && JSON.stringify(excerpt(description, 200))].filter(Boolean).join(" ");
+  const said = [code && word(code), description && quote(description, 200)].filter(Boolean).join(" ");
   const kind = kindOf(answer.status, code);
   const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
+  const page = notJson(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
   return new Failure({
     kind,
-    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${said && `: ${said}`}.`,
+    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${page}${said && `: ${said}`}.`,
     status: answer.status,
     retryable: kind === "rate_limited" || kind === "upstream_unavailable",
     sideEffect: "none",
     ...(code !== undefined && { code }),
     ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
-    next: nextStep(kind, waitSeconds),
+    next: nextStep(kind, waitSeconds, page !== ""),
   });
 }
 
-export const noToken = (reason: string): Failure =>
+export const noToken = (reason: string, next = "Check that MIC_BASE_URL points at the service itself."): Failure =>
   new Failure({
     kind: "contract_violation",
-    message: `The token endpoint's answer breaks the contract: ${reason}.`,
+    message: `The token endpoint's answer holds no token that can be sent: ${reason}.`,
     retryable: false,
     sideEffect: "none",
-    next: "Check that MIC_BASE_URL points at the service itself.",
+    next,
   });
 
 /** Throws Failure when the answer is no token. */
 export function readTokenAnswer(answer: WireAnswer, scopes: readonly string[]): Token {
-  if (answer.status !== 200) throw refused(answer, scopes);
+  if (answer.status < 200 || answer.status > 299) throw refused(answer, scopes);
   try {
     const { access_token, expires_in } = checkAgainst(TokenAnswer, parseJson(answer.body)).value;
     return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
   } catch (error) {
     if (!(error instanceof ContractViolation)) throw error;
-    throw noToken(error.message);
+    const isNot = notJson(answer);
+    throw isNot === undefined ? noToken(error.message) : noToken(isNot, IN_BETWEEN);
   }
 }

@@ -6,7 +6,16 @@ import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../service/atte
 import type { TokenSource } from "../service/call.ts";
 import { AnswerTooLarge, type Transport, TransportError } from "../service/transport.ts";
 import type { Identity } from "./identity.ts";
-import { basicHeader, type ClientCredentials, noToken, readTokenAnswer, tokenRequest } from "./oauth.ts";
+import {
+  type BasicForm,
+  basicForms,
+  basicHeader,
+  type ClientCredentials,
+  isClientRefused,
+  noToken,
+  readTokenAnswer,
+  tokenRequest,
+} from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
 import type { StoredToken, TokenStore } from "./token-store.ts";
 
@@ -21,6 +30,8 @@ export interface TokenOptions {
 /** Refused tokens remembered, lest another process's copy brings one back. */
 const MAX_REFUSED = 100;
 const MAX_TOKEN_BYTES = 64 * 1024;
+/** A token that was obtained longer ago may have ended where the service says 403; a newer one is taken for good. */
+const FRESH_MS = 60_000;
 /** A clock that was set back further than this makes a stored lifetime worthless. */
 const CLOCK_STEP_MS = 60_000;
 
@@ -63,6 +74,8 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   const held = new Map<string, StoredToken>();
   const underway = new Map<string, Promise<string>>();
   const refused = new Set<string>();
+  /** The form that this service has given a token for: the other one is never tried again. */
+  let provenForm: BasicForm | undefined;
   let writes = Promise.resolve();
 
   /** Keychain writes are nobody's to wait for, and happen in order. */
@@ -70,15 +83,26 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     writes = writes.then(write).catch(() => undefined);
   }
 
+  function formsToTry(credentials: ClientCredentials): readonly [BasicForm, ...BasicForm[]] {
+    const forms = basicForms(credentials);
+    return provenForm !== undefined && forms.includes(provenForm) ? [provenForm] : forms;
+  }
+
   async function fetchToken(baseUrl: string, credentials: ClientCredentials, scopes: readonly string[]) {
-    try {
-      // Not bound to the caller's signal: other calls may be waiting for the same token.
-      const answer = await transport.exchange(tokenRequest(baseUrl, credentials, scopes), {
+    const ask = (form: BasicForm) =>
+      transport.exchange(tokenRequest(baseUrl, credentials, form, scopes), {
         maxBytes: MAX_TOKEN_BYTES,
         timeoutMs: ATTEMPT_LIMIT_MS,
+        // Not bound to the caller's signal: other calls may be waiting for the same token.
         signal: new AbortController().signal,
       });
-      return readTokenAnswer(answer, scopes);
+    const [first, second] = formsToTry(credentials);
+    try {
+      const firstAnswer = await ask(first);
+      const again = second !== undefined && isClientRefused(firstAnswer);
+      const token = readTokenAnswer(again ? await ask(second) : firstAnswer, scopes);
+      if (second !== undefined) provenForm = again ? second : first;
+      return token;
     } catch (error) {
       if (error instanceof Failure && error.facts.kind === "unauthorized") identity.doubt();
       if (error instanceof TransportError) throw unreachable(error);
@@ -95,7 +119,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   /** From the keychain, where another process may have left one; else from the token endpoint. */
   async function obtain(scopes: readonly string[]): Promise<string> {
     const credentials = await identity.credentials();
-    redactor.add(basicHeader(credentials).slice("Basic ".length));
+    for (const form of basicForms(credentials)) redactor.add(basicHeader(credentials, form).slice("Basic ".length));
     const owner = { baseUrl: await identity.baseUrl(), clientId: credentials.clientId };
     const stored = await store.load(owner, scopes);
     if (stored && !refused.has(stored.value) && isGood(stored, timing.now())) return hold(scopes, stored);
@@ -155,10 +179,16 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     async get(scopes, context) {
       context.signal.throwIfAborted();
       const known = held.get(scopeKey(scopes));
-      if (!known || !isGood(known, timing.now())) return await within(context, shared(scopes));
+      const isKnown = known !== undefined && isGood(known, timing.now());
+      const token = isKnown ? known.value : await within(context, shared(scopes));
+      // A token that others waited for too may have been asked for before a logout.
       const login = identity.stillLoggedIn();
       if (login) await within(context, confirmed(login));
-      return known.value;
+      return token;
+    },
+    mayHaveEnded(scopes, token) {
+      const known = held.get(scopeKey(scopes));
+      return known?.value === token && timing.now() - known.obtainedAt > FRESH_MS;
     },
     discard(scopes, token) {
       refused.add(token);

@@ -1,4 +1,5 @@
 // The prompts: what a person may start with one choice, as instructions to the agent. Arguments are data, and quoted.
+import { json } from "../outside.ts";
 import type { CandidateKind } from "./resources/candidates.ts";
 
 export interface PromptArgument {
@@ -19,7 +20,7 @@ export interface Prompt {
   text(args: Readonly<Record<string, string>>): string;
 }
 
-const quoted = (text: string): string => JSON.stringify(text);
+const quoted = (text: string): string => json(text);
 const lines = (...parts: readonly (string | false)[]): string => parts.filter((part) => part !== false).join("\n");
 
 const EXACTLY_ONCE =
@@ -69,7 +70,7 @@ export const prompts: readonly Prompt[] = [
         "1. Read it with get_job: its state, the stage it is at, each stage's attempts and units, its failure.",
         "2. If it retries another job (retryOfBatchId), read that one too: did it fail at the same stage?",
         "3. If its failure has field errors, read its recipe with get_recipe and compare.",
-        "4. Look in list_actions for actions of unknown outcome about it.",
+        "4. Look in list_actions for actions whose about or resourceId is this job: which of them are open or unknown?",
         "Then say in this order: what happened; the most likely cause, and how sure that is; the one thing to do next " +
           "(repeat a call, retry with SAFE_RESUME or RESTART, correct input or parameters, wait for a person, or give up), and why.",
         FOLLOW,
@@ -92,7 +93,7 @@ export const prompts: readonly Prompt[] = [
     text: ({ workspaceId, reason }) =>
       lines(
         `Retry the failed jobs${workspaceId === undefined ? "" : ` of workspace ${quoted(workspaceId)}`} that are worth it, each once.`,
-        "1. list_actions, state unknown: settle each first by repeating its call with its idempotencyKey.",
+        "1. list_actions, state unknown, then open: settle each first by making the call in its nextStep.",
         "2. list_jobs, page by page: note the jobs that are FAILED and retryable, newest first. Leave out those that a later " +
           "job already retries (view full shows retryOfBatchId).",
         "3. For each, get_job: retry only if nextStep is retry_job, with just those arguments" +

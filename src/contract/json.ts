@@ -4,8 +4,8 @@ import { isJsonObject, type JsonObject } from "./json-object.ts";
 
 export { isJsonObject, type Json, type JsonObject } from "./json-object.ts";
 
-/** Nesting beyond this is no data anybody made, and would overflow whatever walks it. */
-const MAX_DEPTH = 500;
+/** Nesting beyond this is no data anybody made, and would overflow whatever walks it (doubts.md, 13). */
+export const MAX_DEPTH = 500;
 
 function isShallow(value: unknown): boolean {
   let level: unknown[] = [value];

@@ -1,13 +1,17 @@
 // Everything the contract leaves "not shown" (service.md, "Gaps" and section 7.2) and this emulator had to choose, with the
 // reason. The client assumes none of it. How jobs move stands in world/lifecycle.ts, by the times given here.
+
+import type { StageName } from "../contract/jobs.ts";
+import { MAX_DEPTH } from "../contract/json.ts";
+import type { RecipeDefinition } from "../contract/recipes.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
 
 // -- Requests ---------------------------------------------------------------------------------------------------------
 
 /** 413 above it (RFC 9110, 15.5.14): the largest valid body of the contract is a job with its parameterValues. */
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Deeper JSON is refused with 400: RFC 8259, section 9, lets a parser limit nesting. */
-export const MAX_JSON_DEPTH = 64;
+/** Deeper JSON is refused with 400: RFC 8259, section 9, lets a parser limit nesting. The body is one level of its own. */
+export const MAX_JSON_DEPTH = MAX_DEPTH + 1;
 /** An answer given before the request's body was read waits this long for the rest, so that the client can read it. */
 export const LINGER_MS = 1000;
 
@@ -31,6 +35,8 @@ export const PROBLEMS = {
   INVALID_CURSOR: { status: 400, title: "The cursor was not made by this list", retryable: false },
   // RFC 6750, 3.1: WWW-Authenticate says more.
   UNAUTHENTICATED: { status: 401, title: "A valid access token is required", retryable: false },
+  // No client of the service sends such a request; in the playground it is one that "the public route policy denied" (7.1).
+  REQUEST_DENIED: { status: 403, title: "Host names another machine, or Origin a foreign page", retryable: false },
   INSUFFICIENT_SCOPE: { status: 403, title: "The access token lacks a required scope", retryable: false },
   WORKSPACE_FORBIDDEN: { status: 403, title: "The application has no access to this workspace", retryable: false },
   PROCESSING_NOT_PERMITTED: {
@@ -163,10 +169,17 @@ export const KEY_LIFETIME_MS = 24 * HOUR;
 
 // -- How things move --------------------------------------------------------------------------------------------------
 
+/**
+ * The last stage that a recipe's jobs run (doubts.md 33). FREEZE is the furthest stop that a recipe can name: what was frozen
+ * is then scooped and served. After an earlier stop the rest is NOT_REQUIRED, and the job has its output all the same.
+ */
+export const lastStageOf = (stopAfterStage: RecipeDefinition["stopAfterStage"]): StageName =>
+  stopAfterStage === "FREEZE" ? "SERVE" : stopAfterStage;
 /** A job's stage, unless `stageMs` says otherwise. */
 export const STAGE_MS = 500;
 /** A waiting review is approved after this. */
 export const REVIEW_MS = MINUTE;
+/** A file is registered before its scan has ended, and its input is WAITING_SCAN until then (doubts.md 32). */
 export const SCAN_MS = 5 * SECOND;
 /** After creation: a processing request becomes REVIEWABLE, then is decided. */
 export const REVIEWABLE_AFTER_MS = 2 * SECOND;
@@ -176,8 +189,9 @@ export const MAX_PERMISSION_MS = 30 * DAY;
 export const INPUT_LIFETIME_MS = 90 * DAY;
 
 // -- Playground -------------------------------------------------------------------------------------------------------
-// Section 7.1 has four status values. Unknown path (404), wrong method (405), a state code that matches no state (400,
-// doubts.md 9) and anything unreadable are INVALID_PLAYGROUND_REQUEST, the nearest; all else upstream-unavailable.
+// Section 7.1 gives each status one value. Whatever this playground itself refuses is the 400 of an unsupported request:
+// unknown path, wrong method (doubts.md 31), a state code that matches no state (doubts.md 9), anything unreadable. All else
+// is upstream-unavailable.
 
 export const PLAYGROUND_ROOT = "/api/svc/core/developers/playground";
 export const PLAYGROUND_WINDOW_MS = MINUTE;

@@ -21,6 +21,9 @@ const MEANINGS = {
 
 type ErrorStatus = keyof typeof MEANINGS;
 
+/** {base_url}, from where this document lies: whatever path a proxy serves it under. */
+const SERVER = playground.getPlaygroundOpenApi.path.split("/").slice(2).fill("..").join("/");
+
 const json = (schema: JsonSchema): JsonSchema => ({ "application/json": { schema } });
 
 /** Section 7.1: an object with exactly one field, constant for each HTTP status. */
@@ -92,7 +95,7 @@ export function makeOpenApiDocument(): JsonSchema {
         "Anonymous, read-only metadata about Indian states, union territories and their districts. " +
         "Counts and lists may change as the catalogue is updated.",
     },
-    servers: [{ url: "/" }],
+    servers: [{ url: SERVER }],
     security: [],
     paths,
   };

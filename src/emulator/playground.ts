@@ -22,15 +22,12 @@ type ErrorValue = PlaygroundError["status"];
 const ERROR_VALUES: Readonly<Record<number, ErrorValue>> = PLAYGROUND_STATUS;
 
 /** An error with the contract's value for its status; any other is an upstream's, preserved (7.1). */
-export const playgroundError = (
-  status: number,
-  headers: Readonly<Record<string, string>> = {},
-  value: ErrorValue = ERROR_VALUES[status] ?? PLAYGROUND_STATUS[502],
-): Answer => jsonAnswer(status, { status: value } satisfies PlaygroundError, headers);
+export const playgroundError = (status: number, headers: Readonly<Record<string, string>> = {}): Answer =>
+  jsonAnswer(status, { status: ERROR_VALUES[status] ?? PLAYGROUND_STATUS[502] } satisfies PlaygroundError, headers);
 
-/** A request that this playground itself refuses: unknown path and wrong method are invalid requests too (choices.ts). */
-export const playgroundRefusal = (status: number, headers?: Readonly<Record<string, string>>): Answer =>
-  status < 500 ? playgroundError(status, headers, PLAYGROUND_STATUS[400]) : playgroundError(502, headers);
+/** A request that this playground itself refuses is an invalid one, whatever is wrong with it (choices.ts), if it may come in. */
+export const playgroundRefusal = (status: number): Answer =>
+  playgroundError(status === 403 ? 403 : status < 500 ? 400 : 502);
 
 export interface Playground {
   /** A 429 when a limit is exceeded; counts the request otherwise. */

@@ -5,8 +5,8 @@ import {
   ProtocolError,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import type { Delivery } from "../actions/actions.ts";
 import { argumentsObject, type Progress, type Tool, type ToolResult } from "../catalogue/tool.ts";
-import { isJsonObject } from "../contract/json.ts";
 import { Failure, type FailureFacts, reasonOf } from "../failure.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
 import type { Confirmation } from "./confirmation.ts";
@@ -47,10 +47,31 @@ function failureResult(tool: string, facts: FailureFacts): CallToolResult {
   };
 }
 
-function keyIn(structured: Readonly<Record<string, unknown>>): string | undefined {
-  const { action } = structured;
-  const key = isJsonObject(action) ? action["idempotencyKey"] : undefined;
-  return typeof key === "string" ? key : undefined;
+/** No key and no id is longer, and no call names more of them. */
+const MAX_NAME = 160;
+const MAX_NAMES = 100;
+
+/** What a call may name an action by, its key or the id of what it made: all its texts, wherever they stand. */
+function namesIn(args: Readonly<Record<string, unknown>>): string[] {
+  const names = new Set<string>();
+  function collect(value: unknown): void {
+    if (typeof value === "string" && value.length <= MAX_NAME && names.size < MAX_NAMES) names.add(value);
+    else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) collect(part);
+  }
+  const { workspaceId, ...named } = args;
+  collect(named);
+  return [...names];
+}
+
+/** A call that has only a key: with the arguments of that action. */
+async function recalled(
+  tool: Tool,
+  { idempotencyKey, ...others }: Readonly<Record<string, unknown>>,
+  runtime: Runtime,
+) {
+  if (!tool.traits || typeof idempotencyKey !== "string" || Object.keys(others).length > 0) return undefined;
+  const meant = await runtime.actions.recall(await runtime.serviceName(), tool.name, idempotencyKey);
+  return meant && { ...meant, idempotencyKey };
 }
 
 async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>>, runtime: Runtime) {
@@ -96,38 +117,31 @@ export async function callTool(
   const { service, log } = runtime;
   const startedAt = service.timing.now();
   const { signal, id } = context.mcpReq;
-  const tells: (() => Promise<void>)[] = [];
-  const asked = JSON.stringify([tool.name, args ?? null]);
+  const outcomes: Delivery[] = [];
   let result: CallToolResult;
-  let key: string | undefined;
   try {
-    const resentKey = deliveries.keyOf(id, asked);
-    const said = {
-      ...argumentsObject(tool.name, args),
-      ...(resentKey !== undefined && { idempotencyKey: resentKey }),
-    };
-    const given = await withWorkspace(tool, said, runtime);
-    const consent = await confirmation.seek(tool, given, context, capabilities);
+    const said = argumentsObject(tool.name, args);
+    if (tool.toolset === "jobs") runtime.actions.hear(runtime.serviceName, namesIn(said));
+    const given = await withWorkspace(tool, (await recalled(tool, said, runtime)) ?? said, runtime);
+    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
+    const consent = await confirmation.seek(tool, given, context, capabilities, toolCall(runtime, tool.name, limits));
     if ("ask" in consent) return consent.ask;
-    const call = toolCall(
-      runtime,
-      tool.name,
-      { signal, deadlineAt: startedAt + CALL_LIMIT_MS },
-      { report: reporter(context), whenDelivered: (tell) => tells.push(tell), proposedKey: consent.key },
-    );
+    const call = toolCall(runtime, tool.name, limits, {
+      report: reporter(context),
+      carry: (delivery) => outcomes.push(delivery),
+      proposedKey: consent.key,
+      shownVersion: consent.shownVersion,
+    });
     const told = await tool.invoke(given, call);
     result = (await taskOf(tool, told, situation)) ?? shownResult(told, runtime, takesLinks);
-    key = keyIn(told.structured);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
     result = failureResult(tool.name, facts);
-    key = facts.idempotencyKey;
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt, kind: facts.kind }, "tool call failed");
     if (facts.kind === "internal") log.error({ tool: tool.name, err: error }, "internal failure");
   }
-  if (key !== undefined) deliveries.keep(id, asked, key);
-  deliveries.expect(id, tells, signal);
+  deliveries.expect(id, outcomes, signal);
   return result;
 }

@@ -1,52 +1,68 @@
-// Which answers have reached the client: an action counts as told only then (design: a lost answer is told again).
+// Which outcomes of actions have reached the client, for all that its connection shows: one that nobody can have read was not sent.
+import type { Delivery } from "../actions/actions.ts";
 
 type RequestId = string | number;
 
 export interface Deliveries {
-  /** Each of `tells` is to run once the answer to this request is out; never, if it never is. */
-  expect(id: RequestId, tells: readonly (() => Promise<void>)[], signal: AbortSignal): void;
+  /** The answer to this request will carry these outcomes. */
+  expect(id: RequestId, outcomes: readonly Delivery[], signal: AbortSignal): void;
   /** The answer to this request is on its way out. Gives what to call when it is out; it need not be called. */
   answered(id: RequestId): () => void;
-  /** Resolves when everything told so far is written down. */
+  /** The client does not want the answer to this request: it throws away what it has of it. */
+  cancelled(id: RequestId): void;
+  /** The client goes on behind the answers that are out. */
+  alive(): void;
+  /** The client has died: what went out to it just before has not been read, for all anybody knows. */
+  died(): void;
+  /** Resolves when everything so far is written down. */
   settled(): Promise<void>;
-  /** An id comes once in a connection: with the same call again it is the same request, sent again. Gives the key it had. */
-  keyOf(id: RequestId, call: string): string | undefined;
-  /** The action of this request has this key. */
-  keep(id: RequestId, call: string, key: string): void;
 }
 
-/** Requests whose keys are remembered, in case they are sent again. */
+/** Answers that are out and may still be cancelled. */
 const MAX_KEPT = 1_000;
+/** A client that lives on for so long has had the time to read. */
+const READ_MS = 1_000;
 
 export function createDeliveries(): Deliveries {
-  const keys = new Map<RequestId, { readonly call: string; readonly key: string }>();
-  const expected = new Map<RequestId, readonly (() => Promise<void>)[]>();
-  let telling: Promise<unknown> = Promise.resolve();
+  const expected = new Map<RequestId, readonly Delivery[]>();
+  const out = new Map<RequestId, readonly Delivery[]>();
+  /** Those behind which nothing has come yet. */
+  const last = new Map<RequestId, number>();
+  let writing: Promise<unknown> = Promise.resolve();
+
+  function unread(id: RequestId): void {
+    const outcomes = out.get(id);
+    if (!outcomes || !out.delete(id)) return;
+    // First it has to be known when it was sent.
+    writing = writing.then(async () => await Promise.all(outcomes.map((outcome) => outcome.unread())));
+  }
+
   return {
-    expect(id, tells, signal) {
+    expect(id, outcomes, signal) {
       // A cancelled request is not answered any more. One that is cancelled later is: between this and the sending there is
       // no turn of the event loop.
-      if (tells.length > 0 && !signal.aborted) expected.set(id, tells);
+      if (outcomes.length > 0 && !signal.aborted) expected.set(id, outcomes);
     },
     answered(id) {
-      const tells = expected.get(id);
-      if (!tells) return () => undefined;
+      const outcomes = expected.get(id);
+      if (!outcomes) return () => undefined;
       expected.delete(id);
       return () => {
         // What it resolves with must not hold the one before it, and so all of them.
-        telling = Promise.all([telling, ...tells.map((tell) => tell())]).then(() => undefined);
+        writing = Promise.all([writing, ...outcomes.map((outcome) => outcome.sent())]).then(() => undefined);
+        out.set(id, outcomes);
+        last.set(id, performance.now());
+        for (const oldest of out.keys()) if (out.size > MAX_KEPT) out.delete(oldest);
       };
     },
+    cancelled: unread,
+    alive: () => last.clear(),
+    died() {
+      for (const [id, outAt] of last) if (performance.now() - outAt < READ_MS) unread(id);
+      last.clear();
+    },
     settled: async () => {
-      await telling;
-    },
-    keyOf(id, call) {
-      const kept = keys.get(id);
-      return kept?.call === call ? kept.key : undefined;
-    },
-    keep(id, call, key) {
-      keys.set(id, { call, key });
-      for (const oldest of keys.keys()) if (keys.size > MAX_KEPT) keys.delete(oldest);
+      await writing;
     },
   };
 }

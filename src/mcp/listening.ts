@@ -4,6 +4,7 @@
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
+import { Cancelled } from "./cancelled.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Exit } from "./exit.ts";
 import { Id, Listen } from "./listen-request.ts";
@@ -11,10 +12,6 @@ import { StdioTransport } from "./stdio/transport.ts";
 import { refusalText, type Subscriptions } from "./subscriptions.ts";
 import { refusedListen } from "./tasks/serve.ts";
 
-const Cancelled = z.object({
-  method: z.literal("notifications/cancelled"),
-  params: z.object({ requestId: Id }),
-});
 const OfSubscription = z.looseObject({
   method: z.string(),
   params: z.looseObject({ _meta: z.looseObject({ [SUBSCRIPTION_ID_META_KEY]: Id }) }),

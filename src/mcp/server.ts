@@ -8,6 +8,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
+import { word } from "../outside.ts";
 import { CACHE_HINTS, capabilities, serverInfo } from "./about.ts";
 import { callTool } from "./call.ts";
 import { serveCompletion } from "./completion.ts";
@@ -76,7 +77,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
       });
     const hidden = catalogue.find(({ name }) => name === params.name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${params.name}: ${why}`);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
   });
   serveResources(server, runtime, era);
   serveSubscriptions(server, runtime, subscriptions, era);

@@ -59,6 +59,7 @@ export interface Stdio {
 /** Serves until stdin ends. Returns a function that ends it earlier, and waits for what is still being written down. */
 export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void> {
   const deliveries = createDeliveries();
+  const client = process.ppid;
   const subscriptions = createSubscriptions(runtime);
   const connection = { deliveries, subscriptions, confirmation: createConfirmation(runtime) };
   const transport = new EraTransport(stdio, createExit(runtime.redactor), deliveries, subscriptions);
@@ -73,6 +74,8 @@ export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void
   return async () => {
     subscriptions.close();
     await handle.close();
+    // A client that ends in good order lives until this process has gone; it started it, so that its death shows.
+    if (process.ppid !== client || stdio.stdout.errored) deliveries.died();
     await deliveries.settled();
   };
 }

@@ -1,4 +1,5 @@
 // What one use of a tool works with, whoever uses it: tools/call, a resource that is read, a completion.
+import type { Delivery } from "../actions/actions.ts";
 import type { Progress, ToolCall, ToolResult } from "../catalogue/tool.ts";
 import type { CallContext } from "../service/attempts.ts";
 import { notFoundTool } from "./failures.ts";
@@ -8,7 +9,8 @@ import { isOfferedTool, offeredTools } from "./surface.ts";
 interface Caller {
   readonly report?: (progress: Progress) => void;
   readonly proposedKey?: string | undefined;
-  readonly whenDelivered?: (tell: () => Promise<void>) => void;
+  readonly shownVersion?: number | undefined;
+  readonly carry?: (delivery: Delivery) => void;
 }
 
 export const toolCall = (runtime: Runtime, tool: string, context: CallContext, caller: Caller = {}): ToolCall => ({
@@ -20,12 +22,14 @@ export const toolCall = (runtime: Runtime, tool: string, context: CallContext, c
   geography: runtime.geography,
   downloads: runtime.downloads,
   offers: runtime.offers,
+  retries: runtime.retries,
   downloadDir: runtime.config.downloadDir,
   context,
   proposedKey: caller.proposedKey,
+  shownVersion: caller.shownVersion,
   isOffered: (name) => isOfferedTool(name, runtime.catalogue, runtime.config),
   report: caller.report ?? (() => undefined),
-  whenDelivered: caller.whenDelivered ?? (() => undefined),
+  carry: caller.carry ?? (() => undefined),
 });
 
 /** Uses the offered tools on a resource's or a completion's behalf: only what reads is reached so. Throws Failure. */

@@ -5,6 +5,7 @@ import { copyFile, type FileHandle, link, lstat, mkdir, open, unlink } from "nod
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, invalidArguments, reasonOf } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
@@ -38,7 +39,7 @@ const isCode = (error: unknown, code: string): boolean =>
 
 const taken = (name: string): Failure =>
   invalidArguments(
-    `A file named ${JSON.stringify(name)} exists already in the download folder; nothing is ever overwritten.`,
+    `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
     [{ pointer: "/fileName", code: "ALREADY_EXISTS", message: "must not exist yet" }],
     "Choose another fileName, or leave it out.",
   );
@@ -47,7 +48,7 @@ const diskFailure = (folder: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "internal",
-      message: `The file could not be written to the download folder ${folder}: ${reasonOf(error)}.`,
+      message: `The file could not be written to the download folder ${word(folder)}: ${reasonOf(error)}.`,
       retryable: false,
       sideEffect: "none",
       next: "Free space or permissions there, or set MIC_DOWNLOAD_DIR to another folder.",
@@ -128,17 +129,14 @@ async function attempt(
 ) {
   const wire = wireRequest(await service.baseUrl(), endpoint, encodeRequest(endpoint, request));
   const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, service.timing)));
-  const answer = await service.authorized(endpoint, wire, context, async (authorizedWire) => {
-    const opened = await service.transport.open(authorizedWire, { timeoutMs, signal: context.signal });
-    if (opened.status === 401) await opened.body.dump();
-    return opened;
-  });
-  if (answer.status !== endpoint.success.status)
-    throw refusal(
-      endpoint,
-      answer.status === 401 ? { ...answer, body: Buffer.alloc(0) } : await drain(answer),
-      service.timing.now(),
-    );
+  const answer = await service.authorized(
+    endpoint,
+    wire,
+    context,
+    (authorizedWire) => service.transport.open(authorizedWire, { timeoutMs, signal: context.signal }),
+    ({ body }) => body.dump(),
+  );
+  if (answer.status !== endpoint.success.status) throw refusal(endpoint, await drain(answer), service.timing.now());
 
   const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
   const part = join(target.folder, partialName(name));

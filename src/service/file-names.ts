@@ -7,7 +7,7 @@ const MAX_NAME_BYTES = 200;
 
 // Windows' device names, whatever ending or spaces follow.
 const RESERVED = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\..*)?$/i;
-const FORBIDDEN = /[/\\<>:"|?*\p{Cc}\p{Cf}\p{Surrogate}]/u;
+const FORBIDDEN = /[/\\<>:"|?*\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u;
 
 const isPlain = (name: string): boolean =>
   name !== "" &&

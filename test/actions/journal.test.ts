@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { identify } from "../../src/actions/identity.ts";
 import { type Journal, openJournal, type Settlement } from "../../src/actions/journal.ts";
 import { JOURNAL_VERSION, NewerJournal } from "../../src/actions/migrations.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
@@ -12,6 +13,7 @@ import type { Place } from "./place.ts";
 import { GONE, newAction } from "./samples.ts";
 
 const LEASE_MS = 30_000;
+const REPEAT_MS = 600_000;
 const SUCCEEDED: Settlement = {
   state: "succeeded",
   attempts: 1,
@@ -36,7 +38,13 @@ async function bench(driver: Driver): Promise<Bench> {
   return {
     clock,
     place,
-    as: async (owner) => await openJournal(await driver.open(place), owner, () => clock.nowMs, LEASE_MS),
+    as: async (owner) =>
+      await openJournal(await driver.open(place), {
+        owner,
+        now: () => clock.nowMs,
+        leaseMs: LEASE_MS,
+        repeatMs: REPEAT_MS,
+      }),
   };
 }
 
@@ -53,6 +61,23 @@ async function race(place: Place, what: string, count: number, processes = 4): P
 }
 
 describeEachDriver((driver) => {
+  test.each(["job\u0000-1", "\ud800job", "\u001ajob", '"job"'])(
+    "an id of whatever characters is kept whole: %j",
+    async (id) => {
+      const { as } = await bench(driver);
+      const journal = await as("one");
+      const written = await journal.insert(newAction({ about: id }));
+      if (!written) throw new Error("the journal was empty");
+      expect(written.about).toBe(id);
+      const settled = await journal.settle(written, { ...SUCCEEDED, resourceId: id });
+      expect(settled?.resource_id).toBe(id);
+      if (settled) await journal.markSent(settled);
+      expect((await journal.findSame("service", "submit_job", "hash"))?.resource_id).toBe(id);
+      await journal.markHeard("service", [id]);
+      expect(await journal.findSame("service", "submit_job", "hash")).toBeUndefined();
+    },
+  );
+
   test("a new action is written as it is and found by its key", async () => {
     const { clock, as } = await bench(driver);
     const journal = await as("one");
@@ -79,6 +104,8 @@ describeEachDriver((driver) => {
       first_sent_at: clock.nowMs,
       updated_at: clock.nowMs,
       delivered_at: null,
+      subject_hash: "hash",
+      about: "recipe-1",
     });
     expect(await journal.find("service", action.key)).toEqual(written);
     expect(await journal.find("another service", action.key)).toBeUndefined();
@@ -88,26 +115,109 @@ describeEachDriver((driver) => {
     const { as } = await bench(driver);
     const [one, two] = [await as("one"), await as("two")];
     expect(await one.insert(newAction({ explicit: true }))).toBeDefined();
-    expect(await two.insert(newAction({ explicit: true, argumentsHash: "other" }))).toBeUndefined();
+    expect(await two.insert(newAction({ explicit: true, subjectHash: "other" }))).toBeUndefined();
     expect(await two.insert(newAction({ service: "another service", explicit: true }))).toBeDefined();
   });
 
-  test("untold, the same call without a key has no twin; with a key of its own it has", async () => {
+  test("until it is delivered, the same call without a key has no twin; with a key of its own it has", async () => {
     const { clock, as } = await bench(driver);
     const [one, two] = [await as("one"), await as("two")];
     const first = await one.insert(newAction({ key: "first" }));
     expect(await two.insert(newAction({ key: "second" }))).toBeUndefined();
-    expect((await two.findUntold("service", "submit_job", "hash"))?.key).toBe("first");
-    expect(await two.findUntold("service", "retry_job", "hash")).toBeUndefined();
-    expect(await two.findUntold("another service", "submit_job", "hash")).toBeUndefined();
+    expect((await two.findSame("service", "submit_job", "hash"))?.key).toBe("first");
+    expect(await two.findSame("service", "retry_job", "hash")).toBeUndefined();
+    expect(await two.findSame("another service", "submit_job", "hash")).toBeUndefined();
     clock.nowMs += 1;
     expect(await two.insert(newAction({ key: "third", explicit: true }))).toBeDefined();
-    expect((await two.findUntold("service", "submit_job", "hash"))?.key, "the latest").toBe("third");
+    expect((await two.findSame("service", "submit_job", "hash"))?.key, "the latest").toBe("third");
     if (!first) throw new Error("not inserted");
-    const settled = await one.settle(first, SUCCEEDED);
-    if (!settled) throw new Error("not settled");
-    await one.markDelivered(settled);
-    expect(await two.insert(newAction({ key: "fourth" })), "told, it leaves room").toBeDefined();
+    expect(await two.insert(newAction({ key: "fourth" })), "nor has it while the first is under way").toBeUndefined();
+  });
+
+  /** A new action that has succeeded, and whose outcome was sent. */
+  async function sent(journal: Journal, key: string) {
+    const open = await journal.insert(newAction({ key, subjectHash: key, workHash: key }));
+    const settled = open && (await journal.settle(open, { ...SUCCEEDED, resourceId: `job-${key}` }));
+    const marked = settled && (await journal.markSent(settled));
+    if (!marked) throw new Error("not sent");
+    return marked;
+  }
+  const again = (key: string) => newAction({ key: `${key}-again`, subjectHash: key, workHash: key });
+
+  test("a success is what the same call is about for a while after it was last sent, and no longer", async () => {
+    const { clock, as } = await bench(driver);
+    const [one, two] = [await as("one"), await as("two")];
+    const marked = await sent(one, "a");
+    clock.nowMs += REPEAT_MS - 1;
+    expect(await two.insert(again("a"))).toBeUndefined();
+    expect(await two.findSame("service", "submit_job", "a")).toMatchObject({ key: "a" });
+    expect(await two.markSent(marked), "sent once more").toMatchObject({ delivered_at: clock.nowMs });
+    clock.nowMs += REPEAT_MS - 1;
+    expect(await two.findSame("service", "submit_job", "a")).toMatchObject({ key: "a" });
+    clock.nowMs += 1;
+    expect(await two.findSame("service", "submit_job", "a")).toBeUndefined();
+    expect(await two.insert(again("a"))).toBeDefined();
+  });
+
+  test("an agent that names the key of an action or what it made has heard of it", async () => {
+    const { as } = await bench(driver);
+    const [one, two] = [await as("one"), await as("two")];
+    for (const key of ["a", "b", "c"]) await sent(one, key);
+    await two.markHeard("another service", ["a"]);
+    await two.markHeard("service", ["no such thing", "b"]);
+    await two.markHeard("service", ["job-c"]);
+    const same = async (key: string) => (await one.findSame("service", "submit_job", key))?.key;
+    expect([await same("a"), await same("b"), await same("c")]).toEqual(["a", undefined, undefined]);
+    const open = await one.insert(newAction({ key: "d", subjectHash: "d", workHash: "d" }));
+    await two.markHeard("service", ["d"]);
+    if (open) await one.settle(open, SUCCEEDED);
+    expect(await same("d"), "named before there was anything to hear").toBe("d");
+  });
+
+  test("what nobody can have read was not sent, however long ago; unless it was sent again", async () => {
+    const { clock, as } = await bench(driver);
+    const journal = await as("one");
+    const [lost, told] = [await sent(journal, "lost"), await sent(journal, "told")];
+    clock.nowMs += 5;
+    await journal.markSent(told);
+    await journal.markUnread(lost);
+    await journal.markUnread(told);
+    clock.nowMs += REPEAT_MS + 1;
+    expect(await journal.findSame("service", "submit_job", "lost")).toMatchObject({ key: "lost", delivered_at: null });
+    expect(await journal.findSame("service", "submit_job", "told")).toBeUndefined();
+  });
+
+  test("what is unread leaves its subject to the action that has it by now", async () => {
+    const { clock, as } = await bench(driver);
+    const journal = await as("one");
+    const marked = await sent(journal, "a");
+    clock.nowMs += REPEAT_MS + 1;
+    await journal.insert(again("a"));
+    await journal.markUnread(marked);
+    expect(await journal.findSame("service", "submit_job", "a")).toMatchObject({ key: "a-again" });
+  });
+
+  test("work that is not settled bars the same with other notes, but for a key of its own", async () => {
+    const { as } = await bench(driver);
+    const journal = await as("one");
+    const noted = (key: string, explicit = false) =>
+      newAction({ key, subjectHash: `with note ${key}`, workHash: "work", explicit });
+    const first = await journal.insert(noted("a"));
+    expect(await journal.insert(noted("b"))).toBeUndefined();
+    const reworded = (note: string) =>
+      journal.findReworded("service", "submit_job", {
+        canonical: "",
+        about: "",
+        workHash: "work",
+        subjectHash: `with note ${note}`,
+      });
+    expect(await reworded("b")).toMatchObject({ key: "a" });
+    expect(await reworded("a"), "itself").toBeUndefined();
+    expect(await journal.insert(noted("c", true))).toBeDefined();
+    const third = await journal.find("service", "c");
+    for (const open of [first, third]) if (open) await journal.settle(open, SUCCEEDED);
+    expect(await reworded("b")).toBeUndefined();
+    expect(await journal.insert(noted("d")), "settled, another note is another action").toBeDefined();
   });
 
   test("an action is taken over when nobody works on it, and by one alone", async () => {
@@ -115,26 +225,27 @@ describeEachDriver((driver) => {
     const [one, two, three] = [await as("one"), await as("two"), await as("three")];
     const open = await one.insert(newAction());
     if (!open) throw new Error("not inserted");
-    expect(await two.claim(open, ""), "its owner lives").toBeUndefined();
-    expect(await two.claim(open, "three"), "another is dead").toBeUndefined();
-    const claimed = await two.claim(open, "one");
+    expect(await two.claim(open, false), "its owner lives").toBeUndefined();
+    const claimed = await two.claim(open, true);
     expect(claimed).toMatchObject({ owner: "two", state: "open", attempts: 1, in_doubt: 1, body: "{}" });
-    expect(await three.claim(open, "one"), "it has another owner by now").toBeUndefined();
-    clock.nowMs += LEASE_MS + 1;
+    expect(await three.claim(open, true), "it has another owner by now").toBeUndefined();
+    if (!claimed) throw new Error("not claimed");
+    clock.nowMs += 1;
     await two.heartbeat();
-    expect(await three.claim(open, ""), "its owner's heart beats").toBeUndefined();
-    clock.nowMs += LEASE_MS + 1;
-    expect(await three.claim(open, "")).toMatchObject({ owner: "three", attempts: 2, in_doubt: 1 });
+    expect(await three.claim(claimed, true), "its owner's heart has beaten since").toBeUndefined();
+    const seen = await three.find("service", claimed.key);
+    if (!seen) throw new Error("not there");
+    expect(await three.claim(seen, true)).toMatchObject({ owner: "three", attempts: 2, in_doubt: 1 });
   });
 
   test("what is unknown or put off is taken up again; what is decided is not", async () => {
     const { as } = await bench(driver);
     const journal = await as("one");
     const claimAfter = async (key: string, settlement: Settlement) => {
-      const open = await journal.insert(newAction({ key, argumentsHash: key }));
+      const open = await journal.insert(newAction({ key, subjectHash: key, workHash: key }));
       if (!open) throw new Error("not inserted");
       await journal.settle(open, settlement);
-      return await journal.claim(open, "");
+      return await journal.claim(open, false);
     };
     expect(await claimAfter("unknown", UNKNOWN)).toMatchObject({ state: "open", attempts: 2, in_doubt: 1 });
     expect(await claimAfter("put off", PUT_OFF), "nothing happened: no doubt").toMatchObject({
@@ -153,26 +264,41 @@ describeEachDriver((driver) => {
     if (!open) throw new Error("not inserted");
     await journal.settle(open, PUT_OFF);
     clock.nowMs += day;
-    const sent = await journal.claim(open, "");
+    const sent = await journal.claim(open, false);
     expect(sent, "nothing had happened before").toMatchObject({ created_at: begunAt, first_sent_at: begunAt + day });
     await journal.settle(open, UNKNOWN);
     clock.nowMs += day;
-    expect(await journal.claim(open, ""), "it has been in doubt since").toMatchObject({ first_sent_at: begunAt + day });
+    expect(await journal.claim(open, false), "it has been in doubt since").toMatchObject({
+      first_sent_at: begunAt + day,
+    });
   });
 
   test("of an earlier version is brought forward with all it holds", async () => {
     const { place, clock, as } = await bench(driver);
-    await (await as("one")).insert(newAction());
+    const args = { recipeVersionId: "recipe-1", clientReference: "note" };
+    const traits = { about: "recipeVersionId", notes: ["clientReference"] };
+    const { canonical, subjectHash, workHash } = identify(args, traits);
+    await (await as("one")).insert(newAction({ arguments: canonical }));
     const database = await driver.open(place);
-    await database.query("ALTER TABLE actions DROP COLUMN first_sent_at");
-    await database.query("DROP INDEX actions_unsettled");
+    for (const index of ["unsettled", "undelivered", "by_subject", "by_work", "unheard", "about", "made"])
+      await database.query(`DROP INDEX actions_${index}`);
+    for (const column of ["first_sent_at", "subject_hash", "work_hash", "heard_at", "about"])
+      await database.query(`ALTER TABLE actions DROP COLUMN ${column}`);
+    await database.query("CREATE UNIQUE INDEX actions_untold ON actions (service, tool, arguments_hash)");
+    await database.query("CREATE INDEX actions_by_arguments ON actions (service, tool, arguments_hash)");
     await database.query("DELETE FROM journal_version WHERE version > 1");
-    expect(await (await as("two")).find("service", "key-0000")).toMatchObject({
+    const journal = await as("two");
+    expect(await journal.find("service", "key-0000")).toMatchObject({
       state: "open",
       body: "{}",
       created_at: clock.nowMs,
       first_sent_at: clock.nowMs,
+      about: "recipe-1",
     });
+    expect(await journal.findSame("service", "submit_job", subjectHash)).toMatchObject({ key: "key-0000" });
+    expect(
+      await journal.findReworded("service", "submit_job", { canonical, about: "", workHash, subjectHash: "" }),
+    ).toMatchObject({ key: "key-0000" });
   });
 
   test("only its owner settles an action, once", async () => {
@@ -191,9 +317,9 @@ describeEachDriver((driver) => {
       created_at: clock.nowMs - 5,
     });
     expect(await one.settle(open, UNKNOWN)).toBeUndefined();
-    const lost = await one.insert(newAction({ key: "lost", argumentsHash: "lost" }));
+    const lost = await one.insert(newAction({ key: "lost", subjectHash: "lost", workHash: "lost" }));
     if (!lost) throw new Error("not inserted");
-    await two.claim(lost, "one");
+    await two.claim(lost, true);
     expect(await one.settle(lost, SUCCEEDED), "taken over").toBeUndefined();
   });
 
@@ -202,19 +328,19 @@ describeEachDriver((driver) => {
     const journal = await as("one");
     const open = await journal.insert(newAction());
     if (!open) throw new Error("not inserted");
-    expect(await journal.markDelivered(open), "nothing to tell yet").toBeUndefined();
+    expect(await journal.markSent(open), "nothing to tell yet").toBeUndefined();
     const putOff = await journal.settle(open, PUT_OFF);
     if (!putOff) throw new Error("not settled");
-    expect(await journal.markDelivered(putOff)).toBeDefined();
-    expect(await journal.findUntold("service", "submit_job", "hash")).toBeUndefined();
+    expect(await journal.markSent(putOff)).toBeDefined();
+    expect(await journal.findSame("service", "submit_job", "hash")).toBeUndefined();
     // A younger twin has the arguments for itself; both can be untold at once.
     expect(await journal.insert(newAction({ key: "younger" }))).toBeDefined();
-    const again = await journal.claim(putOff, "");
+    const again = await journal.claim(putOff, false);
     expect(again).toMatchObject({ delivered_at: null });
     const unknown = await journal.settle(putOff, { ...UNKNOWN, attempts: 3 });
     if (!unknown) throw new Error("not settled");
-    expect(await journal.markDelivered(putOff), "told of an earlier end").toBeUndefined();
-    expect(await journal.markDelivered(unknown), "an unknown end is none").toBeUndefined();
+    expect(await journal.markSent(putOff), "told of an earlier end").toBeUndefined();
+    expect(await journal.markSent(unknown), "an unknown end is none").toBeUndefined();
     expect((await journal.find("service", putOff.key))?.delivered_at).toBeNull();
   });
 
@@ -228,7 +354,7 @@ describeEachDriver((driver) => {
       ["d", REFUSED],
     ] as const) {
       clock.nowMs += 1;
-      const open = await journal.insert(newAction({ key, argumentsHash: key }));
+      const open = await journal.insert(newAction({ key, subjectHash: key, workHash: key }));
       if (open && settlement) await journal.settle(open, settlement);
     }
     await journal.insert(newAction({ key: "e", service: "another" }));
@@ -249,11 +375,11 @@ describeEachDriver((driver) => {
       ["open", undefined],
       ["refused", REFUSED],
     ] as const) {
-      const open = await journal.insert(newAction({ key, argumentsHash: key }));
+      const open = await journal.insert(newAction({ key, subjectHash: key, workHash: key }));
       if (open && settlement) await journal.settle(open, settlement);
     }
     clock.nowMs += 1000;
-    const late = await journal.insert(newAction({ key: "late", argumentsHash: "late" }));
+    const late = await journal.insert(newAction({ key: "late", subjectHash: "late", workHash: "late" }));
     if (late) await journal.settle(late, SUCCEEDED);
     await journal.prune(clock.nowMs);
     const left = await journal.list("service", ["open", "succeeded", "rejected", "unknown"], 10);
@@ -268,7 +394,7 @@ describeEachDriver((driver) => {
       fc.asyncProperty(fc.json(), fc.string({ unit: "binary" }), async (body, text) => {
         const key = `key-${++n}`;
         const outcome = JSON.stringify(text);
-        const open = await journal.insert(newAction({ key, argumentsHash: key, body, arguments: body }));
+        const open = await journal.insert(newAction({ key, subjectHash: key, workHash: key, body, arguments: body }));
         if (!open) throw new Error("not inserted");
         await journal.settle(open, { ...SUCCEEDED, outcome });
         expect(await journal.find("service", key)).toMatchObject({ body, arguments: body, outcome });

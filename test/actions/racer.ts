@@ -18,15 +18,22 @@ const Task = z.object({
 const { race, count, startAt, stateDir, url } = Task.parse(JSON.parse(process.argv[2] ?? ""));
 await sleep(Math.max(0, startAt - Date.now()));
 const database = await openAt({ stateDir, url });
-const journal = await openJournal(database, ownName, () => Date.now(), 30_000);
+const journal = await openJournal(database, {
+  owner: ownName,
+  now: () => Date.now(),
+  leaseMs: 30_000,
+  repeatMs: 600_000,
+});
 const wins: string[] = [];
 for (let n = 0; race !== "open" && n < count; n++) {
   const key = `key-${n}`;
   const action = newAction(
-    race === "twins" ? { key: `${key}-${process.pid}`, argumentsHash: `hash-${n}` } : { key, explicit: true },
+    race === "twins"
+      ? { key: `${key}-${process.pid}`, subjectHash: `hash-${n}`, workHash: `work-${n}` }
+      : { key, explicit: true },
   );
   const found = race === "claim" ? await journal.find(action.service, key) : undefined;
-  const won = found ? await journal.claim(found, GONE) : await journal.insert(action);
+  const won = found ? await journal.claim(found, found.owner === GONE) : await journal.insert(action);
   if (won) wins.push(key);
 }
 await journal.close();

@@ -28,17 +28,23 @@ async function serverOn(environment: Readonly<Record<string, string>>, under: re
   return { stub, server: await startServer({ env, under }) };
 }
 
-/** POSTs are refused before anything is sent; reads go on. */
+/** POSTs are refused before anything is sent, and what an earlier call may have done stays open; reads go on. */
 async function expectRefused(stub: Stub, server: Server, message: RegExp, next: RegExp): Promise<void> {
-  const told = await server.call("submit_job", createJob);
-  expect(told.error).toMatchObject({ kind: "internal", sideEffect: "none", retryable: true });
-  expect(told.error?.message).toMatch(/journal.*without it no action is sent/);
-  expect(told.error?.message).toMatch(message);
-  expect(told.error?.next).toMatch(next);
-  expect(told.text).toContain("Nothing was changed.");
-  expect(stub.requests).toHaveLength(0);
+  const requestsBefore = stub.requests.length;
+  for (const key of [undefined, "a-key-of-the-agent"]) {
+    const told = await server.call("submit_job", { ...createJob, ...(key && { idempotencyKey: key }) });
+    expect(told.error).toMatchObject({ kind: "internal", sideEffect: "unknown", retryable: true });
+    expect(told.error?.idempotencyKey).toBe(key);
+    expect(told.error?.message).toMatch(/journal.*without it no action is sent/);
+    expect(told.error?.message).toMatch(/This call sent nothing; whether an earlier call .* cannot be told/);
+    expect(told.error?.message).toMatch(message);
+    expect(told.error?.next).toMatch(next);
+    expect(told.text).not.toContain("Nothing was changed");
+  }
+  expect(stub.requests).toHaveLength(requestsBefore);
   const listed = await server.call("list_actions", {});
-  expect(listed.error?.kind).toBe("internal");
+  expect(listed.error).toMatchObject({ kind: "internal", sideEffect: "none" });
+  expect(listed.error?.next).toMatch(next);
   stub.expect(answer(200, enveloped(job)));
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
 }
@@ -103,7 +109,7 @@ test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
   stub.respond(() => answer(202, enveloped(job)));
   let accepted = 0;
   for (; accepted < 200; accepted++) {
-    const { error } = await server.call("submit_job", { ...createJob, clientReference: `job ${accepted}` });
+    const { error } = await server.call("submit_job", { ...createJob, parameterValues: { year: accepted } });
     if (!error) continue;
     expect(error).toMatchObject({ sideEffect: "none", retryable: true });
     expect(error.next).toMatch(/Free space/);
@@ -159,7 +165,7 @@ test("a journal that another process holds locked, and then does not", async () 
   // While it waits for the lock, everything else goes on.
   stub.expect(answer(200, enveloped(job)));
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
-  expect((await refused).error).toMatchObject({ kind: "internal", sideEffect: "none", retryable: true });
+  expect((await refused).error).toMatchObject({ kind: "internal", sideEffect: "unknown", retryable: true });
   expect((await refused).error?.message).toContain("locked");
   expect((await refused).error?.next).toMatch(/call again in a few seconds/);
   expect(stub.requests).toHaveLength(1);

@@ -1,15 +1,19 @@
-// The Basic header carries any client id and secret: what the token endpoint decodes is what was configured.
+// The Basic header carries any client id and secret: what the token endpoint reads, decoded or as it stands, is what was
+// configured.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createIdentity } from "../../src/auth/identity.ts";
-import { basicHeader } from "../../src/auth/oauth.ts";
+import { basicHeader, type ClientCredentials } from "../../src/auth/oauth.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
 import { noTokenStore } from "../../src/auth/token-store.ts";
 import { createTokens } from "../../src/auth/tokens.ts";
 import { createTransport } from "../../src/service/transport.ts";
+import { enveloped, job, operation } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
 import { eagerTiming, within } from "../service/client.ts";
 import { emulatorForTest } from "../support/emulator.ts";
+import { connectionForTest } from "../support/mcp.ts";
+import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
 
 const pairOf = (header: string): string => {
   expect(header).toMatch(/^Basic [A-Za-z0-9+/]+=*$/);
@@ -58,3 +62,108 @@ for (const [clientId, clientSecret] of [
     expect(await tokens.get(["mic.jobs:read"], within(5000))).toMatch(/\S+/);
     await transport.close();
   });
+
+/** How a service takes the pair out of the header. */
+const READINGS = {
+  "decodes it": formDecoded,
+  "takes it as it stands": (text: string) => text,
+} as const;
+type Reading = keyof typeof READINGS;
+
+const REFUSALS = {
+  "401 invalid_client": answer(401, { error: "invalid_client" }),
+  "400 invalid_client": answer(400, { error: "invalid_client" }),
+  "401 and nothing": answer(401),
+} as const;
+
+const special = { clientId: "client", clientSecret: "sec+ret/=:%25x y" } as const;
+const ordinary = { clientId: "client", clientSecret: "secret-0123456789.~_" } as const;
+
+/** A token endpoint that knows this one client and reads its header one way. */
+async function serviceThat(reading: Reading, known: ClientCredentials, refusal: Step = REFUSALS["401 invalid_client"]) {
+  const stub = await stubForTest();
+  const read = READINGS[reading];
+  stub.respondToToken(({ headers }) => {
+    const pair = pairOf(headers.authorization ?? "");
+    const colon = pair.indexOf(":");
+    const isKnown = read(pair.slice(0, colon)) === known.clientId && read(pair.slice(colon + 1)) === known.clientSecret;
+    return isKnown ? answer(200, { access_token: `token-number-${stub.tokenRequests.length}` }) : refusal;
+  });
+  stub.respond(({ target }) =>
+    target.includes("/operations/") ? answer(200, enveloped(operation)) : answer(200, enveloped(job)),
+  );
+  return stub;
+}
+
+const clientOf = (stub: Stub, { clientId, clientSecret }: ClientCredentials) =>
+  connectionForTest("v2-modern", {
+    env: { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret },
+  });
+
+for (const [said, refusal] of Object.entries(REFUSALS))
+  proves(
+    ["5/assumes-no-basic-form", "5/token-basic"],
+    `a service that takes the pair as it stands is found out by its ${said}, once`,
+    async () => {
+      const stub = await serviceThat("takes it as it stands", special, refusal);
+      const connection = await clientOf(stub, special);
+      expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
+      expect(stub.tokenRequests).toHaveLength(2);
+      // Another scope set, another token: the form is known.
+      const other = await connection.callTool("get_operation", { operationId: operation.id });
+      expect(other).toMatchObject({ isError: false });
+      expect(stub.tokenRequests).toHaveLength(3);
+    },
+  );
+
+proves(
+  ["5/assumes-no-basic-form", "5/token-basic"],
+  "a service that decodes is asked once, and never in the other form",
+  async () => {
+    const stub = await serviceThat("decodes it", special);
+    const connection = await clientOf(stub, special);
+    expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
+    expect(stub.tokenRequests).toHaveLength(1);
+    stub.respondToToken(() => REFUSALS["401 invalid_client"]);
+    const { error } = await connection.callTool("get_operation", { operationId: operation.id });
+    expect(error).toMatchObject({ kind: "unauthorized" });
+    expect(stub.tokenRequests).toHaveLength(2);
+  },
+);
+
+for (const reading of ["decodes it", "takes it as it stands"] as const)
+  proves("5/assumes-no-basic-form", `a service that ${reading} hears an ordinary pair once`, async () => {
+    const stub = await serviceThat(reading, ordinary);
+    const connection = await clientOf(stub, ordinary);
+    expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
+    expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+const refusedOnce: readonly (readonly [string, ClientCredentials, Step, string])[] = [
+  ["an ordinary pair that is wrong", ordinary, REFUSALS["401 invalid_client"], "unauthorized"],
+  // Read as it stands, the id would end at its own colon.
+  ["an id with a colon", { ...special, clientId: "a:b" }, REFUSALS["401 invalid_client"], "unauthorized"],
+  ["a scope that is refused", special, answer(400, { error: "invalid_scope" }), "forbidden"],
+  ["a request that is refused", special, answer(400, { error: "invalid_request" }), "unauthorized"],
+  ["a gateway that forbids", special, answer(403), "forbidden"],
+];
+for (const [what, credentials, refusal, kind] of refusedOnce)
+  test(`${what} counts as one failed login, not two`, async () => {
+    const stub = await stubForTest();
+    stub.respondToToken(() => refusal);
+    const connection = await clientOf(stub, credentials);
+    const { error } = await connection.callTool("get_job", { jobId: job.id });
+    expect(error).toMatchObject({ kind, sideEffect: "none" });
+    expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+test("a wrong pair of special characters is refused in both forms, and told as wrong", async () => {
+  const stub = await serviceThat("decodes it", { ...special, clientSecret: "another" });
+  const connection = await clientOf(stub, special);
+  const { error } = await connection.callTool("get_job", { jobId: job.id });
+  expect(error).toMatchObject({ kind: "unauthorized", status: 401, code: "invalid_client", retryable: false });
+  expect(stub.tokenRequests.map(({ headers }) => pairOf(headers.authorization ?? ""))).toEqual([
+    `client:${encodeURIComponent(special.clientSecret)}`,
+    `client:${special.clientSecret}`,
+  ]);
+});

@@ -51,8 +51,9 @@ describe.each([
 ])("%s", (_, clientSecret) => {
   const clientId = "stub-client";
   const basic = basicHeader({ clientId, clientSecret }).slice("Basic ".length);
-  const everything = `the secret ${clientSecret} the token Bearer ${TOKEN} the header Basic ${basic} end`;
-  const forms = new Set([...layers(clientSecret), encodeURIComponent(clientSecret), TOKEN, basic]);
+  const raw = Buffer.from(`${clientId}:${clientSecret}`).toString("base64");
+  const everything = `the secret ${clientSecret} the token Bearer ${TOKEN} the headers Basic ${basic} Basic ${raw} end`;
+  const forms = new Set([...layers(clientSecret), encodeURIComponent(clientSecret), TOKEN, basic, raw]);
   const leaks = (text: string): string[] => [...forms].filter((form) => text.includes(form));
 
   const connectionOf = connectionForFile("v2-modern", () => ({

@@ -1,6 +1,6 @@
 // The life of a token: fetched once for all who need it, renewed before its end or when it is refused, never trusted blindly.
 import { describe, expect, test } from "vitest";
-import { enveloped, job, jobList } from "../contract/samples.ts";
+import { enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
 import {
   clientForTest,
@@ -62,6 +62,9 @@ describe("a token", () => {
     ["nothing else", {}],
     ["what RFC 6749 has", { token_type: "Bearer", expires_in: 3600, scope: "mic.jobs:read" }],
     ["another spelling of bearer", { token_type: "bEaReR" }],
+    ["bearer with a space", { token_type: "Bearer " }],
+    ["a type of null", { token_type: null }],
+    ["another name for its type", { token_type: "JWT" }],
     ["a lifetime in digits", { expires_in: "3600" }],
     ["fields of its own", { issued: [1, 2], nested: { a: null } }],
     ["a lifetime of null", { expires_in: null }],
@@ -70,7 +73,7 @@ describe("a token", () => {
     ["a lifetime of nothing", { expires_in: 0 }],
   ];
   for (const [what, rest] of usable)
-    proves("5/token-response", `is accepted with ${what} beside it`, async () => {
+    proves(["5/token-response", "5/assumes-no-token-fields"], `is accepted with ${what} beside it`, async () => {
       const stub = await stubForTest();
       const { service } = clientForTest(stub.baseUrl);
       stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
@@ -78,6 +81,24 @@ describe("a token", () => {
       await readJob(service);
       expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
     });
+
+  for (const status of [200, 201, 202, 203])
+    proves("5/assumes-no-token-fields", `is accepted with HTTP ${status}`, async () => {
+      const stub = await stubForTest();
+      const { service } = clientForTest(stub.baseUrl);
+      stub.respondToToken(() => answer(status, { access_token: "good-token" }));
+      stub.respond(() => whole);
+      await readJob(service);
+      expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
+    });
+
+  proves("5/assumes-no-token-fields", "may be long", async () => {
+    const stub = await stubForTest();
+    const { tokens } = clientForTest(stub.baseUrl);
+    const token = "t".repeat(40_000);
+    stub.respondToToken(() => answer(200, { access_token: token }));
+    expect(await tokens.get(["mic.jobs:read"], within(10_000))).toBe(token);
+  });
 
   for (const [expires_in, usedMs] of [
     [3600, 3_500_000],
@@ -124,7 +145,7 @@ describe("a refused token", () => {
     async () => {
       const stub = await stubForTest();
       const { service } = clientForTest(stub.baseUrl);
-      stub.expect(answer(401), answer(201, { data: {}, meta: {} }));
+      stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
       // What the answer is does not matter here.
       await failureOf(requestProcessing(service));
       const [first, second] = stub.requests;
@@ -134,6 +155,52 @@ describe("a refused token", () => {
       expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
     },
   );
+
+  const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
+  const minuteMs = 61_000;
+
+  proves(["5/assumes-no-answer-to-bad-token", "5/token-renewed"], "by 403 is replaced when it is old", async () => {
+    const stub = await stubForTest();
+    const clock = { nowMs: Date.now() };
+    const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
+    const context = () => ({ signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 });
+    stub.expect(accepted, forbidden, accepted);
+    await submitJob(service, context());
+    clock.nowMs += minuteMs;
+    expect(await submitJob(service, context())).toMatchObject({ attempts: 1 });
+    expect(bearersOf(stub.requests)).toEqual([1, 1, 2].map((n) => `Bearer stub-token-${n}`));
+    const [, refused, again] = stub.requests;
+    expect(again?.body.equals(refused?.body ?? Buffer.alloc(0))).toBe(true);
+    expect(again?.headers["idempotency-key"]).toBe(KEY);
+  });
+
+  proves("5/assumes-no-answer-to-bad-token", "by 403 stays when it is new: that is the permission", async () => {
+    const stub = await stubForTest();
+    const clock = { nowMs: Date.now() };
+    const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
+    const read = () =>
+      failureOf(readJob(service, { signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 }));
+    stub.respond(() => forbidden);
+    expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
+    expect(stub.tokenRequests).toHaveLength(1);
+    clock.nowMs += minuteMs;
+    for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
+    // The token that replaced it is new again: one more in a minute, however many calls are refused.
+    expect(stub.tokenRequests).toHaveLength(2);
+    expect(stub.requests).toHaveLength(5);
+  });
+
+  test.each([
+    ["nothing", answer(401)],
+    ["HTML", answer(401, "<html>sign in</html>", { "content-type": "text/html" })],
+    ["an OAuth error", answer(401, { error: "invalid_token" })],
+  ])("is replaced when the 401 says so by %s", async (_, step) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(step, whole);
+    await readJob(service);
+    expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
+  });
 
   test("twice is unauthorized, and the next call starts with a new one", async () => {
     const stub = await stubForTest();
@@ -187,7 +254,6 @@ describe("a token endpoint that", () => {
     ["gives a token with a space", answer(200, { access_token: "two words" }), "contract_violation"],
     ["gives a token with a line break", answer(200, { access_token: "a\r\nX-Evil: 1" }), "contract_violation"],
     ["gives a token that is not ASCII", answer(200, { access_token: "jetón" }), "contract_violation"],
-    ["gives another kind of token", answer(200, { access_token: "abcdefgh", token_type: "mac" }), "contract_violation"],
     ["gives a megabyte", answer(200, { access_token: "x".repeat(1_000_000) }), "contract_violation"],
   ];
   test.each(refusals)("%s fails the call before it is sent, without another try", async (_, step, kind) => {
@@ -199,6 +265,19 @@ describe("a token endpoint that", () => {
     expect(facts.message.length).toBeLessThan(1000);
     expect(stub.requests).toHaveLength(0);
     expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+  test.each([
+    ["200", answer(200, "<html>sign in</html>", html), "contract_violation"],
+    ["403", answer(403, "<html>denied</html>", html), "forbidden"],
+  ])("answers with a page (%s) is told as something in between", async (_, step, kind) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respondToToken(() => step);
+    const { message, next } = await failureOf(submitJob(service));
+    expect(message).toContain("an HTML page");
+    expect(next).toMatch(/in between .*MIC_BASE_URL/);
+    expect(await failureOf(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
   });
 
   test.each([

@@ -5,7 +5,7 @@ import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
 import { operations } from "./operations.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
-import { FILE, fileId, registerInput, settledJob } from "./work.ts";
+import { FILE, fileId, jobBody, oneInputOffer, registerInput, settledJob } from "./work.ts";
 
 const service = serviceForFile();
 
@@ -42,6 +42,20 @@ test("the inputs that the emulator starts with can be read", async () => {
   expect(service().emulator.inputIds.length).toBeGreaterThan(0);
   for (const inputId of service().emulator.inputIds) expect((await readInput(service(), inputId)).id).toBe(inputId);
 });
+
+proves(
+  "4.2/input-reference-file",
+  "a file whose scan has not ended is registered, and no job runs with it",
+  async () => {
+    const own = await serviceForTest();
+    const input = await registerInput(own, FILE.waitsForScan);
+    expect(input.state).toBe("WAITING_SCAN");
+    const body = jobBody(own, await oneInputOffer(own), input.id);
+    expect(expectProblem(await own.call(operations.createMicJob, { body }), 409).code).toBe("INPUT_BEING_SCANNED");
+    own.clock.advance(5_000);
+    expect((await own.call(operations.createMicJob, { body })).status).toBe(202);
+  },
+);
 
 proves(["3/input-state", "3/input-scan-state"], "a file is scanned in five seconds and becomes READY", async () => {
   const own = await serviceForTest();

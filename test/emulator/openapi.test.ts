@@ -29,6 +29,16 @@ proves(["4.1/openapi", "9/playground-document-version"], "OpenAPI 3.1.1, documen
   expect(keysOf(root.paths)).toEqual([...playgroundOperations.map(({ path }) => path)].sort());
 });
 
+test("its server is the base URL that the document was read from, whatever path that has", async () => {
+  const [server, ...others] = [at(await document(), "servers")].flat();
+  expect(others).toEqual([]);
+  for (const baseUrl of ["http://127.0.0.1:8080", "https://gate.example/mic", "https://gate.example/a/b"]) {
+    const readFrom = baseUrl + operations.getPlaygroundOpenApi.path;
+    // As OpenAPI 3.1 resolves it: against the document's own address. Paths begin with the slash that it ends with.
+    expect(new URL(String(at(server, "url")), readFrom).href).toBe(`${baseUrl}/`);
+  }
+});
+
 proves(["4.1/operation-ids", "5/playground-anonymous"], "operation ids, and empty security", async () => {
   const root = await document();
   for (const { id, path } of playgroundOperations) {
@@ -65,6 +75,19 @@ proves(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, 
   const [state, ...others] = [parametersOf(operations.listPlaygroundDistricts.path)].flat();
   expect(others).toEqual([]);
   expect(resolve(root, state)).toMatchObject({ name: "state", in: "query", required: true });
+});
+
+proves(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0, and have no other bound", async () => {
+  const root = await document();
+  const countsIn = (value: unknown): readonly unknown[] =>
+    typeof value !== "object" || value === null
+      ? []
+      : Object.entries(value).flatMap(([name, part]) =>
+          /^(district|mandal)Count$/.test(name) && at(part, "type") !== undefined ? [part] : countsIn(part),
+        );
+  const counts = countsIn({ paths: root.paths, components: at(root, "components") });
+  expect(counts.length).toBeGreaterThanOrEqual(3);
+  for (const count of counts) expect(count).toEqual({ type: "integer", minimum: 0 });
 });
 
 test("what the endpoints answer fits the document's schemas", async () => {

@@ -41,6 +41,23 @@ const succeeds = (id: keyof typeof operations) => async () => {
   expect(operation.answer.safeParse(parseJson(answer.text)).error?.issues).toBeUndefined();
 };
 
+proves("1/json-bodies", "every answer is JSON, refusals too, but for an asset's bytes", async () => {
+  for (const operation of [...playgroundOperations, ...jobOperations]) {
+    const parts = await example(service(), await world(), operation.id);
+    const done = await service().call(operation, parts);
+    if (operation.id === "getMicPublicAssetContent") {
+      expect(done.headers["content-type"]).toBe("application/octet-stream");
+    } else {
+      expect(done.headers["content-type"]).toBe("application/json");
+      expect(parseJson(done.text)).toBeTypeOf("object");
+    }
+    const refused = await service().call(operation, { ...parts, query: "nothing=of-this" });
+    expect(refused.status).toBe(400);
+    expect(refused.headers["content-type"]).toMatch(/^application\/(problem\+)?json$/);
+    expect(parseJson(refused.text)).toBeTypeOf("object");
+  }
+});
+
 proves("4.2/get-capabilities", "getMicPublicCapabilities", succeeds("getMicPublicCapabilities"));
 proves("4.2/create-input", "createMicPublicInput", succeeds("createMicPublicInput"));
 proves("4.2/get-input", "getMicPublicInput", succeeds("getMicPublicInput"));
@@ -96,31 +113,38 @@ test("a created resource is read back as it was answered", async () => {
   }
 });
 
-test("every other method is refused with 405 and names the ones that are allowed", async () => {
-  for (const operation of [...playgroundOperations, ...jobOperations]) {
-    const { path = {} } = await example(service(), await world(), operation.id);
-    for (const method of ["PUT", "PATCH", "DELETE"] as const) {
-      const answer = await service().send({
-        method,
-        path: operation.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? ""),
-        headers:
-          operation.scopes.length === 0 ? {} : { authorization: `Bearer ${await service().token(operation.scopes)}` },
-      });
-      if (operation.scopes.length > 0) expectProblem(answer, 405);
-      else expectPlaygroundError(answer, 405, "INVALID_PLAYGROUND_REQUEST");
-      expect(answer.headers["allow"], `${method} ${operation.path}`).toContain(operation.method);
+proves(
+  "7.1/invalid-request",
+  "every other method is refused: 405 with those allowed, the playground's 400",
+  async () => {
+    for (const operation of [...playgroundOperations, ...jobOperations]) {
+      const { path = {} } = await example(service(), await world(), operation.id);
+      for (const method of ["PUT", "PATCH", "DELETE"] as const) {
+        const answer = await service().send({
+          method,
+          path: operation.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? ""),
+          headers:
+            operation.scopes.length === 0 ? {} : { authorization: `Bearer ${await service().token(operation.scopes)}` },
+        });
+        if (operation.scopes.length === 0) {
+          expectPlaygroundError(answer, 400, "INVALID_PLAYGROUND_REQUEST");
+          continue;
+        }
+        expectProblem(answer, 405);
+        expect(answer.headers["allow"], `${method} ${operation.path}`).toContain(operation.method);
+      }
     }
-  }
-});
+  },
+);
 
-test("an unknown path is a Problem with 404 in the job API and a playground error in the playground", async () => {
+proves("7.1/invalid-request", "an unknown path is a Problem with 404, in the playground its 400", async () => {
   const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
   for (const path of ["/sandbox/v1/mic/nothing", "/sandbox/v1/mic/jobs/a/b/c", "/sandbox/v2/mic/jobs", "/sandbox"])
     expectProblem(await service().send({ path, headers }), 404);
   for (const path of ["geo/mandals", "geo/states/TG", ""])
     expectPlaygroundError(
       await service().send({ path: `/api/svc/core/developers/playground/v1/${path}` }),
-      404,
+      400,
       "INVALID_PLAYGROUND_REQUEST",
     );
   expect((await service().send({ path: "/" })).status).toBe(404);

@@ -6,7 +6,7 @@ import { proves } from "../proves.ts";
 import { at, expectProblem } from "./http.ts";
 import { operations } from "./operations.ts";
 import { judge, makeValue, requiredNames } from "./parameters.ts";
-import { nextKey, serviceForFile } from "./service.ts";
+import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, inputsFor, jobBody, listOffers, oneInputOffer, registerInput } from "./work.ts";
 
 const service = serviceForFile();
@@ -51,6 +51,15 @@ proves(
     expect(nested.length).toBeGreaterThan(0);
   },
 );
+
+proves("9/recipe-version-identity", "each version has an id and a hash that no other has", async () => {
+  const recipes = (await listOffers(service())).map(({ recipe }) => recipe);
+  for (const name of ["versionId", "versionHash"] as const)
+    expect(new Set(recipes.map((recipe) => recipe[name])).size).toBe(recipes.length);
+  // The hash is of what the version says: the same wherever it is asked, by another emulator too.
+  const again = await listOffers(await serviceForTest());
+  expect(again.map(({ recipe }) => recipe.versionHash)).toEqual(recipes.map(({ versionHash }) => versionHash));
+});
 
 test("an offer read by itself is the offer in the list", async () => {
   for (const offer of await listOffers(service())) {

@@ -3,13 +3,14 @@
 import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
-import { createActions } from "../../src/actions/actions.ts";
+import { createActions, type Delivery } from "../../src/actions/actions.ts";
 import type { Database } from "../../src/actions/database.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { createIdentity } from "../../src/auth/identity.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
 import { noTokenStore } from "../../src/auth/token-store.ts";
 import { createTokens } from "../../src/auth/tokens.ts";
+import { createRetries } from "../../src/catalogue/retries.ts";
 import type { Tool, ToolCall } from "../../src/catalogue/tool.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
@@ -38,6 +39,8 @@ export const STRIKES = [
   "slow answer",
   "truncated answer",
   "broken answer",
+  "page",
+  "page after commit",
   "in progress",
   "limit",
   "503",
@@ -88,6 +91,8 @@ export interface World {
 const never = new AbortController().signal;
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
 const LEASE_MS = 30_000;
+/** MIC_REPEAT_WINDOW_SECONDS. */
+export const REPEAT_MS = 600_000;
 export const RESEND_MS = 24 * 3_600_000;
 
 export function makeWorld(emulator: Emulator, clock: ManualClock, database: Database): World {
@@ -155,8 +160,8 @@ export interface Call {
   readonly outcome: Outcome;
   /** What this call sent. */
   readonly sent: readonly Sent[];
-  /** The answer has reached the agent. True when that could be written down. */
-  deliver(): Promise<boolean>;
+  /** The answer has left for the agent, and with `isUnread` nobody can have read it. True when that could be written down. */
+  deliver(isUnread: boolean): Promise<boolean>;
 }
 
 const answer = (status: number, body: object, headers: Readonly<Record<string, string>> = {}): WireAnswer => ({
@@ -166,6 +171,9 @@ const answer = (status: number, body: object, headers: Readonly<Record<string, s
 });
 const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireAnswer =>
   answer(status, { ...problem, status, code, retryable }, headers);
+
+/** From something in between. */
+const page: WireAnswer = { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from("<html>") };
 
 let machines = 0;
 
@@ -196,11 +204,17 @@ export class Machine {
         clock.advance(ms);
       },
     };
-    this.#journal = openJournal(world.database, this.owner, clock.now, LEASE_MS).then((real) => this.#struck(real));
+    this.#journal = openJournal(world.database, {
+      owner: this.owner,
+      now: clock.now,
+      leaseMs: LEASE_MS,
+      repeatMs: REPEAT_MS,
+    }).then((real) => this.#struck(real));
     this.#actions = createActions({
       journal: () => this.#journal,
       timing: this.#timing,
       resendMs: RESEND_MS,
+      monotonicMs: clock.now,
       isGone: (owner) => world.gone.has(owner),
       redact: (text) => text,
       onTrouble: () => undefined,
@@ -239,8 +253,14 @@ export class Machine {
       insert: at("take", real.insert),
       claim: at("take", real.claim),
       settle: at("settle", real.settle),
-      markDelivered: at("deliver", real.markDelivered),
+      markSent: at("deliver", real.markSent),
+      markUnread: at("deliver", real.markUnread),
     };
+  }
+
+  /** No journal strike is waiting any more. */
+  calm(): void {
+    this.#strike = undefined;
   }
 
   async call(script: Script): Promise<Call> {
@@ -249,7 +269,7 @@ export class Machine {
     const client = new AbortController();
     const strikes = [...script.strikes];
     const sent: Sent[] = [];
-    const tells: (() => Promise<void>)[] = [];
+    const outcomes: Delivery[] = [];
     let outage: Strike | undefined;
 
     const exchange: Transport["exchange"] = async (request, limits) => {
@@ -301,8 +321,16 @@ export class Machine {
             throw lost("terminated");
           });
         case "broken answer":
-          await world.queueFault(script.tool.endpoint?.id ?? "", { kind: "body", body: '{"data":{}}' });
+          await world.queueFault(script.tool.endpoint?.id ?? "", {
+            kind: "body",
+            body: '{"data":{},"meta":{"requestId":"r"}}',
+          });
           return await commit();
+        case "page":
+          return page;
+        case "page after commit":
+          await commit();
+          return page;
         case "in progress":
           return refusal(409, "IDEMPOTENCY_IN_PROGRESS", true, { "retry-after": "1" });
         case "limit":
@@ -348,13 +376,16 @@ export class Machine {
       service,
       downloads: createDownloads(service),
       offers: createOffers(),
+      retries: createRetries(),
       geography: createGeography({ service, perMinute: 600, timing: this.#timing }),
       downloadDir: "",
       isOffered: () => true,
       context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },
       report: () => undefined,
-      whenDelivered: (tell) => tells.push(tell),
+      carry: (delivery) => outcomes.push(delivery),
     };
+    const { idempotencyKey: named } = script.arguments;
+    if (typeof named === "string") this.#actions.hear(async () => script.owner, [named]);
     const work = script.tool.invoke(script.arguments, toolCall).then(
       ({ structured }): Outcome => {
         const { action } = structured;
@@ -374,10 +405,14 @@ export class Machine {
     return {
       outcome: ended === "crash" ? { kind: "crash" } : ended,
       sent,
-      deliver: async () => {
+      deliver: async (isUnread) => {
         // A cancelled request is not answered any more.
         if (this.crashed || client.signal.aborted) return false;
-        await Promise.race([Promise.all(tells.map((tell) => tell())), this.#crashed]);
+        const leave = async () => {
+          for (const outcome of outcomes) await outcome.sent();
+          for (const outcome of isUnread ? outcomes : []) await outcome.unread();
+        };
+        await Promise.race([leave(), this.#crashed]);
         const isWritten = this.#strike?.at !== "deliver" && this.#strike?.at !== "settle";
         this.#strike = undefined;
         return isWritten;

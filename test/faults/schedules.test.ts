@@ -19,6 +19,7 @@ import {
   type JournalStrike,
   Machine,
   makeWorld,
+  REPEAT_MS,
   RESEND_MS,
   STRIKES,
   type World,
@@ -37,7 +38,8 @@ interface Step {
   readonly order: number;
   readonly strikes: readonly (typeof STRIKES)[number][];
   readonly journal: JournalStrike | undefined;
-  readonly isDelivered: boolean;
+  /** The answer is read; it never leaves; or it leaves, and its reader dies with it unread. */
+  readonly answer: "read" | "lost" | "unread";
   /** The same call at the same moment, to the other process or to the same. */
   readonly twin: "none" | "other" | "same";
   /** Time that passes before. */
@@ -57,7 +59,10 @@ const step: fc.Arbitrary<Step> = fc.record({
     nil: undefined,
     freq: 3,
   }),
-  isDelivered: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+  answer: fc.oneof(
+    { weight: 4, arbitrary: fc.constant("read" as const) },
+    { weight: 1, arbitrary: fc.constantFrom("lost" as const, "unread" as const) },
+  ),
   twin: fc.oneof(
     { weight: 6, arbitrary: fc.constant("none" as const) },
     { weight: 1, arbitrary: fc.constantFrom("other" as const, "same" as const) },
@@ -81,6 +86,16 @@ interface Intent {
   key: string | undefined;
   /** The agent was told how it ended, and it cannot end in another way any more. */
   isOver: boolean;
+  /** When its success was last sent. */
+  sentAtMs?: number;
+  /** The agent has named its key since. */
+  isHeard: "yes" | "perhaps" | "no";
+}
+
+/** From when to when a call went. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 /** The agent and what it may rely on. */
@@ -96,19 +111,35 @@ class Model {
     return this.#intents;
   }
 
+  /** Sent, but perhaps not heard: the same call is about it, for certain, perhaps, or not any more. */
+  #isSame({ sentAtMs, isHeard }: Intent, { fromMs, toMs }: Span): "yes" | "perhaps" | "no" {
+    if (sentAtMs === undefined || isHeard === "yes" || fromMs - sentAtMs >= REPEAT_MS) return "no";
+    return isHeard === "no" && toMs - sentAtMs < REPEAT_MS ? "yes" : "perhaps";
+  }
+
+  /** The agent names this key: it has heard of what was sent to it. */
+  hear(key: string): void {
+    const intent = this.#intents.find((each) => each.key === key);
+    // Where the journal does not know that it was sent, there was nothing to hear.
+    if (intent?.sentAtMs !== undefined && intent.isHeard !== "yes")
+      intent.isHeard = this.#perhapsUntold.has(intent) ? "perhaps" : "yes";
+  }
+
   /** Which intent a call with this outcome was about. */
-  identify(ask: Step["ask"], askedKey: string | undefined, observed: string | undefined): Intent {
+  identify(ask: Step["ask"], askedKey: string | undefined, observed: string | undefined, span: Span): Intent {
     const byKey = this.#intents.find(({ key }) => key !== undefined && key === (askedKey ?? observed));
     if (askedKey !== undefined) {
       if (observed !== undefined) expect(observed).toBe(askedKey);
       return byKey ?? this.#begin(askedKey);
     }
     expect(ask).toBe("keyless");
-    const known = [...this.#untold];
-    const keyless = [...known, ...this.#perhapsUntold].find(({ key }) => key === undefined);
+    const sent = (certain: "yes" | "perhaps") => this.#intents.filter((each) => this.#isSame(each, span) === certain);
+    const known = [...this.#untold, ...sent("yes")];
+    const possible = [...known, ...this.#perhapsUntold, ...sent("perhaps")];
+    const keyless = possible.find(({ key }) => key === undefined);
     if (observed === undefined) return keyless ?? known[0] ?? this.#begin(undefined);
     if (byKey) {
-      expect([...this.#untold, ...this.#perhapsUntold], "an action that was told is not resumed").toContain(byKey);
+      expect(possible, "an action that was heard of is not resumed").toContain(byKey);
       return byKey;
     }
     if (keyless) {
@@ -120,16 +151,27 @@ class Model {
   }
 
   #begin(key: string | undefined): Intent {
-    const intent = { key, isOver: false };
+    const intent: Intent = { key, isOver: false, isHeard: "no" };
     this.#intents.push(intent);
     return intent;
   }
 
-  told(intent: Intent, isWritten: boolean, isOver: boolean): void {
+  /** `sentAtMs`: of a success. */
+  told(intent: Intent, isWritten: boolean, isOver: boolean, sentAtMs?: number): void {
+    if (sentAtMs !== undefined) intent.sentAtMs = sentAtMs;
     this.#untold.delete(intent);
     intent.isOver ||= isOver;
     if (isWritten) this.#perhapsUntold.delete(intent);
     else this.#perhapsUntold.add(intent);
+  }
+
+  /** What was sent was not read after all. */
+  unread(intent: Intent): void {
+    if (intent.isHeard !== "no" || this.#untold.size > 0) return;
+    delete intent.sentAtMs;
+    intent.isOver = false;
+    this.#perhapsUntold.delete(intent);
+    this.#untold.add(intent);
   }
 
   untold(intent: Intent): void {
@@ -185,28 +227,21 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     }
   };
 
-  async function play({
-    who,
-    ask,
-    order,
-    strikes,
-    journal,
-    isDelivered,
-    twin,
-    jumpMs,
-  }: Step): Promise<readonly Call[]> {
+  async function play({ who, ask, order, strikes, journal, answer, twin, jumpMs }: Step): Promise<readonly Call[]> {
     await world.arrive();
     world.clock.advance(jumpMs);
     replaceCrashed();
     const asked = ask === "own" ? `own-${owner}-${++ownKeys}` : ask === "keyed" ? model.lastKey : undefined;
     const kind = asked === undefined ? "keyless" : ask;
+    if (asked !== undefined) model.hear(asked);
+    const fromMs = world.clock.now();
     const key = asked !== undefined && { idempotencyKey: asked };
     const args = { ...Object(shuffled(meant, order)), ...key };
     const script = { tool: TOOLS[what], arguments: args, owner, strikes, journal };
     const plain = { ...script, arguments: { ...meant, ...key }, strikes: [], journal: undefined };
     const other = machines[twin === "same" ? who : who === 0 ? 1 : 0];
     const calls = await Promise.all([machines[who].call(script), ...(twin === "none" ? [] : [other.call(plain)])]);
-    for (const call of calls) await judge(call, kind, asked, isDelivered, calls.length > 1);
+    for (const call of calls) await judge(call, kind, asked, answer, calls.length > 1, fromMs);
     return calls;
   }
 
@@ -214,8 +249,9 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
     call: Call,
     ask: Step["ask"],
     asked: string | undefined,
-    isDelivered: boolean,
+    fate: Step["answer"],
     hasTwin: boolean,
+    fromMs: number,
   ): Promise<void> {
     const { outcome, sent } = call;
     const keys = new Set(sent.map(({ key }) => key));
@@ -224,12 +260,14 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
       keys.add(outcome.facts.idempotencyKey);
     expect(keys.size, "one call is about one action").toBeLessThanOrEqual(1);
     const [observed] = keys;
-    const intent = model.identify(ask, asked, observed);
+    const intent = model.identify(ask, asked, observed, { fromMs, toMs: world.clock.now() });
     const { facts } = outcome.kind === "failure" ? outcome : { facts: undefined };
 
     if (facts?.kind === "internal") {
       expect(sent, "nothing is sent without a journal").toEqual([]);
-      expect(facts).toMatchObject({ sideEffect: "none", retryable: true });
+      expect(facts.retryable).toBe(true);
+      expect(facts.sideEffect).not.toBe("done");
+      if (facts.sideEffect === "none" && !hasTwin) expect(await world.executions(intent.key ?? "")).toBe(0);
       model.refused(intent);
       return;
     }
@@ -253,21 +291,30 @@ async function run(world: World, examples: Examples, { what, seesDeath, steps }:
       );
       if (facts.kind === "outcome_unknown" && !facts.retryable) expect(sent, "too old to be sent again").toEqual([]);
       model.untold(intent);
-    } else if (!isDelivered) model.untold(intent);
-    else model.told(intent, (await call.deliver()) && !hasTwin, facts?.sideEffect !== "none" || !facts.retryable);
-    if (isDelivered && observed !== undefined) model.lastKey = observed;
+    } else if (fate === "lost") model.untold(intent);
+    else {
+      const isSuccess = facts?.sideEffect !== "none";
+      const isWritten = (await call.deliver(fate === "unread")) && !hasTwin;
+      model.told(intent, isWritten, isSuccess || !facts.retryable, isSuccess ? world.clock.now() : undefined);
+      if (fate === "unread" && isSuccess) {
+        if (isWritten) model.unread(intent);
+        else model.refused(intent);
+      }
+    }
+    if (fate === "read" && observed !== undefined) model.lastKey = observed;
   }
 
   for (const each of steps) await play(each);
 
   // The dust settles: the agent asks until it is told, and then asks for another one.
+  for (const machine of machines) machine.calm();
   const plain: Step = {
     who: 0,
     ask: "keyless",
     order: 1,
     strikes: [],
     journal: undefined,
-    isDelivered: true,
+    answer: "read",
     twin: "none",
     jumpMs: 60_000,
   };

@@ -47,7 +47,7 @@ export async function serveForTest({ ready, ...options }: ServiceOptions = {}): 
       await ready;
       const server = new McpServer({ name: "test", version: "1" }, {});
       const expectAnswer = (id: string | number, signal: AbortSignal) =>
-        deliveries.expect(id, [async () => void told.push(id)], signal);
+        deliveries.expect(id, [{ sent: async () => void told.push(id), unread: async () => undefined }], signal);
       server.registerTool("wait", { inputSchema: z.object({}) }, async (_args, { mcpReq: { id, signal } }) => {
         begun.push(id);
         await new Promise<void>((resolve) => {

@@ -215,7 +215,13 @@ function readResult(result: unknown): CallResult {
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 
 /** What a program under test sees of this machine. No test may write into a developer's own keychain. */
-export const bareEnvironment = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home, MIC_KEYCHAIN: "off" });
+export const bareEnvironment = (home: string) => ({
+  PATH: process.env["PATH"] ?? "",
+  HOME: home,
+  MIC_KEYCHAIN: "off",
+  // Most tests make one call again and again, and mean a new action each time. The others say what they mean.
+  MIC_REPEAT_WINDOW_SECONDS: "0",
+});
 
 /** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */
 export async function connect(
@@ -293,13 +299,21 @@ async function openByUrl(era: Era, parameters: Parameters, person: ConnectOption
   };
 }
 
+interface HttpOptions {
+  readonly person?: ConnectOptions["person"] | undefined;
+  /** The bearer token that its requests carry. */
+  readonly token?: string;
+}
+
 /** Connects a client to a server that listens on a URL; closing it ends a session that it has. */
 export async function connectHttp(
   era: Era,
   url: string,
-  { person }: { readonly person?: ConnectOptions["person"] | undefined } = {},
+  { person, token }: HttpOptions = {},
 ): Promise<ClientFace & { readonly sessionId: () => string | undefined }> {
-  const transport = era === "v1-client" ? new OlderHttpTransport(new URL(url)) : new ModernHttpTransport(new URL(url));
+  const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
+  const Transport = era === "v1-client" ? OlderHttpTransport : ModernHttpTransport;
+  const transport = new Transport(new URL(url), { requestInit });
   const opened = await (transport instanceof OlderHttpTransport
     ? openOlder(transport, person)
     : openModern(transport, era === "v2-legacy", person));

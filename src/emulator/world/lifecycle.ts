@@ -10,7 +10,7 @@
 import { type Job, STAGES, type Stage, type StageName } from "../../contract/jobs.ts";
 import type { FieldError, Problem } from "../../contract/problem.ts";
 import type { RecipeDefinition } from "../../contract/recipes.ts";
-import { REVIEW_MS } from "../choices.ts";
+import { lastStageOf, REVIEW_MS } from "../choices.ts";
 import { instant } from "../clock.ts";
 import { makeProblem } from "../problems.ts";
 import type { Outcome } from "./files.ts";
@@ -47,9 +47,7 @@ const CHURN = stageIndex("CHURN");
 const TASTE = stageIndex("TASTE");
 const SERVE = stageIndex("SERVE");
 
-/** The last stage a recipe's jobs run. FREEZE is the furthest stop a recipe can name: what was frozen is then served. */
-export const lastStage = ({ stopAfterStage }: RecipeDefinition): number =>
-  stopAfterStage === "FREEZE" ? SERVE : stageIndex(stopAfterStage);
+export const lastStage = ({ stopAfterStage }: RecipeDefinition): number => stageIndex(lastStageOf(stopAfterStage));
 
 /** How many units each stage counts. */
 const UNITS: readonly number[] = [4, 6, 5, 3, 8, 4, 2, 3, 2];

@@ -64,6 +64,10 @@ export function createModern(service: HttpService) {
         await handler.close();
         await deliveries.settled();
       },
+      async unread() {
+        if (isJSONRPCRequest(body)) deliveries.cancelled(body.id);
+        await deliveries.settled();
+      },
     };
   }
 

@@ -32,6 +32,8 @@ export interface Served {
   readonly kind: "call" | "stream";
   /** Has to be called once it is over: `isWhole` when all of it was handed to the client's connection. */
   over(isWhole: boolean): Promise<void>;
+  /** The client's connection was torn down behind the whole of it, with something in it unread. */
+  unread?(): Promise<void>;
 }
 
 export const plain = (response: Response): Served => ({ response, kind: "call", over: async () => undefined });

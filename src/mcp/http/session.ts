@@ -5,6 +5,8 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
+import { json } from "../../outside.ts";
+import { Cancelled } from "../cancelled.ts";
 import { createDeliveries, type Deliveries } from "../deliveries.ts";
 import { withLegacyCode } from "../legacy-codes.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
@@ -71,8 +73,12 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
     const taken = ids.find((id, at) => transport.outgoing.has(id) || ids.indexOf(id) !== at);
     if (taken !== undefined) {
       // Two answers under one id: the client could not tell them apart, nor this server what it has told.
-      const reason = `Another request of this session with the id ${JSON.stringify(taken)} is not answered yet.`;
+      const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
       return plain(refusal(400, reason, { code: INVALID_REQUEST, message: body }));
+    }
+    for (const message of messages) {
+      const cancelled = Cancelled.safeParse(message).data;
+      if (cancelled) deliveries.cancelled(cancelled.params.requestId);
     }
     const outgoing: Outgoing = [];
     for (const id of ids) transport.outgoing.set(id, outgoing);
@@ -83,6 +89,10 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
       async over(isWhole) {
         for (const id of ids) transport.outgoing.delete(id);
         if (isWhole) for (const isOut of outgoing) isOut();
+        await deliveries.settled();
+      },
+      async unread() {
+        for (const id of ids) deliveries.cancelled(id);
         await deliveries.settled();
       },
     };

@@ -1,7 +1,7 @@
 // Which request may begin, and when: so many at once, none while the client does not read its answers, and none under an
 // id that is still being worked on. What need not wait does not: notifications, responses, quick requests.
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import * as z from "zod/v4";
+import { Cancelled } from "../cancelled.ts";
 
 type RequestId = string | number;
 
@@ -26,13 +26,10 @@ const QUICK: ReadonlySet<string> = new Set([
 /** Answered when it ends; the SDK limits how many there are. */
 const LISTEN = "subscriptions/listen";
 
-const Cancelled = z.object({
-  method: z.literal("notifications/cancelled"),
-  params: z.object({ requestId: z.union([z.string(), z.number()]) }),
-});
-
 export interface IntakeOptions {
   deliver(message: JSONRPCMessage): void;
+  /** The client does not want this request's answer any more. */
+  cancelled(id: RequestId): void;
   /** Whether the client is behind with reading. */
   isBackedUp(): boolean;
 }
@@ -47,7 +44,7 @@ interface Waiting {
 
 export type Intake = ReturnType<typeof createIntake>;
 
-export function createIntake({ deliver, isBackedUp }: IntakeOptions) {
+export function createIntake({ deliver, cancelled, isBackedUp }: IntakeOptions) {
   const quick = new Set<Waiting>();
   const slow = new Set<Waiting>();
   let waitingBytes = 0;
@@ -101,6 +98,7 @@ export function createIntake({ deliver, isBackedUp }: IntakeOptions) {
           waitingBytes -= each.bytes;
         }
     ended(id);
+    cancelled(id);
   }
 
   return {
@@ -111,8 +109,8 @@ export function createIntake({ deliver, isBackedUp }: IntakeOptions) {
         wait(QUICK.has(method) ? quick : slow, { id, bytes: bytes + OVERHEAD_BYTES, begin: () => deliver(message) });
         return;
       }
-      const cancelled = Cancelled.safeParse(message).data;
-      if (cancelled) cancel(cancelled.params.requestId);
+      const cancellation = Cancelled.safeParse(message).data;
+      if (cancellation) cancel(cancellation.params.requestId);
       deliver(message);
       pump();
     },

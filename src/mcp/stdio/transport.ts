@@ -39,6 +39,7 @@ export class StdioTransport implements Transport {
     this.#deliveries = deliveries;
     this.#intake = createIntake({
       deliver: (message) => this.#deliver(message),
+      cancelled: (id) => deliveries.cancelled(id),
       isBackedUp: () => stdout.writableNeedDrain,
     });
     this.#lines = createLines(MAX_MESSAGE_BYTES, {
@@ -64,7 +65,10 @@ export class StdioTransport implements Transport {
   #read(line: string): void {
     const { messages, refusals } = this.#reading(line);
     for (const refusal of refusals) this.#refuse(refusal);
-    for (const message of messages) this.#intake.take(message, line.length);
+    for (const message of messages) {
+      if (!("method" in message && message.method === "notifications/cancelled")) this.#deliveries.alive();
+      this.#intake.take(message, line.length);
+    }
   }
 
   /** Whatever goes wrong with one line is that line's end, and not the server's. */
