@@ -70,7 +70,7 @@ describe("a client that can ask", () => {
           () => bench().fails("retry_job", { ...restart, idempotencyKey: `${failed.id}-2` }, "cancelled"),
         );
         const retryId = Object(told.result.structured["data"]).id;
-        expect(again.questions[0]).toContain(`It was retried before, as job ${JSON.stringify(retryId)}.`);
+        expect(again.questions[0]).toContain(`It was retried before, as job ${retryId}.`);
       });
 
       test("a key of the agent's own is for the job as it is when the person has agreed", async () => {

@@ -9,6 +9,7 @@ import {
   getMicJob,
   getMicPublicInput,
   getMicPublicOperation,
+  retryMicJob,
 } from "../../src/contract/endpoints/job-processing.ts";
 import * as samples from "../contract/samples.ts";
 import { run } from "../process/child.ts";
@@ -68,6 +69,13 @@ function meet(pool: readonly string[], now: Turn): void {
   turn = now;
 }
 
+/** A retry names the job that it retries. */
+function asRetryOf(target: string, sent: unknown): unknown {
+  const [, jobId = ""] = /\/jobs\/([^/]+)\/retries$/.exec(target) ?? [];
+  const { data, ...rest } = Object(sent);
+  return { ...rest, data: { ...data, retryOfBatchId: decodeURIComponent(jobId) } };
+}
+
 const sideOf = (target: string): Side => (target.startsWith("/hostile/") ? "hostile" : "plain");
 
 beforeEach(() => {
@@ -80,7 +88,8 @@ beforeEach(() => {
     if (refuse) return refuse(side);
     if (endpoint === undefined) throw new Error("unreachable");
     if (endpoint.success.body === "binary") return file(texts[side]);
-    return answer(endpoint.success.status, success(endpoint, turn, texts[side]).sent);
+    const { sent } = success(endpoint, turn, texts[side]);
+    return answer(endpoint.success.status, endpoint === retryMicJob ? asRetryOf(request.target, sent) : sent);
   });
 });
 
