@@ -32,9 +32,8 @@ export interface ActionReport {
 
 const holdsBigint = (value: unknown): boolean => {
   if (typeof value === "bigint") return true;
-  if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(holdsBigint);
-  for (const name in value) if (holdsBigint(value[name as keyof typeof value])) return true;
+  if (isJsonObject(value)) for (const name in value) if (holdsBigint(value[name])) return true;
   return false;
 };
 
