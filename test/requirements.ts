@@ -133,6 +133,8 @@ export const requirements = {
     "A RecipeParameters' references is an object of at most 200 properties, keyed by workspace-style ids, valued with free-form JSON objects.",
   "2.2/recipe-parameters-no-remote-fetch":
     "No remote fetching is performed for a recipe: an address within definition or references is never requested.",
+  "2.2/assumes-no-schema-language":
+    "The language of a RecipeParameters' definition is not shown: by what it does not call itself no job is judged.",
 
   "2.2/usage-window": "A UsageSummary's window is DAY or ENTITLEMENT.",
   "2.2/usage-dates": "A UsageSummary's observedAt, activatedAt and expiresAt are date-times.",
@@ -283,6 +285,8 @@ export const requirements = {
     "The ports and the input ids of a job's inputBindings are each unique across the array.",
   "4.2/job-input-binding-port":
     "An input binding requires port: 1-80 characters, a letter, then letters, digits, _ or -.",
+  "4.2/assumes-no-port-names":
+    "That ports are the names of the recipe's inputs, and all to be bound, is not shown: where it cannot be so, the service judges.",
   "4.2/job-input-binding-input-id": "An input binding requires inputId, a workspace-style id.",
   "4.2/job-input-binding-owned": "An input binding's inputId names an owned input.",
   "4.2/job-parameter-values":

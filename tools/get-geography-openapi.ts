@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import { lean, outputs } from "../src/catalogue/results.ts";
+import { exactFields, lean, outputs } from "../src/catalogue/results.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
 
@@ -13,6 +13,7 @@ export const getGeographyOpenApi = defineTool({
   output: outputs.openApi,
   async run(_args, { geography, context }) {
     const { value, drift } = await geography.openApi(context);
-    return { structured: value, text: lean(value), drift };
+    const structured = exactFields(value);
+    return { structured, text: lean(structured), drift };
   },
 });

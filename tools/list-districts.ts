@@ -1,9 +1,10 @@
 import { uris } from "../src/catalogue/resources/uri.ts";
 import { outputs, table } from "../src/catalogue/results.ts";
 import { vintageText } from "../src/catalogue/telling/vintage.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
+import { defineTool, type ToolCall } from "../src/catalogue/tool.ts";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import { Failure } from "../src/failure.ts";
+import { word } from "../src/outside.ts";
 
 const noSuchState = (state: string): Failure =>
   new Failure({
@@ -14,6 +15,18 @@ const noSuchState = (state: string): Failure =>
     next: "Call list_states for the codes in use.",
   });
 
+/** Undefined where the states cannot be read. */
+async function isListed(code: string, { geography, context }: ToolCall): Promise<boolean | undefined> {
+  const reading = await geography.states(context).catch(() => undefined);
+  return reading?.value.states.some((state) => state.code.toUpperCase() === code);
+}
+
+/** The arguments were well-formed; but an upstream's status is kept, whatever it is (section 7.1). */
+const mayMeanTheState = (error: unknown): boolean =>
+  error instanceof Failure &&
+  error.facts.kind !== "upstream_unavailable" &&
+  (error.facts.status === 400 || error.facts.status === 404);
+
 export const listDistricts = defineTool({
   endpoint: listPlaygroundDistricts,
   name: "list_districts",
@@ -22,15 +35,15 @@ export const listDistricts = defineTool({
   effect: "read",
   input: listPlaygroundDistricts.query,
   output: outputs.districts,
-  async run(args, { geography, context }) {
-    const { value, drift } = await geography.districts(args.state, context).catch((error: unknown) => {
-      // The arguments were well-formed, so a 400 or 404 can only mean the state itself (doubt 9).
-      const status = error instanceof Failure ? error.facts.status : undefined;
-      throw status === 400 || status === 404 ? noSuchState(args.state) : error;
+  async run(args, call) {
+    const { geography, context } = call;
+    // What a code that matches no state is answered with is not shown: it is one if the states list has none such (doubt 9).
+    const { value, drift } = await geography.districts(args.state, context).catch(async (error: unknown) => {
+      throw mayMeanTheState(error) && (await isListed(args.state, call)) === false ? noSuchState(args.state) : error;
     });
-    if (value.districts.length === 0) throw noSuchState(args.state);
+    if (value.districts.length === 0 && (await isListed(args.state, call)) === false) throw noSuchState(args.state);
     const rows = value.districts.map((district) => [district.code, district.name, district.mandalCount]);
-    const text = `${value.state}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;
+    const text = `${word(value.state)}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;
     return { structured: value, text, drift, link: uris.districts(args.state) };
   },
 });

@@ -5,6 +5,22 @@ import { outputs } from "../src/catalogue/results.ts";
 import { processingRequestSubject } from "../src/catalogue/telling/processing-request.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { requestMicSharedFileProcessing } from "../src/contract/endpoints/job-processing.ts";
+import { parseDateTime } from "../src/contract/instants.ts";
+import { invalidArguments } from "../src/failure.ts";
+
+/** This machine's clock may be wrong by so much: the service judges by its own (doubt 16). */
+const CLOCK_SLACK_MS = 5 * 60_000;
+
+function refusePast(expiresAt: string, now: number): void {
+  const expiresAtMs = Number(parseDateTime(expiresAt) ?? 0n) / 1000;
+  if (expiresAtMs >= now - CLOCK_SLACK_MS) return;
+  const message = `must be in the future; it is now ${new Date(now).toISOString()} here`;
+  throw invalidArguments(
+    "request_file_processing was not sent: expiresAt is in the past.",
+    [{ pointer: "/expiresAt", code: "IN_THE_PAST", message }],
+    "Correct the arguments and call again.",
+  );
+}
 
 const traits = { about: "inputId" };
 
@@ -25,5 +41,8 @@ export const requestFileProcessing = defineTool({
       traits,
       subject: processingRequestSubject,
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
+      async check() {
+        refusePast(args.expiresAt, call.service.timing.now());
+      },
     }),
 });

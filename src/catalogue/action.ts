@@ -3,6 +3,7 @@ import type * as z from "zod/v4";
 import type { ActionTraits } from "../actions/identity.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
+import { Failure } from "../failure.ts";
 import { encodeRequest } from "../service/encode.ts";
 import { requestOf } from "./requests.ts";
 import { type Subject, toldResult } from "./results.ts";
@@ -23,6 +24,8 @@ export interface ActionRun<T> {
   readonly findOut: string;
   /** Judges a new action before it is sent; a resumed one was judged before. Throws Failure. */
   readonly check?: () => Promise<void>;
+  /** What in the answer shows that it answers something else, if anything does. */
+  readonly mismatch?: (resource: T) => string | undefined;
   /** The If-Match of a new action. */
   readonly ifMatch?: () => Promise<string>;
 }
@@ -34,7 +37,7 @@ function resourceId(value: unknown): string | undefined {
 }
 
 export async function runAction<T>(args: ActionArguments, call: ToolCall, run: ActionRun<T>): Promise<ToolResult> {
-  const { endpoint, traits, subject, findOut, check, ifMatch } = run;
+  const { endpoint, traits, subject, findOut, check, mismatch, ifMatch } = run;
   const { idempotencyKey: explicitKey, ...meant } = args;
   const result = await call.actions.perform({
     service: await call.serviceName(),
@@ -46,7 +49,19 @@ export async function runAction<T>(args: ActionArguments, call: ToolCall, run: A
       await check?.();
       return encodeRequest(endpoint, { ...requestOf(endpoint, args), ...(ifMatch && { ifMatch: await ifMatch() }) });
     },
-    send: (request, key, attempts) => call.service.send(endpoint, request, key, call.context, attempts),
+    async send(request, key, attempts) {
+      const answer = await call.service.send(endpoint, request, key, call.context, attempts);
+      const reason = mismatch?.(answer.value.data);
+      if (reason === undefined) return answer;
+      throw new Failure({
+        kind: "contract_violation",
+        message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
+        retryable: false,
+        sideEffect: "done",
+        idempotencyKey: key,
+        next: `The action was accepted: do not repeat it under a new key. ${findOut}`,
+      });
+    },
     resourceId,
     findOut,
     traits,

@@ -2,6 +2,7 @@
 
 import * as z from "zod/v4";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
+import { parseDateTime } from "../contract/instants.ts";
 import { type Job, JobState } from "../contract/jobs.ts";
 import { Failure } from "../failure.ts";
 import { cancelAtVersion } from "./cancellation.ts";
@@ -42,7 +43,7 @@ const WAITING_POLL_MS = 30_000;
 /** Hearing of the end late by a tenth of what the job has taken is soon enough. */
 function pollIntervalMs(moving: boolean, createdAt: string, now: number): number {
   if (!moving) return WAITING_POLL_MS;
-  const ageMs = now - Date.parse(createdAt);
+  const ageMs = now - Number((parseDateTime(createdAt) ?? 0n) / 1000n);
   return Math.round(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, ageMs / 10)));
 }
 

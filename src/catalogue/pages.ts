@@ -34,6 +34,12 @@ function summaryTable(rows: readonly Readonly<Record<string, unknown>>[]): strin
   );
 }
 
+/** `hasMore` tells whether more remain (section 4.2); a cursor that says otherwise is told as well. */
+function restText(hasMore: boolean, next: string | undefined): string {
+  if (next === undefined) return hasMore ? "More remain, but the service gives no cursor to read them by." : "No more.";
+  return hasMore ? `Next page: ${next}` : `No more, though the service gives a cursor: ${next}`;
+}
+
 export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>): ToolResult {
   const { data, page, meta } = answer.value;
   const full = options.view === "full";
@@ -42,7 +48,7 @@ export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>):
   const { nextCursor } = page;
   const again = { ...options.query, ...(full && { view: "full" }), cursor: nextCursor };
   const next = nextCursor === null ? undefined : callText({ tool: options.tool, arguments: again });
-  const head = `${data.length} ${options.items}.${next === undefined ? " No more." : ` Next page: ${next}`}`;
+  const head = `${data.length} ${options.items}. ${restText(page.hasMore, next)}`;
   return {
     structured: { data: items, page, meta },
     text: `${head}\n${full ? wholeTable(items) : summaryTable(summaries)}`,

@@ -1,6 +1,7 @@
 // The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import { isJsonObject } from "../contract/json-object.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
+import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
@@ -20,8 +21,9 @@ export interface Telling {
 
 /** How a kind of resource is told: the URI that names it, and the row of the table that fits it. */
 export interface Subject<T> {
-  readonly uri: (resource: T) => string;
-  readonly tell: (resource: T, call: ToolCall) => Telling | Promise<Telling>;
+  readonly uri: (resource: T) => string | undefined;
+  /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
+  readonly tell: (resource: T, call: ToolCall, readAt?: number) => Telling | Promise<Telling>;
 }
 
 export interface ActionReport {
@@ -30,27 +32,42 @@ export interface ActionReport {
   readonly attempts: number;
 }
 
-const holdsBigint = (value: unknown): boolean => {
-  if (typeof value === "bigint") return true;
-  if (Array.isArray(value)) return value.some(holdsBigint);
-  if (isJsonObject(value)) for (const name in value) if (holdsBigint(value[name])) return true;
+/** Numbers that JSON.stringify refuses, or makes null of: integers beyond 2^53-1, and what no double holds (1e400). */
+const isUnsayable = (value: unknown): boolean =>
+  typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
+
+const holdsUnsayable = (value: unknown): boolean => {
+  if (Array.isArray(value)) return value.some(holdsUnsayable);
+  if (!isJsonObject(value)) return isUnsayable(value);
+  for (const name in value) if (holdsUnsayable(value[name])) return true;
   return false;
 };
 
 function inDigits(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number" && !Number.isFinite(value))
+    return value > 0 ? `more than ${Number.MAX_VALUE}` : `less than -${Number.MAX_VALUE}`;
   if (Array.isArray(value)) return value.map(inDigits);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inDigits(part)]));
 }
 
-/** Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). What has none stays itself. */
-export const exact = (value: unknown): unknown => (holdsBigint(value) ? inDigits(value) : value);
+/**
+ * Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). A number beyond all doubles as
+ * words (doubt 18). What has none of them stays itself.
+ */
+export const exact = (value: unknown): unknown => (holdsUnsayable(value) ? inDigits(value) : value);
+
+/** The same for an object's fields. */
+export const exactFields = (object: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(object).map(([name, part]) => [name, exact(part)]));
 
 /** Compact JSON without nulls and empty lists. */
 export const lean = (value: unknown): string =>
-  JSON.stringify(value, (_name, part: unknown) =>
-    part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
+  escaped(
+    JSON.stringify(value, (_name, part: unknown) =>
+      part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
+    ),
   );
 
 /** As compact JSON; lists of rows follow as tables. */
@@ -63,11 +80,11 @@ function dataText(data: unknown): string {
   return [lean(rest), ...texts].join("\n");
 }
 
-export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${JSON.stringify(step.arguments)}`;
+export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${json(step.arguments)}`;
 
-/** Rows under a header line, tab-separated: columns are said once. */
+/** Rows under a header line, tab-separated: columns are said once. No cell holds a tab or a line's end. */
 export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
-  [columns, ...rows].map((cells) => cells.join("\t")).join("\n");
+  [columns, ...rows].map((cells) => cells.map((cell) => escaped(String(cell))).join("\t")).join("\n");
 
 interface Envelope<T> {
   readonly data: T;
@@ -94,7 +111,7 @@ function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: T
     summary,
     nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`,
     action &&
-      `idempotencyKey ${action.idempotencyKey}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
+      `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
     dataText(data),
   ];
   return {
@@ -114,17 +131,18 @@ export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string
  * of all.
  */
 export async function toldResult<T>(
-  answer: Decoded<Envelope<T>>,
+  answer: Decoded<Envelope<T>> & { readonly at?: number },
   subject: Subject<T>,
   call: ToolCall,
   action?: ActionReport,
   notice?: string,
 ): Promise<ToolResult> {
   const { data } = answer.value;
-  const { summary: told, nextStep } = await subject.tell(data, call);
+  const { summary: told, nextStep } = await subject.tell(data, call, answer.at);
   const summary = notice === undefined ? told : `${notice} ${told}`;
   const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
-  return result(answer, { telling, link: subject.uri(data), ...(action && { action }) });
+  const link = subject.uri(data);
+  return result(answer, { telling, ...(link !== undefined && { link }), ...(action && { action }) });
 }
 
 const object: JsonSchema = { type: "object" };

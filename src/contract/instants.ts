@@ -4,7 +4,9 @@ import * as z from "zod/v4";
 const PATTERN = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i;
 /** UTC instants on a day that every month has: nearly all there are, and certainly valid. */
 const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
-const MINUTE = 60_000_000n;
+const SECOND = 1_000_000n;
+const MINUTE = 60n * SECOND;
+const DAY = 1440n * MINUTE;
 
 function offsetMinutes(zone: string): bigint | undefined {
   if (zone.toUpperCase() === "Z") return 0n;
@@ -14,18 +16,27 @@ function offsetMinutes(zone: string): bigint | undefined {
   return BigInt((zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes));
 }
 
-/** Microseconds since 1970 of an RFC 3339 date-time (finer digits are cut); undefined when it is none, Feb 30 and :60 included. */
+/** Within the last minute of a UTC day: the only one that can have a second 60 (RFC 3339, 5.7; doubt 21). */
+const endsDay = (micros: bigint): boolean => ((micros % DAY) + DAY) % DAY >= DAY - MINUTE;
+
+/**
+ * Microseconds since 1970 of an RFC 3339 date-time; finer digits are cut, and a leap second counts as the one after it.
+ * Undefined when it is none, Feb 30 included.
+ */
 export function parseDateTime(text: string): bigint | undefined {
   const match = PATTERN.exec(text);
   if (!match) return undefined;
-  const [, year, month, day, hour, minute, second, fraction = "", zone = ""] = match;
-  const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  const [, year, month, day, hour, minute, second = "", fraction = "", zone = ""] = match;
+  const isLeap = second === "60";
+  const date = `${year}-${month}-${day}T${hour}:${minute}:${isLeap ? "59" : second}`;
+  const wall = Date.parse(`${date}Z`);
   const offset = offsetMinutes(zone);
   // Date reads Feb 30 as Mar 1 and 24:00 as the next day: what comes back must be what went in.
   if (Number.isNaN(wall) || offset === undefined) return undefined;
-  if (new Date(wall).toISOString().slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`)
-    return undefined;
-  return BigInt(wall) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0")) - offset * MINUTE;
+  if (new Date(wall).toISOString().slice(0, 19) !== date) return undefined;
+  const micros = BigInt(wall) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0")) - offset * MINUTE;
+  if (!isLeap) return micros;
+  return endsDay(micros) ? micros + SECOND : undefined;
 }
 
 const isDateTime = (text: string): boolean => USUAL.test(text) || parseDateTime(text) !== undefined;

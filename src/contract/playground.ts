@@ -1,20 +1,35 @@
 // Resources of the geography playground, service.md sections 2.1 and 7.1.
 import * as z from "zod/v4";
 import { jsonObject } from "./json.ts";
-import { integer, MAX_SAFE } from "./numbers.ts";
+import { MAX_SAFE } from "./numbers.ts";
 
 export const PLAYGROUND_CONTRACT = "svc.geo.admin-divisions.v1";
 export const MAX_STATES = 64;
 export const MAX_DISTRICTS = 256;
 
-const count = integer(0, MAX_SAFE);
+/** The contract gives counts no upper bound, and gets none in JSON Schema; what is read must be exact (doubt 22). */
+const count = z
+  .custom<number>((value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0, {
+    error: `must be an integer >= 0; one above ${MAX_SAFE} cannot be told exactly`,
+  })
+  .meta({ type: "integer", minimum: 0 });
 
-/** An absolute URI (doubts.md, 12). URL alone would repair spaces and letters that RFC 3986 does not allow. */
+/** A URI with its scheme, by the grammar of RFC 3986, appendix A (doubt 12); an http URI has a host (RFC 9110, 4.2). */
+const URI = ((): RegExp => {
+  const part = (others: string): string => `(?:[A-Za-z0-9._~!$&'()*+,;=${others}-]|%[0-9A-Fa-f]{2})*`;
+  const host = `(?:\\[(?:[0-9A-Fa-f:.]+|[vV][0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]|${part("")})`;
+  const authority = `(?:${part(":")}@)?${host}(?::[0-9]*)?`;
+  const path = part(":@/");
+  const tail = part(":@/?");
+  return new RegExp(
+    `^(?!https?:(?!//[^/?#:]))[A-Za-z][A-Za-z0-9+.-]*:` +
+      `(?://${authority}(?=[/?#]|$)|(?!//))${path}(?:\\?${tail})?(?:#${tail})?$`,
+  );
+})();
+
 const uri = z
   .string()
-  .refine((text) => URL.canParse(text) && /^[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=%-]*$/.test(text), {
-    error: "must be an absolute URI",
-  })
+  .refine((text) => URI.test(text), { error: "must be an absolute URI" })
   .meta({ format: "uri" });
 
 export const CatalogMetadata = z.strictObject({

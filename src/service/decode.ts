@@ -2,8 +2,10 @@
 import { isAscii } from "node:buffer";
 import { parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
+import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json-object.ts";
 import { excerpt } from "../excerpt.ts";
+import { escaped, word } from "../outside.ts";
 
 /** The answer breaks the contract; `problems` name where and how. */
 export class ContractViolation extends Error {
@@ -12,7 +14,7 @@ export class ContractViolation extends Error {
 
 export interface Decoded<T> {
   readonly value: T;
-  /** JSON pointers of fields that the contract does not know (doubt 10). */
+  /** JSON pointers: of fields that the contract does not know (doubt 10), and with words, of contradictions (doubt 17). */
   readonly drift: readonly string[];
 }
 
@@ -126,7 +128,7 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
   for (const issue of first.error.issues) {
     if (issue.code !== "unrecognized_keys") continue;
     for (const key of issue.keys) {
-      drift.push(jsonPointer([...issue.path, key]));
+      drift.push(escaped(jsonPointer([...issue.path, key])));
       dropField(body, issue.path, key);
     }
   }
@@ -135,7 +137,13 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
 
   const named = second.error.issues
     .slice(0, MAX_NAMED)
-    .map(({ path, message }) => `${jsonPointer(path) || "the body"}: ${message}`);
+    .map(({ path, message }) => `${path.length === 0 ? "the body" : word(jsonPointer(path))}: ${message}`);
   const more = second.error.issues.length - named.length;
   throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
+}
+
+/** Checks the body of a success, and looks for what contradicts the contract's words. */
+export function checkSuccess<S extends z.ZodType>({ success }: JsonEndpoint<S>, body: unknown): Decoded<z.output<S>> {
+  const { value, drift } = checkAgainst(success.body, body);
+  return { value, drift: [...drift, ...(success.contradictions?.(value) ?? [])] };
 }

@@ -1,5 +1,5 @@
 // Recipe offers that this process has already read: a job is held against its offer before it is sent, at no extra request.
-import type { InputBinding } from "../contract/endpoints/bodies.ts";
+import { type InputBinding, MAX_BINDINGS, Port } from "../contract/endpoints/bodies.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import type { RecipeOffer } from "../contract/recipes.ts";
@@ -28,8 +28,14 @@ export function createOffers(): Offers {
   };
 }
 
+// The contract does not say that ports are the names of the recipe's inputs, each bound: where a name can be no port, or not
+// all can be bound, they are not, and only the service knows what they are (doubt 15).
+const namesArePorts = (names: ReadonlySet<string>): boolean =>
+  names.size <= MAX_BINDINGS && [...names].every((name) => Port.safeParse(name).success);
+
 function portErrors(offer: RecipeOffer, bindings: readonly InputBinding[]): FieldError[] {
   const ports = new Set(offer.recipe.inputs.map(({ name }) => name));
+  if (!namesArePorts(ports)) return [];
   const bound = new Set(bindings.map(({ port }) => port));
   const unknown = bindings.flatMap(({ port }, index) =>
     ports.has(port)

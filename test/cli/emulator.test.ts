@@ -62,6 +62,19 @@ describe("mic-mcp emulator", () => {
     expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
   });
 
+  test("beyond this machine it warns, and clients there come in by whatever leads to it", async () => {
+    const program = start(["emulator", "--host", "0.0.0.0"]);
+    const { baseUrl } = Line.parse(await program.next());
+    await expect.poll(program.stderr).toMatch(/--host 0\.0\.0\.0 .*every machine that can reach it/);
+    expect(program.stderr().trimEnd().split("\n")).toHaveLength(1);
+    expect((await fetch(`${baseUrl}/__emulator/clock`)).status).toBe(200);
+    const local = start(["emulator", "--host", "127.0.0.1"]);
+    await local.next();
+    local.process.kill("SIGTERM");
+    await local.exit;
+    expect(local.stderr()).toBe("");
+  });
+
   test("makes the same ids from the same seed", async () => {
     const lines = await Promise.all(
       ["one", "one", "two"].map(async (seed) => Line.parse(await start(["emulator", "--seed", seed]).next())),

@@ -176,7 +176,8 @@ const notDateTimes = [
   "2026-11-20T25:00:00Z",
   "2026-11-20T10:60:00Z",
   "2026-11-20T10:00:60Z",
-  "2026-12-31T23:59:60Z",
+  "2026-12-31T23:58:60Z",
+  "2026-12-31T23:59:61Z",
   "26-11-20T10:00:00Z",
   "2026-1-20T10:00:00Z",
   "+002026-11-20T10:00:00Z",
@@ -197,6 +198,10 @@ export const dateTime: FieldRule = {
     "2026-11-20T10:00:00.5Z",
     "2026-11-20T10:00:00.1234567Z",
     "2028-02-29T23:59:59Z",
+    "2016-12-31T23:59:60Z",
+    "2016-12-31T23:59:60.999Z",
+    "2017-01-01T05:29:60+05:30",
+    "2016-12-31T15:59:60-08:00",
     "2000-02-29T00:00:00Z",
     "0000-01-01T00:00:00Z",
     "9999-12-31T23:59:59Z",
@@ -205,6 +210,9 @@ export const dateTime: FieldRule = {
   refuses: [
     ...notDateTimes,
     "1900-02-29T10:00:00Z",
+    "2017-01-01T05:29:60+05:31",
+    "2016-12-31T23:59:60+05:30",
+    "2016-12-31T23:59:60-00:01",
     "2026-11-20T10:00:00+24:00",
     "2026-11-20T10:00:00+05:60",
     "2026-11-20T10:00:00+0530",
@@ -221,6 +229,7 @@ export const utcInstant: FieldRule = {
     "2026-11-20T10:00:00.1Z",
     "2026-11-20T10:00:00.123456Z",
     "2028-02-29T23:59:59.999999Z",
+    "2016-12-31T23:59:60Z",
     "9999-12-31T23:59:59Z",
   ],
   refuses: [
@@ -242,6 +251,13 @@ export const integer = (min: number, max: number): FieldRule => ({
   refuses: [min - 1, -1, max + 1, min + 0.5, NaN, Infinity, ...otherTypes("number")],
   refusesBeyondJsonSchema: [BigInt(min), BigInt(min + 1)],
 });
+
+/** An integer >= 0, of which only those up to 2^53-1 are read (doubt 22). */
+export const count: FieldRule = {
+  accepts: [0, 1, MAX_SAFE - 1, MAX_SAFE],
+  refuses: [-1, 0.5, NaN, Infinity, ...otherTypes("number")],
+  refusesBeyondJsonSchema: [MAX_SAFE + 1, 9007199254740992n, 1n],
+};
 
 /** An integer from 1 to 9223372036854775807: beyond 2^53-1 it is held as a bigint, for a number is not exact there. */
 export const revision: FieldRule = {

@@ -34,8 +34,10 @@ describe("parseDateTime", () => {
         "1969-12-31T23:59:59.999999Z",
         "2026-11-20T10:00:00.1234567Z",
         "2026-11-20T10:00:00-01:00",
+        "1969-12-31T23:59:60Z",
+        "1970-01-01T05:29:60.5+05:30",
       ].map(parseDateTime),
-    ).toEqual([0n, 1n, 0n, -1n, 1795168800123456n, 1795172400000000n]);
+    ).toEqual([0n, 1n, 0n, -1n, 1795168800123456n, 1795172400000000n, 0n, 500000n]);
   });
 
   proves("2.2/date-time", "agrees with Date on every instant", () => {
@@ -80,7 +82,8 @@ describe("parseDateTime", () => {
         const text = `${date}T${padded(hour, 2)}:${padded(minute, 2)}:${padded(secondOfMinute, 2)}Z`;
         expect(parseDateTime(text) !== undefined).toBe(isDateTime(text));
         expect(utcInstant.safeParse(text).success).toBe(isDateTime(text));
-        if (isDateTime(text)) expect(new Date(text).toISOString()).toBe(text.replace("Z", ".000Z"));
+        if (isDateTime(text) && secondOfMinute < 60)
+          expect(new Date(text).toISOString()).toBe(text.replace("Z", ".000Z"));
       }),
       { numRuns: 600 },
     );

@@ -114,29 +114,34 @@ function isHourAndMinute(text: string): boolean {
   return rest.length === 0 && isNumberIn(hour, 2, 0, 23) && isNumberIn(minute, 2, 0, 59);
 }
 
-/** `hh:mm:ss` with an optional fraction of 1 to `maxFraction` digits. */
-function isTime(text: string, maxFraction: number): boolean {
+/** Minutes since midnight of `hh:mm`. */
+const minutesOf = (text: string): number => 60 * Number(text.slice(0, 2)) + Number(text.slice(3, 5));
+
+/** `hh:mm:ss` with an optional fraction of 1 to `maxFraction` digits; second 60 where UTC is 23:59. */
+function isTime(text: string, maxFraction: number, offsetMinutes: number): boolean {
   const [whole = "", fraction, ...rest] = text.split(".");
+  const isLastMinute = (minutesOf(whole) - offsetMinutes + 2 * 1440) % 1440 === 1439;
   return (
     rest.length === 0 &&
     isHourAndMinute(whole.slice(0, 5)) &&
     whole.charAt(5) === ":" &&
-    isNumberIn(whole.slice(6), 2, 0, 59) &&
+    isNumberIn(whole.slice(6), 2, 0, isLastMinute ? 60 : 59) &&
     (fraction === undefined || (hasLength(fraction, 1, maxFraction) && isMadeOf(fraction, digits)))
   );
 }
 
 export const isUtcInstant = (text: string): boolean =>
-  text.charAt(10) === "T" && text.endsWith("Z") && isDate(text.slice(0, 10)) && isTime(text.slice(11, -1), 6);
+  text.charAt(10) === "T" && text.endsWith("Z") && isDate(text.slice(0, 10)) && isTime(text.slice(11, -1), 6, 0);
 
 export function isDateTime(text: string): boolean {
   if (text.length > 40 || !"Tt".includes(text.charAt(10)) || !isDate(text.slice(0, 10))) return false;
   const time = text.slice(11);
-  if (/[Zz]$/.test(time)) return isTime(time.slice(0, -1), Infinity);
+  if (/[Zz]$/.test(time)) return isTime(time.slice(0, -1), Infinity, 0);
+  const sign = time.charAt(time.length - 6);
   return (
-    "+-".includes(time.charAt(time.length - 6)) &&
+    "+-".includes(sign) &&
     isHourAndMinute(time.slice(-5)) &&
-    isTime(time.slice(0, -6), Infinity)
+    isTime(time.slice(0, -6), Infinity, (sign === "-" ? -1 : 1) * minutesOf(time.slice(-5)))
   );
 }
 

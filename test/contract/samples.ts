@@ -60,7 +60,7 @@ export const job = {
   reviewState: "NOT_REQUIRED",
   stages: [stage],
   retryOfBatchId: "job-0",
-  failure: problem,
+  failure: null,
 };
 
 export const input = {
@@ -106,7 +106,7 @@ export const operation = {
   operationType: "JOB_CANCELLATION",
   requiredScopes: ["mic.jobs:cancel"],
   resultResourceId: "job-1",
-  failure: problem,
+  failure: null,
 };
 
 export const recipeParameters = {
@@ -248,7 +248,7 @@ export const createProcessingRequest = {
   recipeVersionId: `micrecipev_${hex32}`,
   recipeVersionHash: hex64,
   purpose: "Count mandals by district",
-  expiresAt: "2026-12-20T10:00:00Z",
+  expiresAt: "2126-12-20T10:00:00Z",
 };
 
 export const cancelJob = { reason: "Submitted by mistake" };

@@ -77,6 +77,19 @@ proves(["4.1/closed-query", "4.1/state-required"], "state is the one parameter, 
   expect(resolve(root, state)).toMatchObject({ name: "state", in: "query", required: true });
 });
 
+proves(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0, and have no other bound", async () => {
+  const root = await document();
+  const countsIn = (value: unknown): readonly unknown[] =>
+    typeof value !== "object" || value === null
+      ? []
+      : Object.entries(value).flatMap(([name, part]) =>
+          /^(district|mandal)Count$/.test(name) && at(part, "type") !== undefined ? [part] : countsIn(part),
+        );
+  const counts = countsIn({ paths: root.paths, components: at(root, "components") });
+  expect(counts.length).toBeGreaterThanOrEqual(3);
+  for (const count of counts) expect(count).toEqual({ type: "integer", minimum: 0 });
+});
+
 test("what the endpoints answer fits the document's schemas", async () => {
   const root = await document();
   const ajv = new Ajv2020({ strict: false, validateFormats: false });

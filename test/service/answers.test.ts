@@ -9,13 +9,14 @@ import {
   job,
   jobList,
   micEnveloped,
+  problem,
   processingRequest,
   recipeOffer,
   recipeParameters,
   stage,
 } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { answer, flood, type Step, stubForTest } from "../support/stub.ts";
+import { answer, type Step, stubForTest } from "../support/stub.ts";
 import { clientForTest, failureOf, readJob, readJobs, within } from "./client.ts";
 
 async function jobFrom(step: Step) {
@@ -98,9 +99,10 @@ describe("a field that the contract does not know", () => {
     const drifting = {
       data: {
         ...job,
+        state: "FAILED",
         priority: 5,
         stages: [stage, { ...stage, stage: "SIFT", "a/b~c": null, secondsLeft: 3 }],
-        failure: { ...job.failure, fieldErrors: [{ pointer: "", code: "c", message: "m", hint: "h" }], help: {} },
+        failure: { ...problem, fieldErrors: [{ pointer: "", code: "c", message: "m", hint: "h" }], help: {} },
       },
       meta: { requestId: "req-1", region: "west" },
       links: [],
@@ -145,8 +147,13 @@ describe("a field that the contract does not know", () => {
 
 describe("bytes", () => {
   test.each([
-    ["more than 16 MB", flood(200, Buffer.alloc(65_536, " "), 20_000_000), "larger than"],
-    ["no JSON at all", answer(200, "<html>"), "not valid JSON"],
+    ["no JSON at all", answer(200, "ok"), "not valid JSON"],
+    ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
+    [
+      "what calls itself a page",
+      answer(200, "sign in", { "content-type": "text/html; charset=utf-8" }),
+      "an HTML page",
+    ],
     ["nothing", answer(200, ""), "empty"],
     ["only space", answer(200, " \n "), "empty"],
     ["JSON and more", answer(200, `${jobText} {}`), "not valid JSON"],
@@ -175,6 +182,13 @@ describe("bytes", () => {
     const { value } = await offerFrom(answer(200, text));
     expect(JSON.stringify(value)).toContain(definition);
   });
+});
+
+test("a page in place of an answer is told as one, not as a fault of the service", async () => {
+  const stub = await stubForTest();
+  stub.expect(answer(200, "<html>"));
+  const { next } = await failureOf(readJob(clientForTest(stub.baseUrl).service));
+  expect(next).toMatch(/in between .*MIC_BASE_URL/);
 });
 
 describe("an integer", () => {

@@ -299,13 +299,21 @@ async function openByUrl(era: Era, parameters: Parameters, person: ConnectOption
   };
 }
 
+interface HttpOptions {
+  readonly person?: ConnectOptions["person"] | undefined;
+  /** The bearer token that its requests carry. */
+  readonly token?: string;
+}
+
 /** Connects a client to a server that listens on a URL; closing it ends a session that it has. */
 export async function connectHttp(
   era: Era,
   url: string,
-  { person }: { readonly person?: ConnectOptions["person"] | undefined } = {},
+  { person, token }: HttpOptions = {},
 ): Promise<ClientFace & { readonly sessionId: () => string | undefined }> {
-  const transport = era === "v1-client" ? new OlderHttpTransport(new URL(url)) : new ModernHttpTransport(new URL(url));
+  const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
+  const Transport = era === "v1-client" ? OlderHttpTransport : ModernHttpTransport;
+  const transport = new Transport(new URL(url), { requestInit });
   const opened = await (transport instanceof OlderHttpTransport
     ? openOlder(transport, person)
     : openModern(transport, era === "v2-legacy", person));

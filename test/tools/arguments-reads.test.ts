@@ -58,10 +58,15 @@ forEachEra((bench) => {
   );
 
   proves("4.2/path-ids", "get_file_processing_request", () =>
-    expectBounds(bench(), "getMicSharedFileProcessingRequest", { requestId: prefixed("micsharedrequest_") }),
+    expectBounds(bench(), "getMicSharedFileProcessingRequest", {
+      requestId: prefixed("micsharedrequest_"),
+      waitSeconds: { takes: [0], ...noRequestIn },
+    }),
   );
 
-  proves("4.2/get-input", "get_input", () => expectBounds(bench(), "getMicPublicInput", { inputId: pathId }));
+  proves("4.2/get-input", "get_input", () =>
+    expectBounds(bench(), "getMicPublicInput", { inputId: pathId, waitSeconds: { takes: [0], ...noRequestIn } }),
+  );
 
   proves("4.2/get-job", "get_job", () =>
     expectBounds(bench(), "getMicJob", { jobId: pathId, waitSeconds: { takes: [0], ...noRequestIn } }),

@@ -1,4 +1,5 @@
 // mic:// URIs: made from a template and its variables, and read back (interface.md, "Resources").
+import { isWellFormed } from "../../contract/text.ts";
 
 const VARIABLE = /\{(\w+)\}/g;
 
@@ -7,9 +8,15 @@ export type Variables = Readonly<Record<string, string>>;
 export const variablesIn = (template: string): readonly string[] =>
   [...template.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 
-/** Ids may hold characters that end a path segment: each goes in percent-encoded. */
+/** Ids may hold characters that end a path segment: each goes in percent-encoded. A lone surrogate has no such form. */
 export const expand = (template: string, variables: Variables): string =>
-  template.replace(VARIABLE, (_, name: string) => encodeURIComponent(variables[name] ?? ""));
+  template.replace(VARIABLE, (_, name: string) =>
+    encodeURIComponent((variables[name] ?? "").replace(/\p{Surrogate}/gu, "\ufffd")),
+  );
+
+/** For ids that the service gives: one with a lone surrogate has no URI (doubt 23). */
+const expandIfPossible = (template: string, variables: Variables): string | undefined =>
+  Object.values(variables).every(isWellFormed) ? expand(template, variables) : undefined;
 
 /** The URIs that results link to. */
 export const uris = {
@@ -17,10 +24,10 @@ export const uris = {
   districts: (code: string) => expand("mic://geography/states/{code}/districts", { code }),
   jobs: (workspaceId: string) => expand("mic://workspaces/{workspaceId}/jobs", { workspaceId }),
   recipes: (workspaceId: string) => expand("mic://workspaces/{workspaceId}/recipes", { workspaceId }),
-  job: (jobId: string) => expand("mic://jobs/{jobId}", { jobId }),
+  job: (jobId: string) => expandIfPossible("mic://jobs/{jobId}", { jobId }),
   recipe: (versionId: string) => expand("mic://recipes/{versionId}", { versionId }),
-  input: (inputId: string) => expand("mic://inputs/{inputId}", { inputId }),
-  operation: (operationId: string) => expand("mic://operations/{operationId}", { operationId }),
+  input: (inputId: string) => expandIfPossible("mic://inputs/{inputId}", { inputId }),
+  operation: (operationId: string) => expandIfPossible("mic://operations/{operationId}", { operationId }),
   processingRequest: (requestId: string) => expand("mic://processing-requests/{requestId}", { requestId }),
   actions: "mic://actions",
 } as const;

@@ -6,13 +6,14 @@ import { jsonObject } from "../json.ts";
 import { RecipeVersionId } from "../recipes.ts";
 import { chars, hex64, plainText, scalarText, workspaceStyleId } from "../text.ts";
 
-export const InputBinding = z.strictObject({
-  port: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,79}$/, {
-    error: "must be 1-80 characters: a letter, then letters, digits, _ -",
-  }),
-  inputId: workspaceStyleId,
+export const Port = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,79}$/, {
+  error: "must be 1-80 characters: a letter, then letters, digits, _ -",
 });
+
+export const InputBinding = z.strictObject({ port: Port, inputId: workspaceStyleId });
 export type InputBinding = z.infer<typeof InputBinding>;
+
+export const MAX_BINDINGS = 32;
 
 const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
 
@@ -22,7 +23,7 @@ export const CreateJob = z.strictObject({
   inputBindings: z
     .array(InputBinding)
     .min(1)
-    .max(32)
+    .max(MAX_BINDINGS)
     .refine((bindings) => areUnique(bindings.map(({ port }) => port)), { error: "must have unique ports" })
     .refine((bindings) => areUnique(bindings.map(({ inputId }) => inputId)), { error: "must have unique input ids" }),
   parameterValues: jsonObject,

@@ -1,5 +1,6 @@
 // What an endpoint is: one row of service.md section 4, as data that the client, the tools and the emulator share.
 import * as z from "zod/v4";
+import type { Contradictions } from "../contradictions.ts";
 
 type Fields = z.ZodObject<z.ZodRawShape, z.core.$strict>;
 
@@ -28,12 +29,18 @@ export interface Endpoint {
     readonly status: 200 | 201 | 202;
     /** The JSON body's schema, or "binary": raw bytes. */
     readonly body: z.ZodType | "binary";
+    /** What in such a body contradicts the contract's words. */
+    contradictions?(body: unknown): Contradictions;
   };
 }
 
 /** An endpoint whose success carries a JSON body of schema S. */
 export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint {
-  readonly success: { readonly status: 200 | 201 | 202; readonly body: S };
+  readonly success: {
+    readonly status: 200 | 201 | 202;
+    readonly body: S;
+    contradictions?(body: z.output<S>): Contradictions;
+  };
 }
 
 export const defineEndpoint = <const E extends Endpoint>(endpoint: E): E => endpoint;

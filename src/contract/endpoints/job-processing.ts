@@ -1,5 +1,11 @@
 // The job-processing endpoints, service.md section 4.2, in the order of its table.
 import * as z from "zod/v4";
+import {
+  jobContradictions,
+  jobPageContradictions,
+  operationContradictions,
+  pageContradictions,
+} from "../contradictions.ts";
 import { envelope, jobCursor, jobPage, MAX_PAGE, micEnvelope, recipeCursor, recipePage } from "../envelope.ts";
 import { Input } from "../inputs.ts";
 import { Job } from "../jobs.ts";
@@ -78,7 +84,7 @@ export const listMicExecutableRecipes = defineEndpoint({
     sort: z.enum(["versionId"]).optional(),
   }),
   scope: "mic.recipes:read",
-  success: { status: 200, body: recipePage(RecipeOffer) },
+  success: { status: 200, body: recipePage(RecipeOffer), contradictions: pageContradictions },
 });
 
 export const getMicExecutableRecipe = defineEndpoint({
@@ -102,7 +108,7 @@ export const createMicJob = defineEndpoint({
   body: CreateJob,
   idempotencyKey: "text",
   scope: "mic.jobs:run",
-  success: { status: 202, body: envelope(Job) },
+  success: { status: 202, body: envelope(Job), contradictions: jobContradictions },
 });
 
 export const listMicJobs = defineEndpoint({
@@ -113,7 +119,7 @@ export const listMicJobs = defineEndpoint({
   pathParameters: none,
   query: z.strictObject({ workspaceId: chars(1, 128), limit, cursor: jobCursor.optional() }),
   scope: "mic.jobs:read",
-  success: { status: 200, body: jobPage(Job) },
+  success: { status: 200, body: jobPage(Job), contradictions: jobPageContradictions },
 });
 
 export const getMicJob = defineEndpoint({
@@ -124,7 +130,7 @@ export const getMicJob = defineEndpoint({
   pathParameters: z.strictObject({ jobId: opaqueId }),
   query: none,
   scope: "mic.jobs:read",
-  success: { status: 200, body: envelope(Job) },
+  success: { status: 200, body: envelope(Job), contradictions: jobContradictions },
 });
 
 export const cancelMicJob = defineEndpoint({
@@ -138,7 +144,7 @@ export const cancelMicJob = defineEndpoint({
   idempotencyKey: "text",
   ifMatch: true,
   scope: "mic.jobs:cancel",
-  success: { status: 202, body: envelope(Operation) },
+  success: { status: 202, body: envelope(Operation), contradictions: operationContradictions },
 });
 
 export const retryMicJob = defineEndpoint({
@@ -151,7 +157,7 @@ export const retryMicJob = defineEndpoint({
   body: RetryJob,
   idempotencyKey: "text",
   scope: "mic.jobs:run",
-  success: { status: 202, body: envelope(Job) },
+  success: { status: 202, body: envelope(Job), contradictions: jobContradictions },
 });
 
 export const getMicPublicOperation = defineEndpoint({
@@ -162,7 +168,7 @@ export const getMicPublicOperation = defineEndpoint({
   pathParameters: z.strictObject({ operationId: opaqueId }),
   query: none,
   scope: "mic.operations:read",
-  success: { status: 200, body: envelope(Operation) },
+  success: { status: 200, body: envelope(Operation), contradictions: operationContradictions },
 });
 
 export const getMicPublicUsage = defineEndpoint({

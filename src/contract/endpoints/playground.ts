@@ -1,5 +1,6 @@
 // The playground's endpoints, service.md section 4.1: anonymous, read-only.
 import * as z from "zod/v4";
+import { documentContradictions } from "../contradictions.ts";
 import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../playground.ts";
 import { defineEndpoint, none } from "./endpoint.ts";
 
@@ -38,5 +39,5 @@ export const getPlaygroundOpenApi = defineEndpoint({
   path: `${base}/openapi.json`,
   pathParameters: none,
   query: none,
-  success: { status: 200, body: OpenApiDocument },
+  success: { status: 200, body: OpenApiDocument, contradictions: documentContradictions },
 });

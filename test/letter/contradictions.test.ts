@@ -1,0 +1,203 @@
+// Answers whose fields are each right and contradict the contract's words: told as they are, and the contradiction named.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import {
+  enveloped,
+  job,
+  jobList,
+  micEnveloped,
+  openApiDocument,
+  operation,
+  problem,
+  recipeList,
+  recipeOffer,
+  retryJob,
+  stage,
+} from "../contract/samples.ts";
+import { type Session, sessionForTest } from "../gaps/session.ts";
+import { proves } from "../proves.ts";
+import { answer } from "../support/stub.ts";
+
+const STAGES = ["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"];
+
+/** What a success says beside its data; fails the test on a failure. */
+async function told({ stub, connection }: Session, body: unknown, tool: string, args: object, status = 200) {
+  stub.expect(answer(status, body));
+  const { isError, text, structured, meta } = await connection.callTool(tool, { ...args });
+  expect(isError, text).toBe(false);
+  return { text, structured, drift: meta["mic-mcp/drift"] };
+}
+
+const failures = [
+  ["FAILED", problem, true],
+  ["FAILED", null, false],
+  ["RUNNING", null, true],
+  ["RUNNING", problem, false],
+  ["SUCCEEDED", problem, false],
+  ["CANCELLED", problem, false],
+] as const;
+
+proves(
+  "7.2/failure-when-failed",
+  "a failure where none should be, and none where one should be, is named",
+  async () => {
+    const session = await sessionForTest();
+    for (const [tool, args, resource] of [
+      ["get_job", { jobId: job.id }, job],
+      ["get_operation", { operationId: operation.id }, operation],
+    ] as const)
+      for (const [state, failure, isRight] of failures) {
+        const data = { ...resource, state, failure };
+        const { text, structured, drift } = await told(session, enveloped(data), tool, args);
+        expect(structured).toMatchObject({ data: { state, failure }, summary: expect.stringContaining(state) });
+        expect(drift, `${tool} ${state}`).toEqual(
+          isRight
+            ? undefined
+            : [`/data/failure: ${failure === null ? "null" : "a Problem"}, though the state is ${state}`],
+        );
+        // Whoever reads the sentence alone learns of a failure, and of its absence.
+        expect(text.includes(problem.code)).toBe(failure !== null);
+        if (state === "FAILED" && failure === null) expect(text).toContain("gives no reason");
+        if (state !== "FAILED") expect(String(structured?.["summary"]).includes("names a failure")).toBe(!isRight);
+      }
+  },
+);
+
+proves("7.2/failure-when-failed", "in a list it is named by its item, in a resource as in its tool", async () => {
+  const session = await sessionForTest();
+  const data = [
+    job,
+    { ...job, failure: problem },
+    { ...job, state: "FAILED" },
+    { ...job, state: "FAILED", failure: problem },
+  ];
+  const { drift, structured } = await told(session, { ...jobList, data }, "list_jobs", { workspaceId: "micws_1" });
+  expect(drift).toEqual([
+    "/data/1/failure: a Problem, though the state is RUNNING",
+    "/data/2/failure: null, though the state is FAILED",
+  ]);
+  expect(structured?.["data"]).toHaveLength(4);
+  session.stub.expect(answer(200, enveloped(data[1])));
+  const resource = await session.connection.readResource("mic://jobs/job-1");
+  expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
+});
+
+proves(
+  ["7.2/failure-when-failed", "4.2/key-names-one-command"],
+  "an action's answer keeps its own, told again too",
+  async () => {
+    const session = await sessionForTest();
+    const args = { jobId: job.id, ...retryJob, idempotencyKey: "letter-key-1" };
+    const made = enveloped({ ...job, retryOfBatchId: job.id, failure: problem });
+    const first = await told(session, made, "retry_job", args, 202);
+    expect(first.drift).toEqual(["/data/failure: a Problem, though the state is RUNNING"]);
+    const again = await session.connection.callTool("retry_job", args);
+    expect(again.structured).toMatchObject({ action: { replayed: true }, data: { failure: problem } });
+    expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);
+  },
+);
+
+proves(
+  "1/nine-stages-in-order",
+  "stages out of the contract's order, or there twice, are named; any in order are not",
+  async () => {
+    const session = await sessionForTest();
+    const inOrder = [[], ["SERVE"], ["GATHER", "SERVE"], ["SIFT", "CHURN", "TASTE"], STAGES];
+    const outOfOrder = [
+      [["SERVE", "GATHER"], "GATHER"],
+      [["GATHER", "GATHER"], "GATHER"],
+      [["GATHER", "REFINE", "SIFT", "BLEND"], "SIFT"],
+      [[...STAGES.slice(1), "GATHER"], "GATHER"],
+      [[...STAGES.slice(0, 8), "SCOOP"], "SCOOP"],
+    ] as const;
+    const cases = [...inOrder.map((names) => [names, undefined] as const), ...outOfOrder];
+    for (const [names, wrong] of cases) {
+      const data = { ...job, stages: names.map((name) => ({ ...stage, stage: name })) };
+      const { structured, drift } = await told(session, enveloped(data), "get_job", { jobId: job.id });
+      expect(structured).toMatchObject({ data: { stages: data.stages } });
+      const named = [`/data/stages: ${wrong} is out of the contract's order, or there twice`];
+      expect(drift, names.join()).toEqual(wrong === undefined ? undefined : named);
+    }
+  },
+);
+
+proves("4.2/has-more", "hasMore says whether more remain; a cursor that says otherwise is told as well", async () => {
+  const session = await sessionForTest();
+  for (const [tool, list] of [
+    ["list_jobs", jobList],
+    ["list_recipes", recipeList],
+  ] as const) {
+    const given = list.page.nextCursor;
+    const call = `${tool} ${JSON.stringify({ workspaceId: "micws_1", cursor: given })}`;
+    for (const [nextCursor, hasMore, says, contradiction] of [
+      [given, true, `Next page: ${call}`, undefined],
+      [null, false, "No more.", undefined],
+      [null, true, "More remain, but the service gives no cursor", "/page: hasMore is true, though nextCursor is null"],
+      [
+        given,
+        false,
+        `No more, though the service gives a cursor: ${call}`,
+        "/page: hasMore is false, though nextCursor is given",
+      ],
+    ] as const) {
+      const body = { ...list, page: { ...list.page, nextCursor, hasMore } };
+      const { text, structured, drift } = await told(session, body, tool, { workspaceId: "micws_1" });
+      expect(text).toContain(says);
+      expect(structured?.["page"]).toEqual(body.page);
+      expect(drift).toEqual(contradiction === undefined ? undefined : [contradiction]);
+    }
+  }
+});
+
+proves("9/playground-document-version", "a document of another version than the contract's is named", async () => {
+  const session = await sessionForTest();
+  const named = ["/info/version: not 1.0.0, the contract's document version"];
+  for (const [info, drift] of [
+    [{ version: "1.0.0" }, undefined],
+    [{ title: "Playground", version: "2.0.0" }, named],
+    [{ version: "1.0.00" }, named],
+    [{ version: 1 }, named],
+    [{}, named],
+  ] as const) {
+    const document = { ...openApiDocument, info };
+    const result = await told(session, document, "get_geography_openapi", {});
+    expect(result.structured).toEqual(document);
+    expect(result.drift).toEqual(drift);
+  }
+});
+
+const Facts = z.looseObject({ data: z.unknown() });
+
+proves("3/retry-carries-earlier-job", "an answer that is no retry of this job is not taken for one", async () => {
+  const session = await sessionForTest();
+  const { stub, connection } = session;
+  for (const [index, earlier] of [null, "another", "ZZ1", "zz1 "].entries()) {
+    const args = { jobId: "zz1", ...retryJob, idempotencyKey: `letter-retry-${index}` };
+    stub.expect(answer(202, enveloped({ ...job, id: "made-7", retryOfBatchId: earlier })));
+    const failed = await connection.callTool("retry_job", args);
+    expect(failed.error, failed.text).toMatchObject({
+      kind: "contract_violation",
+      sideEffect: "done",
+      retryable: false,
+      idempotencyKey: args.idempotencyKey,
+    });
+    for (const said of ["/data/retryOfBatchId", JSON.stringify(earlier), "made-7", "zz1", "new key", "list_jobs"])
+      expect(failed.text).toContain(said);
+    // Under its key the same is told again, and nothing is sent.
+    const again = await connection.callTool("retry_job", args);
+    expect(again.error).toMatchObject({ kind: "contract_violation", sideEffect: "done" });
+  }
+  const right = enveloped({ ...job, retryOfBatchId: "zz1" });
+  const { structured } = await told(session, right, "retry_job", { jobId: "zz1", ...retryJob }, 202);
+  expect(Facts.parse(structured).data).toEqual(right.data);
+});
+
+test("what nothing contradicts has no drift", async () => {
+  const session = await sessionForTest();
+  for (const [tool, args, body] of [
+    ["get_job", { jobId: job.id }, enveloped(job)],
+    ["get_operation", { operationId: operation.id }, enveloped(operation)],
+    ["get_recipe", { versionId: recipeOffer.recipe.versionId }, micEnveloped(recipeOffer)],
+  ] as const)
+    expect((await told(session, body, tool, args)).drift).toBeUndefined();
+});

@@ -1,0 +1,120 @@
+// Geography to the letter: whose status it is, what an empty list means, and addresses and instants that only look odd.
+import { expect, test } from "vitest";
+import { catalogMetadata, districtsResponse, enveloped, job, statesResponse } from "../contract/samples.ts";
+import { sessionForTest } from "../gaps/session.ts";
+import { proves } from "../proves.ts";
+import { answer, type RecordedRequest, type Step, type Stub } from "../support/stub.ts";
+
+const isStates = ({ target }: RecordedRequest): boolean => target.endsWith("/geo/states");
+
+/** The states list as it is, and this to every request for districts. */
+const districtsAnswered = (stub: Stub, step: Step, states: Step = answer(200, statesResponse)): void =>
+  stub.respond((request) => (isStates(request) ? states : step));
+
+const refused = (status: number, code: string): Step => answer(status, { status: code });
+/** Not worth waiting for, so that no test does. */
+const upstream = (status: number): Step =>
+  answer(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" }, { "retry-after": "600" });
+const emptyList = answer(200, { ...catalogMetadata, state: "Telangana", districts: [] });
+
+proves("7.1/upstream-status-preserved", "an upstream's error is told as that, whatever its status", async () => {
+  const { stub, connection } = await sessionForTest();
+  for (const status of [400, 404, 410, 502]) {
+    districtsAnswered(stub, upstream(status));
+    // Neither a state of the list nor another is at fault.
+    for (const state of ["TG", "ZZ"]) {
+      const { error, text } = await connection.callTool("list_districts", { state });
+      expect(error, text).toMatchObject({
+        kind: "upstream_unavailable",
+        status,
+        code: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
+        retryable: true,
+        sideEffect: "none",
+      });
+      expect(text).not.toMatch(/no such state/i);
+      const uri = `mic://geography/states/${state}/districts`;
+      await expect(connection.readResource(uri)).rejects.toThrow(/PLAYGROUND_UPSTREAM_UNAVAILABLE/);
+    }
+  }
+});
+
+const saysNo: readonly (readonly [string, Step])[] = [
+  ["400", refused(400, "INVALID_PLAYGROUND_REQUEST")],
+  ["404 without a body", answer(404)],
+  ["an empty list", emptyList],
+];
+
+proves("4.1/state-required", "no such state is said only of a code that the states list does not have", async () => {
+  for (const [what, step] of saysNo) {
+    const { stub, connection } = await sessionForTest();
+    districtsAnswered(stub, step);
+    const unknown = await connection.callTool("list_districts", { state: "ZZ" });
+    expect(unknown.error, what).toMatchObject({ kind: "not_found", retryable: false, sideEffect: "none" });
+    expect(unknown.text).toContain("No such state: ZZ");
+    const known = await connection.callTool("list_districts", { state: "tg" });
+    expect(known.text, what).not.toMatch(/no such state/i);
+    if (what === "an empty list") continue;
+    expect(known.error).toMatchObject({ status: Number(what.slice(0, 3)), sideEffect: "none" });
+  }
+});
+
+proves(
+  ["2.1/districts-response-districts", "2.1/state-counts"],
+  "an empty list of a state that has no districts is an empty list",
+  async () => {
+    const { stub, connection } = await sessionForTest();
+    const none = { ...statesResponse, states: [{ ...statesResponse.states[0], districtCount: 0, mandalCount: 0 }] };
+    districtsAnswered(stub, emptyList, answer(200, none));
+    const { isError, structured, text } = await connection.callTool("list_districts", { state: "TG" });
+    expect(isError, text).toBe(false);
+    expect(structured).toMatchObject({ state: "Telangana", districts: [] });
+    expect(text).toContain("Telangana: 0 districts");
+    const { text: read } = await connection.readResource("mic://geography/states/TG/districts");
+    expect(JSON.parse(read)).toMatchObject({ districts: [] });
+  },
+);
+
+test("where the states cannot be read, an empty list is an empty list", async () => {
+  const { stub, connection } = await sessionForTest();
+  districtsAnswered(stub, emptyList, refused(403, "PLAYGROUND_REQUEST_DENIED"));
+  const { isError, structured, text } = await connection.callTool("list_districts", { state: "ZZ" });
+  expect(isError, text).toBe(false);
+  expect(structured).toMatchObject({ districts: [] });
+});
+
+proves("4.1/districts", "a list that is not empty needs no second request", async () => {
+  const { stub, connection } = await sessionForTest();
+  stub.expect(answer(200, districtsResponse));
+  const { structured } = await connection.callTool("list_districts", { state: "TG" });
+  expect(structured).toEqual(districtsResponse);
+});
+
+proves("2.1/catalog-source-ref", "any URI of RFC 3986 is one, and nothing else", async () => {
+  for (const [sourceRef, isOne] of [
+    ["http://x:99999/", true],
+    ["http://x/%zz", false],
+  ] as const) {
+    const { stub, connection } = await sessionForTest();
+    stub.expect(answer(200, { ...statesResponse, sourceRef }));
+    const { structured, error } = await connection.callTool("list_states");
+    if (isOne) expect(structured).toMatchObject({ sourceRef });
+    else expect(error, sourceRef).toMatchObject({ kind: "contract_violation" });
+  }
+});
+
+proves("2.2/date-time", "a leap second is an instant, where UTC ends its day", async () => {
+  const { stub, connection } = await sessionForTest();
+  for (const [createdAt, isOne] of [
+    ["2016-12-31T23:59:59Z", true],
+    ["2016-12-31T23:59:60Z", true],
+    ["2017-01-01T05:29:60+05:30", true],
+    ["2016-12-31T23:59:61Z", false],
+    ["2016-12-31T23:58:60Z", false],
+    ["2016-12-31T23:59:60+05:30", false],
+  ] as const) {
+    stub.expect(answer(200, enveloped({ ...job, createdAt })));
+    const { structured, error } = await connection.callTool("get_job", { jobId: job.id });
+    if (isOne) expect(structured).toMatchObject({ data: { createdAt } });
+    else expect(error, createdAt).toMatchObject({ kind: "contract_violation" });
+  }
+});

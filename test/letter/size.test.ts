@@ -1,0 +1,70 @@
+// The size of an answer has no bound in the contract: what we do not read is our limit, and is told as that.
+import { expect, test } from "vitest";
+import { createJob, enveloped, job, jobList, problem } from "../contract/samples.ts";
+import { sessionForTest } from "../gaps/session.ts";
+import { proves } from "../proves.ts";
+import { answer } from "../support/stub.ts";
+
+const MAX_BYTES = 16 * 1024 * 1024;
+
+const padded = (body: unknown, bytes: number): string => {
+  const text = JSON.stringify(body);
+  return text + " ".repeat(bytes - Buffer.byteLength(text));
+};
+
+// As large as the contract lets a failed job be: all within its field rules.
+const fieldError = { pointer: `/${"p".repeat(511)}`, code: "c".repeat(100), message: "☃".repeat(1000) };
+const largeJob = {
+  ...job,
+  state: "FAILED",
+  failure: { ...problem, fieldErrors: Array.from({ length: 100 }, () => fieldError) },
+};
+const pageOf = (count: number) => ({ ...jobList, data: Array.from({ length: count }, () => largeJob) });
+
+proves(
+  ["2.2/job-list", "2.2/problem-field-errors"],
+  "a page that is too large is our limit, and a smaller one is the way out",
+  async () => {
+    const { stub, connection } = await sessionForTest();
+    expect(Buffer.byteLength(JSON.stringify(pageOf(50)))).toBeGreaterThan(MAX_BYTES);
+    stub.expect(answer(200, pageOf(50)), answer(200, pageOf(10)));
+    const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 50 });
+    expect(failed.error, failed.text).toMatchObject({ kind: "internal", sideEffect: "none", retryable: false });
+    expect(failed.text).toContain(`larger than ${MAX_BYTES} bytes`);
+    expect(failed.text).not.toMatch(/breaks (the|its) contract/);
+    expect(failed.error?.next).toMatch(/smaller limit/);
+    const told = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 10 });
+    expect(told.structured).toMatchObject({ data: Array.from({ length: 10 }, () => ({ state: "FAILED" })) });
+  },
+);
+
+test("16 MiB are read, a byte more is not", async () => {
+  const { stub, connection } = await sessionForTest();
+  stub.expect(answer(200, padded(enveloped(job), MAX_BYTES)), answer(200, padded(enveloped(job), MAX_BYTES + 1)));
+  const read = await connection.callTool("get_job", { jobId: job.id });
+  expect(read.isError, read.text).toBe(false);
+  const { error } = await connection.callTool("get_job", { jobId: job.id });
+  expect(error).toMatchObject({ kind: "internal", sideEffect: "none", retryable: false });
+  // There is no limit to make smaller.
+  expect(error?.next).not.toContain("limit");
+});
+
+proves(
+  "4.2/key-names-one-command",
+  "an action whose answer is too large to be read has an unknown outcome",
+  async () => {
+    const { stub, connection } = await sessionForTest();
+    const accepted = enveloped({ ...job, retryOfBatchId: null });
+    stub.respond(() => answer(202, padded(accepted, MAX_BYTES + 1)));
+    const args = { ...createJob, idempotencyKey: "letter-size-1" };
+    const { error, text } = await connection.callTool("submit_job", args);
+    expect(error, text).toMatchObject({ sideEffect: "unknown", idempotencyKey: args.idempotencyKey, retryable: true });
+    // Under its key it is asked for again, and told once it can be read.
+    stub.respond(() => answer(202, accepted));
+    const { structured } = await connection.callTool("submit_job", args);
+    expect(structured).toMatchObject({ data: { id: job.id }, action: { idempotencyKey: args.idempotencyKey } });
+    expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toEqual(
+      new Set([args.idempotencyKey]),
+    );
+  },
+);
