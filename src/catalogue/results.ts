@@ -1,4 +1,4 @@
-// The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
+// The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import { isJsonObject } from "../contract/json-object.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import { escaped, json, word } from "../outside.ts";
@@ -53,7 +53,7 @@ function inDigits(value: unknown): unknown {
 }
 
 /**
- * Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). A number beyond all doubles as
+ * Bigints as strings of their digits: a client's JSON would round them (docs/interface.md, "Results"). A number beyond all doubles as
  * words (doubt 18). What has none of them stays itself.
  */
 export const exact = (value: unknown): unknown => (holdsUnsayable(value) ? inDigits(value) : value);
