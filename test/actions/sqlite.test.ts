@@ -36,11 +36,11 @@ async function openForTest(stateDir: string) {
 
 const accepted = answer(202, enveloped(job));
 const lost = answer(503, undefined, { "retry-after": "600" });
-const named = (clientReference: string) => ({ ...createJob, clientReference });
+const named = (run: string) => ({ ...createJob, parameterValues: { ...createJob.parameterValues, run } });
 
-const keysOf = (stub: Stub, clientReference: string) =>
+const keysOf = (stub: Stub, run: string) =>
   stub.requests
-    .filter(({ body }) => body.includes(`"${clientReference}"`))
+    .filter(({ body }) => body.includes(`"${run}"`))
     .map(({ headers }) => String(headers["idempotency-key"]));
 
 /** Answers what comes first with nothing, until its sender is killed. */

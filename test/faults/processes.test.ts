@@ -285,9 +285,10 @@ describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => 
       await sleep(random() * 80);
       await postgres?.cut();
       const first = await server.answerTo(round);
-      // Either it was told, or it was refused before anything was sent, or it is unknown: never done twice.
+      // Either it was told, or this call sent nothing, which may not be known of an earlier one: never done twice.
       if (first.error) {
-        expect(first.error.sideEffect).toBe("none");
+        expect(first.error).toMatchObject({ kind: "internal", retryable: true });
+        expect(first.error.sideEffect).not.toBe("done");
         await wish.expectDone(await server.call(TOOL, wish.retyped));
       } else await wish.expectDone(first);
     }
