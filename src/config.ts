@@ -1,4 +1,4 @@
-// Environment and flags -> one validated object. Names and meaning: interface.md, "Configuration".
+// Environment and flags -> one validated object. Names and meaning: docs/interface.md, "Configuration".
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { isWorkspaceStyleId } from "./contract/grammar.ts";
@@ -49,7 +49,7 @@ export interface Config {
   readonly warnings: readonly string[];
 }
 
-// The service allows 30 per client address (service.md, 8): two are left for whoever shares ours.
+// The service allows 30 per client address (docs/contract.md, 8): two are left for whoever shares ours.
 const DEFAULT_GEOGRAPHY_RATE = 28;
 
 /** Reads one value. Throws Wrong. */

@@ -1,5 +1,5 @@
 // How anything that goes wrong is said inside the program: one error class whose facts an agent can act on.
-// Names and meaning: interface.md, "Results". src/mcp/ turns it into what an agent reads.
+// Names and meaning: docs/interface.md, "Failures". src/mcp/ turns it into what an agent reads.
 import type { FieldError } from "./contract/problem.ts";
 import { escaped } from "./outside.ts";
 

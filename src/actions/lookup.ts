@@ -1,4 +1,4 @@
-// Which action a call is about (interface.md, "Which call is which action"), and what the journal says of it.
+// Which action a call is about (docs/interface.md, "Which call is which action"), and what the journal says of it.
 import type { Failure } from "../failure.ts";
 import { readCanonical } from "./canonical.ts";
 import { type ActionTraits, type Identity, identify } from "./identity.ts";

@@ -1,4 +1,4 @@
-// The token endpoint, service.md section 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
+// The token endpoint, docs/contract.md, 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
 import * as z from "zod/v4";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";

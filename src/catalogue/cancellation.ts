@@ -1,4 +1,4 @@
-// Cancelling needs the job's current version (service.md, 4.2: If-Match). Left out, it is read first; a job that moves on
+// Cancelling needs the job's current version (docs/contract.md, 4.2: If-Match). Left out, it is read first; a job that moves on
 // in between is read again, since its agent asked to cancel it as it is now.
 
 import type { Delivery } from "../actions/actions.ts";

@@ -1,4 +1,4 @@
-// The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
+// The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import { isJsonObject } from "../contract/json-object.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import { escaped, json, word } from "../outside.ts";
@@ -37,9 +37,9 @@ const isUnsayable = (value: unknown): boolean =>
   typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
 
 const holdsUnsayable = (value: unknown): boolean => {
-  if (typeof value !== "object" || value === null) return isUnsayable(value);
   if (Array.isArray(value)) return value.some(holdsUnsayable);
-  for (const name in value) if (holdsUnsayable(value[name as keyof typeof value])) return true;
+  if (!isJsonObject(value)) return isUnsayable(value);
+  for (const name in value) if (holdsUnsayable(value[name])) return true;
   return false;
 };
 
@@ -53,7 +53,7 @@ function inDigits(value: unknown): unknown {
 }
 
 /**
- * Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). A number beyond all doubles as
+ * Bigints as strings of their digits: a client's JSON would round them (docs/interface.md, "Results"). A number beyond all doubles as
  * words (doubt 18). What has none of them stays itself.
  */
 export const exact = (value: unknown): unknown => (holdsUnsayable(value) ? inDigits(value) : value);

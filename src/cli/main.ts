@@ -1,4 +1,4 @@
-// The command line: which command, its flags, and the exit code (interface.md, "Program").
+// The command line: which command, its flags, and the exit code (docs/interface.md, "Program").
 import { UsageError } from "../config.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import type { Answered } from "../mcp/first-answers.ts";

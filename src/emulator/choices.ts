@@ -1,4 +1,4 @@
-// Everything the contract leaves "not shown" (service.md, "Gaps" and section 7.2) and this emulator had to choose, with the
+// Everything the contract leaves "not shown" (docs/contract.md) and this emulator had to choose, with the
 // reason. The client assumes none of it. How jobs move stands in world/lifecycle.ts, by the times given here.
 
 import type { StageName } from "../contract/jobs.ts";

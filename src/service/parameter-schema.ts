@@ -1,4 +1,4 @@
-// parameterValues against a recipe's published JSON Schema, with its references and nothing fetched (service.md, 2.2 and 4.2).
+// parameterValues against a recipe's published JSON Schema, with its references and nothing fetched (docs/contract.md, 2.2 and 4.2).
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { JsonObject } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";

@@ -1,4 +1,4 @@
-// `mic-mcp emulator` and `serve --emulator`: one JSON line, a service behind it, a clean end (interface.md, "Program").
+// `mic-mcp emulator` and `serve --emulator`: one JSON line, a service behind it, a clean end (docs/interface.md, "Program").
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -7,7 +7,7 @@ import { proves } from "../proves.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
 const ids = z.array(z.string().min(1)).min(1);
-/** The line as interface.md names its fields, and no other. */
+/** The line as docs/interface.md names its fields, and no other. */
 const Line = z.strictObject({
   baseUrl: z.url(),
   clientId: z.string().min(1),

@@ -1,4 +1,4 @@
-// Request headers of the five POST endpoints, service.md section 4.2.
+// Request headers of the five POST endpoints, docs/contract.md, 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";

@@ -1,4 +1,4 @@
-// What is tried again and what is not; every attempt sends the same bytes under the same key (design.md, "Talking to the service").
+// What is tried again and what is not; every attempt sends the same bytes under the same key (docs/architecture.md, "The way of a call").
 import { describe, expect, test } from "vitest";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";

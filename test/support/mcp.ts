@@ -23,7 +23,7 @@ import * as z from "zod/v4";
 export const eras = ["v1-client", "v2-legacy", "v2-modern"] as const;
 export type Era = (typeof eras)[number];
 
-/** A failure's facts for programs, as interface.md ("Results") has them and nothing else. */
+/** A failure's facts for programs, as docs/interface.md ("Failures") has them and nothing else. */
 const Facts = z.strictObject({
   kind: z.enum([
     "invalid_arguments",
@@ -116,7 +116,7 @@ export interface CallResult {
   readonly links: readonly string[];
   readonly structured: Json | undefined;
   readonly meta: Json;
-  /** `_meta["mic-mcp/error"]`, held to interface.md. */
+  /** `_meta["mic-mcp/error"]`, held to docs/interface.md. */
   readonly error: Facts | undefined;
   /** Everything the client was given, for searching through. */
   readonly raw: string;

@@ -1,4 +1,4 @@
-// Arguments of the tools that read: at, under and over each bound of service.md, sections 4.1 and 4.2.
+// Arguments of the tools that read: at, under and over each bound of docs/contract.md, 4.1 and 4.2.
 import { proves } from "../proves.ts";
 import { anyId, expectBounds, integer, oneOf, pathId, prefixed, workspaceStyleId } from "./arguments.ts";
 import { forEachEra } from "./eras.ts";

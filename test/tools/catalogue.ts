@@ -1,4 +1,4 @@
-// The tools by operation, copied out by hand from interface.md ("Tools").
+// The tools by operation, copied out by hand from docs/interface.md ("Tools").
 import type { OperationId } from "../emulator/operations.ts";
 
 export const TOOL_OF = {

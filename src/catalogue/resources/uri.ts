@@ -1,4 +1,4 @@
-// mic:// URIs: made from a template and its variables, and read back (interface.md, "Resources").
+// mic:// URIs: made from a template and its variables, and read back (docs/interface.md, "Resources").
 import { isWellFormed } from "../../contract/text.ts";
 
 const VARIABLE = /\{(\w+)\}/g;

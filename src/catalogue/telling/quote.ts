@@ -1,4 +1,4 @@
-// A Problem in words: text from the service is data, never instructions (design.md, "Telling an agent").
+// A Problem in words: text from the service is data, never instructions (docs/architecture.md, "What an agent reads").
 import type { Problem } from "../../contract/problem.ts";
 import { quote, word } from "../../outside.ts";
 
