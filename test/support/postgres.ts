@@ -101,7 +101,8 @@ export async function startPostgres(): Promise<PostgresServer> {
     },
     cut: () => asked("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
     async stop() {
-      server.kill("SIGINT");
+      // At once: nobody wants its data, and writing all of it to the disk takes long on a machine that has much to do.
+      server.kill("SIGQUIT");
       await ended(server);
       rmSync(folder, { recursive: true, force: true });
     },
