@@ -30,7 +30,7 @@ const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 2 },
   front: { source: "src/cli/front.ts", maxKiB: 40 },
   "code-cache": { source: "src/cli/code-cache.ts", maxKiB: 5 },
-  main: { source: "src/cli/main.ts", maxKiB: 1_250 },
+  main: { source: "src/cli/main.ts", maxKiB: 1_300 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
   "parameter-schema": { source: "src/service/parameter-schema.ts", maxKiB: 200 },

@@ -1,4 +1,4 @@
-// Environment and flags -> one validated object. Names and meaning: interface.md, "Configuration".
+// Environment and flags -> one validated object. Names and meaning: docs/interface.md, "Configuration".
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { isWorkspaceStyleId } from "./contract/grammar.ts";
@@ -22,6 +22,8 @@ export interface Config {
   readonly downloadDir: string;
   /** Where the action journal lives. */
   readonly stateDir: string;
+  /** Where login and logout give servers at work a sign: the same for all of them, whatever MIC_STATE_DIR each has. */
+  readonly loginFolder: string;
   /** postgres://…: the journal lives there instead. */
   readonly journalUrl: string | undefined;
   /** Settled actions are forgotten after this. */
@@ -34,6 +36,8 @@ export interface Config {
   readonly confirm: "auto" | "never";
   /** Playground requests per minute, at most. */
   readonly geographyRate: number;
+  /** The bearer token that requests to serve --http must carry. */
+  readonly httpToken: string | undefined;
   /** Sessions of serve --http, at most. */
   readonly httpMaxSessions: number;
   /** A session of serve --http in which nothing happens ends after this. */
@@ -45,7 +49,7 @@ export interface Config {
   readonly warnings: readonly string[];
 }
 
-// The service allows 30 per client address (service.md, 8): two are left for whoever shares ours.
+// The service allows 30 per client address (docs/contract.md, 8): two are left for whoever shares ours.
 const DEFAULT_GEOGRAPHY_RATE = 28;
 
 /** Reads one value. Throws Wrong. */
@@ -94,6 +98,11 @@ const toolsets: Reader<readonly Toolset[]> = (text) =>
 
 const printable = fitting("printable ASCII text", (text) => /^[\x20-\x7e]+$/.test(text));
 const workspace = fitting("a workspace id: 1-128 letters, digits, _ . : -", isWorkspaceStyleId);
+// What an Authorization header can carry (RFC 6750, 2.1), and long enough that nobody guesses it.
+const bearerToken = fitting(
+  "16 to 512 letters, digits or - . _ ~ + / with = at the end only (openssl rand -hex 32 makes one)",
+  (text) => /^[A-Za-z0-9._~+/-]+=*$/.test(text) && text.length >= 16 && text.length <= 512,
+);
 const anyText: Reader<string> = (text) => text;
 const postgresUrl = fitting("a postgres:// URL", (text) =>
   /^postgres(ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : ""),
@@ -129,6 +138,7 @@ const variables = (read: Read) => ({
   MIC_ACTION_RESEND_HOURS: read("MIC_ACTION_RESEND_HOURS", wholeNumber(1, 720)),
   MIC_REPEAT_WINDOW_SECONDS: read("MIC_REPEAT_WINDOW_SECONDS", wholeNumber(0, 86_400)),
   MIC_GEOGRAPHY_RATE: read("MIC_GEOGRAPHY_RATE", wholeNumber(1, 600)),
+  MIC_HTTP_TOKEN: read("MIC_HTTP_TOKEN", bearerToken),
   MIC_HTTP_MAX_SESSIONS: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)),
   MIC_HTTP_SESSION_IDLE_MINUTES: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)),
   MIC_CONFIRM: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")),
@@ -164,12 +174,19 @@ function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Va
 
 // A bundle's host leaves the placeholder of a question that was not answered.
 const isUnset = (value: string | undefined): boolean => value === "" || /^\$\{user_config\.\w+\}$/.test(value ?? "");
+/** Where the platform keeps what a program has to remember, and the environment says nothing else. */
+function homeStateDir(): string {
+  if (process.platform === "darwin") return join(homedir(), "Library", "Application Support", "mic-mcp");
+  if (process.platform === "win32") return join(homedir(), "AppData", "Local", "mic-mcp");
+  return join(homedir(), ".local", "state", "mic-mcp");
+}
+
 /** The platform's folder for what a program has to remember. */
 function platformStateDir(environment: NodeJS.ProcessEnv): string {
-  if (process.platform === "darwin") return join(homedir(), "Library", "Application Support", "mic-mcp");
-  if (process.platform === "win32")
-    return join(environment["LOCALAPPDATA"] ?? join(homedir(), "AppData", "Local"), "mic-mcp");
-  return join(environment["XDG_STATE_HOME"] || join(homedir(), ".local", "state"), "mic-mcp");
+  const { LOCALAPPDATA: windows, XDG_STATE_HOME: unix } = environment;
+  if (process.platform === "win32" && windows !== undefined) return join(windows, "mic-mcp");
+  const isUnix = process.platform !== "win32" && process.platform !== "darwin";
+  return isUnix && unix ? join(unix, "mic-mcp") : homeStateDir();
 }
 
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
@@ -185,6 +202,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     workspaceId: env.MIC_WORKSPACE_ID,
     keychain: env.MIC_KEYCHAIN ?? "auto",
     stateDir: resolve(env.MIC_STATE_DIR ?? platformStateDir(environment)),
+    // MCP clients strip the environment of servers, but for HOME.
+    loginFolder: homeStateDir(),
     journalUrl: env.MIC_JOURNAL_URL,
     actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
     actionResendHours: env.MIC_ACTION_RESEND_HOURS ?? 24,
@@ -192,6 +211,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
     confirm: env.MIC_CONFIRM ?? "auto",
     geographyRate: env.MIC_GEOGRAPHY_RATE ?? DEFAULT_GEOGRAPHY_RATE,
+    httpToken: env.MIC_HTTP_TOKEN,
     httpMaxSessions: env.MIC_HTTP_MAX_SESSIONS ?? 100,
     httpSessionIdleMinutes: env.MIC_HTTP_SESSION_IDLE_MINUTES ?? 30,
     readOnly: env.MIC_READ_ONLY === "1",

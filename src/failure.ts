@@ -1,6 +1,7 @@
 // How anything that goes wrong is said inside the program: one error class whose facts an agent can act on.
-// Names and meaning: interface.md, "Results". src/mcp/ turns it into what an agent reads.
+// Names and meaning: docs/interface.md, "Failures". src/mcp/ turns it into what an agent reads.
 import type { FieldError } from "./contract/problem.ts";
+import { escaped } from "./outside.ts";
 
 export const FAILURE_KINDS = [
   "invalid_arguments",
@@ -46,8 +47,10 @@ export class Failure extends Error {
   readonly facts: FailureFacts;
 
   constructor(facts: FailureFacts, options?: ErrorOptions) {
-    super(facts.message, options);
-    this.facts = facts;
+    const message = escaped(facts.message);
+    super(message, options);
+    // Sentences, whatever a reason from elsewhere has brought into them; the other facts are data.
+    this.facts = { ...facts, message, ...(facts.next !== undefined && { next: escaped(facts.next) }) };
   }
 
   /** The same failure with some facts replaced. */

@@ -1,6 +1,8 @@
-// The house's rules (CONTRIBUTING.md, "Rooms"): who may import whom, which package belongs to which room, who writes to stdout.
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+// The house's rules (docs/architecture.md, "Rooms"): who may import whom, which package belongs to which room, who writes to stdout.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, normalize, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
 interface Room {
@@ -10,55 +12,35 @@ interface Room {
   readonly packages: readonly string[];
 }
 
-const ROOMS: Readonly<Record<string, Room>> = {
-  contract: { rooms: [], packages: ["zod"] },
-  failure: { rooms: ["contract"], packages: [] },
-  skills: { rooms: [], packages: [] },
-  excerpt: { rooms: [], packages: [] },
-  config: { rooms: ["contract"], packages: [] },
-  service: { rooms: ["contract", "failure", "excerpt"], packages: ["zod", "undici", "lossless-json", "ajv"] },
-  auth: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod", "@napi-rs/keyring"] },
-  actions: {
-    rooms: ["contract", "failure", "excerpt", "service"],
-    packages: ["zod", "lossless-json", "pg", "@photostructure/sqlite"],
-  },
-  geography: { rooms: ["contract", "failure", "excerpt", "service"], packages: ["zod", "fastest-levenshtein"] },
-  catalogue: {
-    rooms: ["contract", "failure", "excerpt", "config", "service", "auth", "actions", "geography"],
-    packages: ["zod"],
-  },
-  tools: { rooms: ["contract", "failure", "service", "actions", "geography", "catalogue"], packages: ["zod"] },
-  mcp: {
-    rooms: ["contract", "failure", "config", "service", "auth", "actions", "geography", "catalogue"],
-    packages: ["zod", "@modelcontextprotocol/server"],
-  },
-  emulator: { rooms: ["contract"], packages: ["zod", "ajv", "lossless-json"] },
-  // The demo is a client: the independent, older one.
-  demo: { rooms: ["contract"], packages: ["zod", "@modelcontextprotocol/sdk"] },
-  cli: {
-    rooms: [
-      "contract",
-      "failure",
-      "config",
-      "skills",
-      "service",
-      "auth",
-      "actions",
-      "geography",
-      "catalogue",
-      "tools",
-      "mcp",
-      "emulator",
-      "demo",
-    ],
-    packages: ["pino"],
-  },
-};
+const roomOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?? "";
+
+/** What stands between backticks. */
+const codes = (cell = ""): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+
+/** The table of rooms: `path`, what lives there, rooms it may import, packages. */
+function readRooms(page: string): ReadonlyMap<string, Room> {
+  const [, section = ""] = page.split(/^## Rooms$/m);
+  const rows = [...section.matchAll(/^\| `((?:src|tools)\b[^`]*)` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm)];
+  return new Map(
+    rows.map(([, path = "", , rooms, packages]) => [roomOf(path), { rooms: codes(rooms), packages: codes(packages) }]),
+  );
+}
+
+/** Imports that a row allows although the other room stands below it, or nowhere. */
+function downward(rooms: ReadonlyMap<string, Room>): string[] {
+  const above = new Set<string>();
+  return [...rooms].flatMap(([name, room]) => {
+    const wrong = room.rooms.filter((other) => !above.has(other)).map((other) => `${name} imports ${other}`);
+    above.add(name);
+    return wrong;
+  });
+}
+
+const ROOMS = readRooms(readFileSync("docs/architecture.md", "utf8"));
 
 // Commands speak to a person on stdout; everything a server loads must not.
 const MAY_WRITE_STDOUT: ReadonlySet<string> = new Set(["cli", "demo"]);
 
-const roomOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?? "";
 const packageOf = (specifier: string): string => /^(@[^/]+\/[^/]+|[^/]+)/.exec(specifier)?.[1] ?? "";
 
 const specifiersIn = (code: string): string[] =>
@@ -66,7 +48,7 @@ const specifiersIn = (code: string): string[] =>
 
 function violations(path: string, code: string): string[] {
   const name = roomOf(path);
-  const room = ROOMS[name];
+  const room = ROOMS.get(name);
   if (!room) return [`${path} is in no room`];
   return specifiersIn(code).flatMap((specifier) => {
     if (specifier.startsWith("node:")) return name === "contract" ? [`${path} imports ${specifier}`] : [];
@@ -89,17 +71,51 @@ describe("rooms", () => {
     expect(files.flatMap(({ path, code }) => violations(path, code))).toEqual([]);
   });
 
+  test("the table names every room, and each imports only rooms that stand above it: so there is no circle", () => {
+    expect(new Set(ROOMS.keys())).toEqual(new Set(files.map(({ path }) => roomOf(path))));
+    expect(downward(ROOMS)).toEqual([]);
+  });
+
   test("the rule itself sees what it forbids", () => {
     expect(violations("src/contract/a.ts", 'import x from "../service/call.ts";')).toHaveLength(1);
     expect(violations("src/service/a.ts", 'const x = await import("hono");')).toHaveLength(1);
     expect(violations("src/emulator/world/a.ts", 'import "../../service/call.ts";')).toHaveLength(1);
     expect(violations("tools/a.ts", 'import type { T } from "@modelcontextprotocol/server";')).toHaveLength(1);
     expect(violations("src/contract/a.ts", 'import { x } from "./ids.ts";')).toEqual([]);
+    const page = "## Rooms\n\n| `src/a/` | one | `b` | `zod` |\n| `src/b.ts` | another | `a`, `c` | |\n";
+    expect(readRooms(page).get("a")).toEqual({ rooms: ["b"], packages: ["zod"] });
+    expect(downward(readRooms(page))).toEqual(["a imports b", "b imports c"]);
   });
 
   test("only commands write to stdout", () => {
-    const writers = files.filter(({ code }) => /process\s*\.\s*stdout|console\s*\.\s*(log|info|debug)\(/.test(code));
+    const writers = files.filter(({ code }) =>
+      /process\s*\.\s*stdout|\bstdout\b[^;]*"node:process"|writeSync\(\s*1\b|console\s*\.\s*(log|info|debug)\(/.test(
+        code,
+      ),
+    );
     expect(writers.map(({ path }) => roomOf(path)).filter((room) => !MAY_WRITE_STDOUT.has(room))).toEqual([]);
+  });
+
+  test("the linter sees a cast, and lets `as const` be", () => {
+    expect(JSON.parse(readFileSync("biome.json", "utf8"))).toMatchObject({ plugins: ["./scripts/no-as.grit"] });
+    const folder = mkdtempSync(join(tmpdir(), "no-as-"));
+    const biome = resolve("node_modules/.bin/biome");
+    const passes = (code: string): boolean => {
+      writeFileSync(join(folder, "a.ts"), code);
+      return spawnSync(biome, ["lint", "a.ts"], { cwd: folder, stdio: "ignore" }).status === 0;
+    };
+    try {
+      writeFileSync(
+        join(folder, "biome.json"),
+        JSON.stringify({ root: true, plugins: [resolve("scripts/no-as.grit")] }),
+      );
+      expect(passes('import { a as b } from "./b.ts";\nexport const c = [b] as const;\n')).toBe(true);
+      expect(passes("export const one = [JSON.parse('1') as number];\n")).toBe(false);
+      expect(passes("export const one = JSON.parse('1') as unknown as number;\n")).toBe(false);
+      expect(passes("export const one = <number>JSON.parse('1');\n")).toBe(false);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("serving over HTTP is loaded only where it is asked for", () => {

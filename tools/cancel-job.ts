@@ -1,11 +1,12 @@
 import * as z from "zod/v4";
-import { cancelAtVersion, cancelTraits } from "../src/catalogue/cancellation.ts";
+import { cancelAtVersion, cancelTraits, refuseEnded } from "../src/catalogue/cancellation.ts";
+import { askAboutJob } from "../src/catalogue/job-question.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
-import { quote } from "../src/catalogue/telling/quote.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";
+import { word } from "../src/outside.ts";
 
 export const cancelJob = defineTool({
   endpoint: cancelMicJob,
@@ -23,6 +24,11 @@ export const cancelJob = defineTool({
   }),
   output: outputs.action,
   confirm: ({ jobId, reason }) =>
-    `Cancel job ${jobId}? What it has done so far is given up. The reason given: ${quote(reason)}`,
+    askAboutJob({
+      jobId,
+      reason,
+      asks: `Cancel job ${word(jobId)}? What it has done so far is given up.`,
+      check: refuseEnded,
+    }),
   run: cancelAtVersion,
 });

@@ -2,6 +2,7 @@ import * as z from "zod/v4";
 import { outputs } from "../src/catalogue/results.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
+import { word } from "../src/outside.ts";
 import { fileNameSchema } from "../src/service/file-names.ts";
 
 export const downloadAsset = defineTool({
@@ -20,7 +21,7 @@ export const downloadAsset = defineTool({
     const file = await downloads.save(getMicPublicAssetContent, { path: { assetId } }, target, context, (bytes) =>
       report({ progress: bytes, message: `${bytes} bytes` }),
     );
-    const text = `Saved ${file.path}: ${file.bytes} bytes, ${file.contentType}, sha256 ${file.sha256}.`;
+    const text = `Saved ${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
     return { structured: { ...file }, text, drift: [] };
   },
 });

@@ -5,6 +5,7 @@ import { defineTool } from "../src/catalogue/tool.ts";
 import { findDistricts, needsForFinding } from "../src/geography/find.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import { alignedTable, plural } from "../src/geography/telling.ts";
+import { quote, word } from "../src/outside.ts";
 
 const DEFAULT_LIMIT = 5;
 
@@ -34,8 +35,8 @@ export const findDistrict = defineTool({
       call,
     );
     const { matches, ambiguous, left } = findDistricts(name, states, country, limit);
-    const where = states.length === 1 && states[0] ? ` in ${states[0].name} (${states[0].code})` : "";
-    const asked = JSON.stringify(name);
+    const where = states.length === 1 && states[0] ? ` in ${word(states[0].name)} (${states[0].code})` : "";
+    const asked = quote(name);
     const none = complete
       ? `No district like ${asked}${where}: every list was read.`
       : `No district like ${asked}${where} in the lists read so far.${forTheRest}`;

@@ -1,6 +1,8 @@
+import * as z from "zod/v4";
 import { outputs, toldResult } from "../src/catalogue/results.ts";
-import { processingRequestSubject } from "../src/catalogue/telling/processing-request.ts";
+import { isInReview, processingRequestSubject } from "../src/catalogue/telling/processing-request.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
+import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
 
 export const getFileProcessingRequest = defineTool({
@@ -9,10 +11,21 @@ export const getFileProcessingRequest = defineTool({
   title: "Get a file-processing request",
   description: "One permission request for a shared file: approved, rejected or revoked, and why.",
   effect: "read",
-  input: getMicSharedFileProcessingRequest.pathParameters,
+  input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, waitSeconds }),
   output: outputs.toldResource,
-  async run(path, call) {
-    const answer = await call.service.call(getMicSharedFileProcessingRequest, { path }, call.context);
+  async run({ requestId, waitSeconds = 0 }, call) {
+    let readings = 0;
+    const answer = await waitWhile(
+      {
+        read: () => call.service.call(getMicSharedFileProcessingRequest, { path: { requestId } }, call.context),
+        version: ({ value }) => value.data.revision,
+        isMoving: () => false,
+        waitsForPerson: ({ value }) => isInReview(value.data),
+        onRead: ({ value }) => call.report({ progress: ++readings, message: value.data.state }),
+      },
+      waitSeconds,
+      { ...call.context, timing: call.service.timing },
+    );
     return await toldResult(answer, processingRequestSubject, call);
   },
 });

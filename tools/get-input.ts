@@ -1,6 +1,8 @@
+import * as z from "zod/v4";
 import { outputs, toldResult } from "../src/catalogue/results.ts";
-import { inputSubject } from "../src/catalogue/telling/input.ts";
+import { inputSubject, isInputMoving } from "../src/catalogue/telling/input.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
+import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
 import { getMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 
 export const getInput = defineTool({
@@ -9,10 +11,20 @@ export const getInput = defineTool({
   title: "Get an input",
   description: "One registered input: state, scan result, sha256, the file or dataset it stands for.",
   effect: "read",
-  input: getMicPublicInput.pathParameters,
+  input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds }),
   output: outputs.toldResource,
-  async run(path, call) {
-    const answer = await call.service.call(getMicPublicInput, { path }, call.context);
+  async run({ inputId, waitSeconds = 0 }, call) {
+    let readings = 0;
+    const answer = await waitWhile(
+      {
+        read: () => call.service.call(getMicPublicInput, { path: { inputId } }, call.context),
+        version: ({ value }) => value.data.resourceVersion,
+        isMoving: ({ value }) => isInputMoving(value.data),
+        onRead: ({ value }) => call.report({ progress: ++readings, message: `scan ${value.data.scanState}` }),
+      },
+      waitSeconds,
+      { ...call.context, timing: call.service.timing },
+    );
     return await toldResult(answer, inputSubject, call);
   },
 });

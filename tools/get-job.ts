@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import { outputs, toldResult } from "../src/catalogue/results.ts";
-import { isJobMoving, jobProgress, jobSubject } from "../src/catalogue/telling/job.ts";
+import { isJobMoving, jobProgress, jobSubject, waitsForPerson } from "../src/catalogue/telling/job.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
@@ -20,6 +20,7 @@ export const getJob = defineTool({
         read: () => call.service.call(getMicJob, { path: { jobId } }, call.context),
         version: ({ value }) => value.data.resourceVersion,
         isMoving: ({ value }) => isJobMoving(value.data),
+        waitsForPerson: ({ value }) => waitsForPerson(value.data),
         onRead: ({ value }) => call.report(jobProgress(value.data)),
       },
       waitSeconds,

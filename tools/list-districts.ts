@@ -4,6 +4,7 @@ import { vintageText } from "../src/catalogue/telling/vintage.ts";
 import { defineTool, type ToolCall } from "../src/catalogue/tool.ts";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import { Failure } from "../src/failure.ts";
+import { word } from "../src/outside.ts";
 
 const noSuchState = (state: string): Failure =>
   new Failure({
@@ -42,7 +43,7 @@ export const listDistricts = defineTool({
     });
     if (value.districts.length === 0 && (await isListed(args.state, call)) === false) throw noSuchState(args.state);
     const rows = value.districts.map((district) => [district.code, district.name, district.mandalCount]);
-    const text = `${value.state}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;
+    const text = `${word(value.state)}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;
     return { structured: value, text, drift, link: uris.districts(args.state) };
   },
 });

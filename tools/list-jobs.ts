@@ -14,14 +14,15 @@ export const listJobs = defineTool({
   effect: "read",
   input: z.strictObject({ ...listMicJobs.query.shape, view }),
   output: outputs.page,
-  async run({ view, ...query }, { service, context }) {
+  async run({ view, ...query }, { service, context, retries }) {
     const answer = await service.call(listMicJobs, { query }, context);
+    retries.remember(answer.value.data);
     return pageResult(answer, {
       tool: "list_jobs",
       query,
       view,
       items: "jobs",
-      summarize: summarizeJob,
+      summarize: (job) => summarizeJob(job, retries.of(job.id)),
       link: uris.jobs(query.workspaceId),
     });
   },

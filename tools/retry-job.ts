@@ -1,13 +1,11 @@
 import * as z from "zod/v4";
-import { runAction } from "../src/catalogue/action.ts";
+import { askAboutJob } from "../src/catalogue/job-question.ts";
 import { keyArgument } from "../src/catalogue/requests.ts";
 import { outputs } from "../src/catalogue/results.ts";
-import { jobSubject } from "../src/catalogue/telling/job.ts";
-import { quote } from "../src/catalogue/telling/quote.ts";
+import { retryOnce, retryTraits } from "../src/catalogue/retrying.ts";
 import { defineTool } from "../src/catalogue/tool.ts";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
-
-const traits = { about: "jobId", wording: ["reason"] };
+import { word } from "../src/outside.ts";
 
 export const retryJob = defineTool({
   endpoint: retryMicJob,
@@ -16,7 +14,7 @@ export const retryJob = defineTool({
   description:
     "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For retryable failures.",
   effect: "retry",
-  traits,
+  traits: retryTraits,
   startsJob: true,
   input: z.strictObject({
     ...retryMicJob.pathParameters.shape,
@@ -26,18 +24,11 @@ export const retryJob = defineTool({
   output: outputs.action,
   confirm: ({ jobId, retryMode, reason }) =>
     retryMode === "RESTART"
-      ? `Run job ${jobId} anew from the start? The stages it has finished are thrown away. The reason given: ${quote(reason)}`
+      ? askAboutJob({
+          jobId,
+          reason,
+          asks: `Run job ${word(jobId)} anew from the start? The stages it has finished are thrown away.`,
+        })
       : undefined,
-  run: (args, call) =>
-    runAction(args, call, {
-      endpoint: retryMicJob,
-      traits,
-      subject: jobSubject,
-      findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
-      // Section 3: a retried job carries the earlier job's id.
-      mismatch: ({ id, retryOfBatchId: earlier }) =>
-        earlier === args.jobId
-          ? undefined
-          : `/data/retryOfBatchId: ${earlier === null ? "null" : quote(earlier)} in job ${quote(id)}, which is no retry of ${quote(args.jobId)}`,
-    }),
+  run: retryOnce,
 });

@@ -1,35 +1,39 @@
-// What the journal knows about one job: an action on it of unknown outcome, and the action that made it.
+// What the journal knows about one resource: the actions on it, and the action that made it.
 import { readCanonical } from "./canonical.ts";
-import type { Journal } from "./journal.ts";
+import type { ActionState, Journal, StoredAction } from "./journal.ts";
 import { stateNow } from "./listing.ts";
+import { isRefused } from "./outcome.ts";
 
-const MAX_LOOKED_AT = 1_000;
-
-export interface UnsettledAction {
+export interface ActionAbout {
   readonly tool: string;
+  readonly state: ActionState;
   readonly idempotencyKey: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly sentAt: string;
+  /** What it made. */
+  readonly resourceId?: string;
+  /** The service's last word was a refusal that leaves open what an earlier attempt did; it most likely says so again. */
+  readonly isRefused: boolean;
 }
 
-/** The latest action of unknown outcome whose request path starts with `path`. */
-export async function unsettledAbout(
+const about = (stored: StoredAction, now: number): ActionAbout => ({
+  tool: stored.tool,
+  state: stateNow(stored, now),
+  idempotencyKey: stored.key,
+  arguments: readCanonical(stored.arguments),
+  sentAt: new Date(stored.created_at).toISOString(),
+  isRefused: isRefused(stored.outcome),
+  ...(stored.resource_id !== null && { resourceId: stored.resource_id }),
+});
+
+/** The actions on a resource: what is not settled first, then what succeeded; the latest first. */
+export const actionsAbout = async (
   journal: Journal,
   service: string,
-  path: string,
+  resourceId: string,
   now: number,
-): Promise<UnsettledAction | undefined> {
-  const open = await journal.list(service, ["unknown", "open"], MAX_LOOKED_AT);
-  const [latest] = open.filter((stored) => stored.path.startsWith(path) && stateNow(stored, now) === "unknown");
-  return (
-    latest && {
-      tool: latest.tool,
-      idempotencyKey: latest.key,
-      arguments: readCanonical(latest.arguments),
-      sentAt: new Date(latest.created_at).toISOString(),
-    }
-  );
-}
+): Promise<readonly ActionAbout[]> =>
+  (await journal.findAbout(service, resourceId)).map((stored) => about(stored, now));
 
 /** The arguments of the action that made this resource, if it was one of ours. */
 export async function createdBy(
@@ -37,7 +41,6 @@ export async function createdBy(
   service: string,
   resourceId: string,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const succeeded = await journal.list(service, ["succeeded"], MAX_LOOKED_AT);
-  const made = succeeded.find((stored) => stored.resource_id === resourceId);
+  const made = await journal.findByResource(service, resourceId);
   return made && readCanonical(made.arguments);
 }

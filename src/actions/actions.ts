@@ -11,7 +11,6 @@ import { makeKey } from "./keys.ts";
 import { createLeases } from "./leases.ts";
 import { type ListingOptions, listActions } from "./listing.ts";
 import { createLookup, findAction, type NamedCall, whyDoubtful } from "./lookup.ts";
-import { journalFailure } from "./open.ts";
 import { type Outcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
 import {
   type Begun,
@@ -22,6 +21,7 @@ import {
   unknownOutcome,
   untold,
 } from "./telling.ts";
+import { JournalFailure, untellable, unwritten } from "./trouble.ts";
 
 export interface Reply {
   readonly value: unknown;
@@ -237,7 +237,8 @@ export function createActions(options: ActionsOptions) {
     };
     const name = nameOf(action);
     if (underway.has(name)) return await wait({ key: action.key, first_sent_at: timing.now() }, call);
-    return await own(open, name, call, () => open.insert(action));
+    const look = () => findAction(open, call, call.explicitKey, identity);
+    return await own(open, name, call, () => open.insert(action).catch((error: unknown) => unwritten(error, look)));
   }
 
   async function attempt(open: Journal, call: ActionCall): Promise<ActionResult> {
@@ -269,14 +270,15 @@ export function createActions(options: ActionsOptions) {
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<ActionResult> {
-      const open = await journal();
-      await lookup.heard();
       try {
+        const open = await journal();
+        await lookup.heard();
         return await attempt(open, call);
       } catch (error) {
-        if (error instanceof Failure || call.context.signal.aborted) throw error;
+        const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
+        if (!isJournal || call.context.signal.aborted) throw error;
         // Whatever else can fail here is the journal, and before anything is sent.
-        throw journalFailure(error);
+        throw untellable(error, call.explicitKey);
       }
     },
   };

@@ -1,4 +1,4 @@
-// Which call is which action: what a call does tells, not how it is worded (interface.md, "Which call is which action").
+// Which call is which action: what a call does tells, not how it is worded (docs/interface.md, "Which call is which action").
 import { canonicalArguments, hashOf } from "./canonical.ts";
 
 /** What tells the actions of one tool apart. The names are those of its arguments. */

@@ -7,6 +7,15 @@ import { migrate } from "./migrations.ts";
 export const ActionState = z.enum(["open", "succeeded", "rejected", "unknown"]);
 export type ActionState = z.infer<typeof ActionState>;
 
+/** Begins an id that is kept as JSON. */
+const AS_JSON = "\u001a";
+
+/** An id as a database can keep it: the contract lets ids hold what none takes, NUL and lone surrogates. */
+const keptId = (id: string): string =>
+  id.startsWith(AS_JSON) || /[\0\p{Surrogate}]/u.test(id) ? AS_JSON + JSON.stringify(id) : id;
+
+const KeptId = z.string().transform((kept) => (kept.startsWith(AS_JSON) ? String(JSON.parse(kept.slice(1))) : kept));
+
 const Stored = z.object({
   service: z.string(),
   key: z.string(),
@@ -22,13 +31,13 @@ const Stored = z.object({
   lease_until: z.int(),
   outcome: z.string().nullable(),
   repeatable: z.int(),
-  resource_id: z.string().nullable(),
+  resource_id: KeptId.nullable(),
   created_at: z.int(),
   first_sent_at: z.int(),
   updated_at: z.int(),
   delivered_at: z.int().nullable(),
   subject_hash: z.string(),
-  about: z.string(),
+  about: KeptId,
 });
 
 /** One action as it stands in the journal. Times are milliseconds since 1970. */
@@ -57,6 +66,9 @@ export interface Settlement {
   readonly repeatable: boolean;
   readonly resourceId: string | undefined;
 }
+
+/** As many of the actions on one resource as are worth looking at. */
+const MAX_ABOUT = 50;
 
 const one = (rows: readonly unknown[]): StoredAction | undefined => rows.slice(0, 1).map((row) => Stored.parse(row))[0];
 
@@ -114,7 +126,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
           now() + leaseMs,
           now(),
           now() - repeatMs,
-          action.about,
+          keptId(action.about),
         ],
       ),
 
@@ -136,6 +148,20 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
          ORDER BY created_at DESC LIMIT 1`,
         [service, tool, workHash, subjectHash],
       ),
+
+    /** The action that made this resource; the first one, where several answers named it. */
+    findByResource: (service: string, resourceId: string) =>
+      write("SELECT * FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1", [
+        service,
+        keptId(resourceId),
+      ]),
+
+    /** The actions on a resource, what is not settled first, then what succeeded; the latest first. */
+    findAbout: async (service: string, aboutId: string): Promise<readonly StoredAction[]> => {
+      const sql = `SELECT * FROM actions WHERE service = $1 AND about = $2
+         ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
+      return (await database.query(sql, [service, keptId(aboutId), MAX_ABOUT])).map((row) => Stored.parse(row));
+    },
 
     /**
      * Takes an action over that nobody works on: unknown, repeatable, or open where `isDead` is certain of the owner that
@@ -163,7 +189,17 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
         `UPDATE actions SET state = $3, attempts = $4, outcome = $5, repeatable = $6, resource_id = $7,
            updated_at = $8, lease_until = 0
          WHERE service = $1 AND key = $2 AND owner = $9 AND state = 'open' RETURNING *`,
-        [service, key, state, attempts, outcome ?? null, repeatable ? 1 : 0, resourceId ?? null, now(), owner],
+        [
+          service,
+          key,
+          state,
+          attempts,
+          outcome ?? null,
+          repeatable ? 1 : 0,
+          resourceId === undefined ? null : keptId(resourceId),
+          now(),
+          owner,
+        ],
       ),
 
     /**
@@ -195,7 +231,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
       const named = `service = $1 AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL
         AND (key IN (${list}) OR resource_id IN (${list}))`;
       // Looked for first: an update that finds nothing would still wait for other processes' writes.
-      for (const row of await database.query(`SELECT * FROM actions WHERE ${named}`, [service, ...names])) {
+      for (const row of await database.query(`SELECT * FROM actions WHERE ${named}`, [service, ...names.map(keptId)])) {
         const { key } = Stored.parse(row);
         await database.querySoon("UPDATE actions SET heard_at = $3 WHERE service = $1 AND key = $2", [
           service,

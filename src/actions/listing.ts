@@ -1,8 +1,8 @@
 // What an agent may see of the journal: its own memory after a crash, and the calls that settle what is not settled.
+import { isGone } from "../owner.ts";
 import { readCanonical } from "./canonical.ts";
 import { ActionState, type Journal, type StoredAction } from "./journal.ts";
-import { readOutcome } from "./outcome.ts";
-import { isGone } from "./owner.ts";
+import { isRefused, readOutcome } from "./outcome.ts";
 
 export interface ListedAction {
   readonly tool: string;
@@ -50,6 +50,23 @@ function codeOf({ state, outcome }: StoredAction): string | undefined {
 const repeatable = (args: ListedAction["arguments"], redact: (text: string) => string): ListedAction["arguments"] =>
   redact(JSON.stringify(args)) === JSON.stringify(args) ? args : {};
 
+function nextStep(
+  { tool, about, outcome }: StoredAction,
+  state: ActionState,
+  args: ListedAction["arguments"],
+): Pick<ListedAction, "nextStep"> {
+  if (state === "unknown" && tool === "cancel_job" && isRefused(outcome))
+    return {
+      nextStep: {
+        tool: "get_job",
+        arguments: { jobId: about },
+        why: "the service refuses to cancel it at that version, again and again; the job shows whether it was cancelled",
+      },
+    };
+  const why = WHY[state];
+  return why === undefined ? {} : { nextStep: { tool, arguments: args, why } };
+}
+
 export interface ListingOptions {
   /** Only its actions; undefined where none is configured. */
   readonly service: string | undefined;
@@ -64,7 +81,6 @@ function listed(stored: StoredAction, { now, redact }: ListingOptions): ListedAc
   const state = stateNow(stored, now);
   const args = readCanonical(stored.arguments);
   const code = codeOf(stored);
-  const why = WHY[state];
   return {
     tool,
     idempotencyKey: key,
@@ -77,9 +93,7 @@ function listed(stored: StoredAction, { now, redact }: ListingOptions): ListedAc
     about: stored.about,
     arguments: args,
     ...(code !== undefined && { code }),
-    ...(why !== undefined && {
-      nextStep: { tool, arguments: { ...repeatable(args, redact), idempotencyKey: key }, why },
-    }),
+    ...nextStep(stored, state, { ...repeatable(args, redact), idempotencyKey: key }),
   };
 }
 

@@ -1,10 +1,11 @@
-// Which action a call is about (interface.md, "Which call is which action"), and what the journal says of it.
+// Which action a call is about (docs/interface.md, "Which call is which action"), and what the journal says of it.
 import type { Failure } from "../failure.ts";
 import { readCanonical } from "./canonical.ts";
 import { type ActionTraits, type Identity, identify } from "./identity.ts";
 import type { Journal, StoredAction } from "./journal.ts";
 import { isOwnKey } from "./keys.ts";
 import { settleFirst, unknownKey } from "./telling.ts";
+import { untellable } from "./trouble.ts";
 
 /** What tells which action a call is about. */
 export interface NamedCall {
@@ -59,7 +60,9 @@ export function createLookup(journal: () => Promise<Journal>) {
 
     /** The arguments of the action that has this key; undefined where there is none of this tool. Throws Failure. */
     async recall(service: string, tool: string, key: string): Promise<NamedCall["arguments"] | undefined> {
-      const stored = await (await journal()).find(service, key);
+      const stored = await journal()
+        .then((open) => open.find(service, key))
+        .catch((error: unknown) => Promise.reject(untellable(error, key)));
       if (!stored && isOwnKey(key)) throw unknownKey(key);
       return stored?.tool === tool ? readCanonical(stored.arguments) : undefined;
     },

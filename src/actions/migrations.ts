@@ -89,6 +89,9 @@ const MIGRATIONS: readonly (readonly (string | Step)[])[] = [
     "CREATE INDEX actions_by_work ON actions (service, tool, work_hash) WHERE state IN ('open', 'unknown')",
     `CREATE INDEX actions_unheard ON actions (service, resource_id)
        WHERE heard_at IS NULL AND state = 'succeeded' AND delivered_at IS NOT NULL`,
+    // A job's history is looked for whenever it is read.
+    "CREATE INDEX actions_about ON actions (service, about)",
+    "CREATE INDEX actions_made ON actions (service, resource_id) WHERE resource_id IS NOT NULL",
   ],
 ];
 

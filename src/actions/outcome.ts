@@ -62,3 +62,13 @@ export function settlementOf({ facts }: Failure): Pick<Settlement, "state" | "re
   if (facts.sideEffect === "done") return { state: "succeeded", repeatable: false };
   return { state: "rejected", repeatable: facts.retryable || !DEFINITIVE.has(facts.kind) };
 }
+
+/** The service's last word, as the journal keeps it, was a refusal that it most likely says again. */
+export function isRefused(outcome: string | null): boolean {
+  const ended = outcome === null ? undefined : readOutcome(outcome);
+  return (
+    ended !== undefined &&
+    "failure" in ended &&
+    (ended.failure.kind === "precondition_failed" || ended.failure.kind === "conflict")
+  );
+}

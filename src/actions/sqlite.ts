@@ -1,124 +1,46 @@
-// The journal on this machine: one SQLite file, shared by any number of processes.
-import { existsSync } from "node:fs";
-import { chmod, mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { reasonOf } from "../failure.ts";
-import type { Database, Row, Value } from "./database.ts";
-
-/** How long a statement waits for another process's write: at once without, then with the event loop free in between. */
-const BUSY_MS = 5_000;
-const BUSY_AT_ONCE_MS = 50;
-const BUSY_PAUSE_MS = 25;
-const FILE = "actions.sqlite";
-
-interface Statement {
-  all(parameters: Record<string, Value>): unknown[];
-}
-interface Engine {
-  exec(sql: string): void;
-  prepare(sql: string): Statement;
-  close(): void;
-}
-type EngineClass = new (path: string, options: { timeout: number }) => Engine;
-
-const hasEngine = (module: unknown): module is { DatabaseSync: EngineClass } =>
-  typeof module === "object" && module !== null && "DatabaseSync" in module;
-
-/** node's own SQLite where this node has one (22.16 and later); else the same API from a package. */
-async function loadEngine(): Promise<EngineClass> {
-  const warn = process.emitWarning;
-  // node 22 warns that its SQLite is experimental; the tests run on it.
-  process.emitWarning = () => undefined;
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const own: unknown =
-    major > 22 || (major === 22 && minor >= 16) ? process.getBuiltinModule("node:sqlite") : undefined;
-  process.emitWarning = warn;
-  return hasEngine(own) ? own.DatabaseSync : (await import("@photostructure/sqlite")).DatabaseSync;
-}
-
-// By its message: the package's statements give no code.
-const isBusy = (error: unknown): boolean => /database is locked/.test(reasonOf(error));
-
-async function whenFree<T>(work: () => T): Promise<T> {
-  const until = performance.now() + BUSY_MS;
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > until) throw error;
-    }
-    await sleep(BUSY_PAUSE_MS);
-  }
-}
-
-const named = (values: readonly Value[] = []): Record<string, Value> =>
-  Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
-
-const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
-
-/** Nobody else may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
-async function prepareFile(folder: string): Promise<string> {
-  if (!existsSync(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, FILE);
-  const file = await open(path, "a", 0o600);
-  await file.close();
-  if (process.platform !== "win32") await chmod(path, 0o600);
-  return path;
-}
+// The journal on this machine: one SQLite file, shared by any number of processes. Moved, removed or replaced under a running
+// server, it is opened anew at the next statement: an action that no other server sees might be sent twice.
+import { carryOver } from "./carry-over.ts";
+import type { Database } from "./database.ts";
+import { openFile, type SqliteFile } from "./sqlite-file.ts";
 
 export async function openSqlite(folder: string): Promise<Database> {
-  const path = await prepareFile(folder);
-  const engine = new (await loadEngine())(path, { timeout: BUSY_AT_ONCE_MS });
-  try {
-    await whenFree(() => engine.exec("PRAGMA journal_mode = WAL"));
-    engine.exec("PRAGMA synchronous = FULL");
-  } catch (error) {
-    engine.close();
-    throw error;
-  }
-  const prepared = new Map<string, Statement>();
+  let file = await openFile(folder);
+  let moving: Promise<void> | undefined;
+  const running = new Set<Promise<unknown>>();
 
-  function prepare(sql: string): Statement {
-    const known = prepared.get(sql) ?? engine.prepare(sql);
-    prepared.set(sql, known);
-    return known;
+  async function move(): Promise<void> {
+    // What has begun on the former file ends there, and is carried over.
+    await Promise.allSettled(running);
+    const former = file;
+    former.removeSideFiles();
+    const fresh = await openFile(folder);
+    try {
+      await carryOver(former, fresh);
+    } catch (error) {
+      await fresh.close();
+      throw error;
+    }
+    file = fresh;
+    await former.close();
   }
 
-  const query: Database["query"] = async (sql, values) =>
-    (await whenFree(() => prepare(sql).all(named(values)))).filter(isRow);
+  async function run<T>(work: (current: SqliteFile) => Promise<T>): Promise<T> {
+    while (moving || !file.isInPlace()) {
+      moving ??= move().finally(() => {
+        moving = undefined;
+      });
+      await moving;
+    }
+    const result = work(file);
+    running.add(result);
+    return await result.finally(() => running.delete(result));
+  }
 
   return {
-    query,
-    async querySoon(sql, values) {
-      const rows = await whenFree(() => {
-        // In WAL mode NORMAL leaves the syncing to the next write that asks for it.
-        engine.exec("PRAGMA synchronous = NORMAL");
-        try {
-          return prepare(sql).all(named(values));
-        } finally {
-          engine.exec("PRAGMA synchronous = FULL");
-        }
-      });
-      return rows.filter(isRow);
-    },
-    async exclusively(work) {
-      await whenFree(() => engine.exec("BEGIN IMMEDIATE"));
-      try {
-        await work(query);
-        engine.exec("COMMIT");
-      } catch (error) {
-        try {
-          engine.exec("ROLLBACK");
-        } catch {
-          // A full disk has rolled it back already.
-        }
-        throw error;
-      }
-    },
-    async close() {
-      prepared.clear();
-      engine.close();
-    },
+    query: (sql, values) => run((current) => current.query(sql, values)),
+    querySoon: (sql, values) => run((current) => current.querySoon(sql, values)),
+    exclusively: (work) => run((current) => current.exclusively(work)),
+    close: () => file.close(),
   };
 }

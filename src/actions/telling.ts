@@ -1,6 +1,7 @@
 // What an agent is told of an action that has no outcome to tell: what may have happened, until when asking again is safe,
 // the exact call to make; or why nothing was sent.
 import { Failure } from "../failure.ts";
+import { json, word } from "../outside.ts";
 import { differingArguments, readCanonical } from "./canonical.ts";
 import type { Identity } from "./identity.ts";
 import type { StoredAction } from "./journal.ts";
@@ -20,9 +21,9 @@ export type Begun = Pick<StoredAction, "key" | "first_sent_at">;
 const MAX_REPEATED = 2_000;
 
 function exactCall({ tool, arguments: meant }: Omit<ToldCall, "findOut">, key: string): string {
-  const whole = JSON.stringify({ ...meant, idempotencyKey: key });
+  const whole = json({ ...meant, idempotencyKey: key });
   if (whole.length <= MAX_REPEATED) return `${tool} ${whole}`;
-  return `${tool} with the very same arguments and "idempotencyKey":${JSON.stringify(key)}`;
+  return `${tool} with the very same arguments and "idempotencyKey":${json(key)}`;
 }
 
 /** `failure` left open what happened: `untilAt`, in milliseconds since 1970, ends the time in which the call may be repeated. */
@@ -88,7 +89,7 @@ const refusedConflict = (message: string, key: string, next: string): Failure =>
 /** A key of our own making that no action has: somebody copied it wrongly, and a new action under it might be the second one. */
 export const unknownKey = (key: string): Failure =>
   refusedConflict(
-    `No action has the key ${key}`,
+    `No action has the key ${word(key)}`,
     key,
     "Copy the key exactly; list_actions has the keys. For a new action leave idempotencyKey out.",
   );
@@ -113,7 +114,7 @@ export function settleFirst(stored: StoredAction, tool: string, canonical: strin
 export function refuseOtherCommand(stored: StoredAction, tool: string, identity: Identity): void {
   const belongs = (to: string) =>
     refusedConflict(
-      `The key ${stored.key} belongs to an action ${to}`,
+      `The key ${word(stored.key)} belongs to an action ${to}`,
       stored.key,
       "Leave idempotencyKey out for a new action, or repeat that action's own arguments.",
     );

@@ -1,6 +1,7 @@
 // Who this process is to the service: base URL, client credentials, workspace. The environment first; what it leaves out
-// comes from the login in the keychain, read only when needed, and again every few seconds: a logout is for servers too.
-import { type Failure, type FailureFacts, notConfigured } from "../failure.ts";
+// comes from the login in the keychain, read only when needed, and again when its sign says so or every few seconds: a logout
+// is for servers too.
+import { type Failure, notConfigured } from "../failure.ts";
 import { type Keychain, KeychainError } from "./keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";
@@ -31,17 +32,18 @@ export interface Identity {
   serviceName(): Promise<string>;
 }
 
-const LOCKED: Partial<FailureFacts> = {
-  next: "Unlock the keychain (log in to the desktop, or run gnome-keyring-daemon --unlock) and call again, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
+const WITHOUT = "Set MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET; mic-mcp doctor says more.";
+
+const NEXT: Readonly<Record<KeychainError["trouble"], string>> = {
+  absent: WITHOUT,
+  silent: WITHOUT,
+  locked:
+    "Unlock the keychain (log in to the desktop, or run gnome-keyring-daemon --unlock) and call again, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
+  failed: `Call again. If it stays so: ${WITHOUT}`,
 };
 
-function troubleFacts(error: KeychainError): Failure {
-  const failure = notConfigured(
-    `The credentials could not be read: ${error.message}.`,
-    "Set MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET; mic-mcp doctor says more.",
-  );
-  return error.trouble === "locked" ? failure.with(LOCKED) : failure;
-}
+const troubleFacts = (error: KeychainError): Failure =>
+  notConfigured(`The credentials could not be read: ${error.message}.`, NEXT[error.trouble]);
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
 
@@ -61,11 +63,13 @@ export interface IdentityOptions {
   readonly keychain: Keychain | undefined;
   /** MIC_KEYCHAIN=require: credentials of the environment are refused too while there is no keychain that works. */
   readonly required: boolean;
+  /** Another text after each login and logout: see login-sign.ts. */
+  readonly loginSign?: () => string;
   readonly redactor: Redactor;
   readonly now: () => number;
 }
 
-/** `login` and `logout` are for the servers at work too: they notice at their next use of the login after this time. */
+/** What no sign was given of, such as an entry that was removed by hand, is noticed after this time. */
 const LOOK_AGAIN_MS = 3_000;
 /** A silent keychain costs seconds each time, and a login that is known goes on without it. */
 const REST_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
@@ -77,8 +81,12 @@ const changedLogin = (): Failure =>
     "Restart the server (in most clients: reconnect it).",
   );
 
-export function createIdentity({ given, keychain, required, redactor, now }: IdentityOptions): Identity {
+export function createIdentity(options: IdentityOptions): Identity {
+  const { given, keychain, required, loginSign = () => "", redactor, now } = options;
   let reading: Promise<StoredLogin | undefined> | undefined;
+  /** How often it was read, and under which sign last. */
+  let readings = 0;
+  let readUnder = "";
   let readAgainAt = 0;
   /** Who this process is, once it has been somebody. */
   let first: StoredLogin | undefined;
@@ -98,11 +106,14 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
     return login;
   }
 
-  async function read(from: Keychain): Promise<StoredLogin | undefined> {
+  async function read(from: Keychain, turn: number): Promise<StoredLogin | undefined> {
     let restMs = LOOK_AGAIN_MS;
     try {
-      return accepted(await readLogin(from));
+      const login = await readLogin(from);
+      // It may be the login before the logout that a later reading is for.
+      return turn === readings ? accepted(login) : await stored();
     } catch (error) {
+      if (turn !== readings) return await stored();
       if (!(error instanceof KeychainError)) throw error;
       if (last) restMs = REST_MS.known;
       else if (error.trouble === "silent") restMs = REST_MS.unknown;
@@ -110,16 +121,19 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
       if (last) return last;
       throw error;
     } finally {
-      readAgainAt = now() + restMs;
+      if (turn === readings) readAgainAt = now() + restMs;
     }
   }
 
   function stored(): Promise<StoredLogin | undefined> {
     if (!keychain) return Promise.resolve(undefined);
-    if (reading && now() < readAgainAt) return reading;
+    const sign = loginSign();
+    if (reading && sign === readUnder && now() < readAgainAt) return reading;
     // One reads for all who ask meanwhile.
+    readUnder = sign;
     readAgainAt = Number.POSITIVE_INFINITY;
-    reading = read(keychain);
+    readings += 1;
+    reading = read(keychain, readings);
     return reading;
   }
 
@@ -172,8 +186,9 @@ export function createIdentity({ given, keychain, required, redactor, now }: Ide
     stillLoggedIn() {
       // Nobody can log out of the environment; and the keychain was asked a moment ago.
       const isGiven = given.credentials !== undefined && !required;
+      if (isGiven) return undefined;
       const isRecent = last !== undefined && readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt;
-      return isGiven || isRecent ? undefined : credentials();
+      return isRecent && loginSign() === readUnder ? undefined : credentials();
     },
     async serviceName() {
       const { clientId } = await credentials();

@@ -19,6 +19,7 @@ export const KeychainReply = z.object({
   existed: z.boolean().optional(),
   accounts: z.array(z.string()).optional(),
   trouble: KeychainTrouble.optional(),
+  /** In the words of the addon or of D-Bus: not for users. */
   message: z.string().optional(),
 });
 export type KeychainReply = z.infer<typeof KeychainReply>;

@@ -1,4 +1,5 @@
 // The thread in the keychain's own process that calls the addon.
+import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import { reasonOf } from "../failure.ts";
 import { deletePassword, getPassword, listAccounts, setPassword } from "./keychain-addon.ts";
@@ -19,19 +20,31 @@ function troubleOf(reason: string): KeychainTrouble {
   return "failed";
 }
 
-async function answer({ id, operation, account = "", password }: KeychainRequest): Promise<KeychainReply> {
+async function perform({ id, operation, account = "", password }: KeychainRequest): Promise<KeychainReply> {
+  if (operation === "list") return { id, accounts: [...(await listAccounts(SERVICE))] };
+  if (operation === "delete") return { id, existed: await deletePassword(SERVICE, account) };
+  if (operation === "set") {
+    await setPassword(SERVICE, account, password ?? "");
+    return { id };
+  }
+  const found = await getPassword(SERVICE, account);
+  return { id, ...(found !== undefined && { password: found }) };
+}
+
+// What was found was gone before it could be used: another process removed it, or the Secret Service was started anew.
+const GONE = /no ?such (?:interface|object|method|session)|does not exist at path|unknown(?:object|interface|method)/i;
+const PAUSES_MS = [20, 50, 100, 200, 400];
+
+/** Each operation may be done twice without harm. */
+async function answer(request: KeychainRequest, [pauseMs, ...pauses] = PAUSES_MS): Promise<KeychainReply> {
   try {
-    if (operation === "list") return { id, accounts: [...(await listAccounts(SERVICE))] };
-    if (operation === "delete") return { id, existed: await deletePassword(SERVICE, account) };
-    if (operation === "set") {
-      await setPassword(SERVICE, account, password ?? "");
-      return { id };
-    }
-    const found = await getPassword(SERVICE, account);
-    return { id, ...(found !== undefined && { password: found }) };
+    return await perform(request);
   } catch (error) {
     const message = reasonOf(error);
-    return { id, trouble: troubleOf(message), message };
+    if (pauseMs === undefined || !GONE.test(message)) return { id: request.id, trouble: troubleOf(message), message };
+    // Two that met are not to meet again.
+    await sleep(pauseMs * (0.5 + Math.random()));
+    return await answer(request, pauses);
   }
 }
 

@@ -7,10 +7,19 @@ import { KeychainReply, type KeychainRequest, type KeychainTrouble } from "./key
 export class KeychainError extends Error {
   override readonly name = "KeychainError";
   readonly trouble: KeychainTrouble;
+  /** What the keychain itself said, for whoever debugs: no user can do anything with it. */
+  readonly detail: string | undefined;
 
-  constructor(trouble: KeychainTrouble, message: string) {
+  /** `message`: for users. */
+  constructor(trouble: KeychainTrouble, message: string, detail?: string) {
     super(message);
     this.trouble = trouble;
+    this.detail = detail;
+  }
+
+  /** What to do about it. */
+  get fix(): string {
+    return FIXES[this.trouble];
   }
 }
 
@@ -41,16 +50,29 @@ const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
   absent: "there is no OS keychain here",
   locked: "the OS keychain is locked",
   silent: "the OS keychain does not answer",
-  failed: "the OS keychain failed",
+  failed: "the OS keychain did not do what it was asked",
 };
 
-const ADDON_PREFIXES =
-  /^(?:(?:Couldn't access platform storage|Platform failure|Secret Service|DBus error|zbus error): )+|Did not receive a reply.*/;
+/** Of what the addon and D-Bus say, what a user can do something with, in our words. */
+const REASONS: readonly (readonly [says: RegExp, why: string])[] = [
+  [/native binding|cannot find (?:module|package)/i, "the package @napi-rs/keyring is not installed"],
+  [/DBUS_SESSION_BUS_ADDRESS|autolaunch/i, "DBUS_SESSION_BUS_ADDRESS names no session bus"],
+  [/not provided/i, "nobody offers the Secret Service"],
+];
 
-function troubleText(trouble: KeychainTrouble, detail: string | undefined): string {
-  const told = detail?.split("\n")[0]?.replace(ADDON_PREFIXES, "").slice(0, 200);
-  return told ? `${TROUBLES[trouble]} (${told})` : TROUBLES[trouble];
+function troubleText(trouble: KeychainTrouble, detail = ""): string {
+  const why = REASONS.find(([says]) => says.test(detail))?.[1];
+  return why === undefined ? TROUBLES[trouble] : `${TROUBLES[trouble]} (${why})`;
 }
+
+const FIXES: Readonly<Record<KeychainTrouble, string>> = {
+  absent:
+    "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
+  locked: "Unlock it: log in to the desktop, or run gnome-keyring-daemon --unlock.",
+  silent: "Restart it: on Linux, systemctl --user restart gnome-keyring-daemon.",
+  failed:
+    "Try again. If it stays so, restart it (on Linux: systemctl --user restart gnome-keyring-daemon), or do without: MIC_KEYCHAIN=off and credentials in the environment.",
+};
 
 /** MCP clients strip the environment: without the bus address the Secret Service cannot be found. */
 function busAddress(environment: NodeJS.ProcessEnv): string | undefined {
@@ -86,17 +108,17 @@ export function openKeychain(limitMs: number): Keychain {
   let worker: ChildProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
   let lastId = 0;
-  const pending = new Map<number, (reply: KeychainReply) => void>();
+  const pending = new Map<number, (reply: KeychainReply | KeychainError) => void>();
 
   /** Ends the worker; the calls it owes an answer fail. */
-  function stop(trouble: KeychainTrouble, message: string): void {
+  function stop(trouble: KeychainTrouble, why: string): void {
     clearTimeout(idle);
     const stopped = worker;
     worker = undefined;
     stopped?.removeAllListeners();
     stopped?.on("error", () => undefined);
     stopped?.kill("SIGKILL");
-    for (const [id, settle] of pending) settle({ id, trouble, message });
+    for (const settle of pending.values()) settle(new KeychainError(trouble, `${TROUBLES[trouble]} (${why})`));
   }
 
   function running(): ChildProcess {
@@ -128,7 +150,7 @@ export function openKeychain(limitMs: number): Keychain {
     clearTimeout(idle);
     hold(child, true);
     const id = ++lastId;
-    const reply = await new Promise<KeychainReply>((resolve) => {
+    const reply = await new Promise<KeychainReply | KeychainError>((resolve) => {
       const alarm = setTimeout(() => stop("silent", `nothing within ${limitMs / 1000} s`), limitMs);
       pending.set(id, (settled) => {
         pending.delete(id);
@@ -143,7 +165,8 @@ export function openKeychain(limitMs: number): Keychain {
       hold(worker, false);
       idle = setTimeout(() => stop("failed", "closed"), IDLE_MS).unref();
     }
-    if (reply.trouble) throw new KeychainError(reply.trouble, troubleText(reply.trouble, reply.message));
+    if (reply instanceof KeychainError) throw reply;
+    if (reply.trouble) throw new KeychainError(reply.trouble, troubleText(reply.trouble, reply.message), reply.message);
     return reply;
   }
 

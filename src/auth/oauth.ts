@@ -1,9 +1,10 @@
-// The token endpoint, service.md section 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
+// The token endpoint, docs/contract.md, 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
 import * as z from "zod/v4";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
-import { excerpt } from "../excerpt.ts";
 import { Failure, type FailureKind } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { ContractViolation, checkAgainst, parseJson } from "../service/decode.ts";
+import { HTML_PAGE, IN_BETWEEN, notJson } from "../service/in-between.ts";
 import { retryAfterSeconds } from "../service/problems.ts";
 import type { WireAnswer, WireRequest } from "../service/transport.ts";
 
@@ -76,7 +77,8 @@ function kindOf(status: number, code: string | undefined): FailureKind {
   return status >= 400 ? "unauthorized" : "contract_violation";
 }
 
-function nextStep(kind: FailureKind, waitSeconds: number | undefined): string {
+function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: boolean): string {
+  if (isPage && (kind === "forbidden" || kind === "unauthorized")) return IN_BETWEEN;
   switch (kind) {
     case "forbidden":
       return "The application lacks this scope; ask its owner for it.";
@@ -107,28 +109,29 @@ export const isClientRefused = (answer: WireAnswer): boolean =>
 
 function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
-  const said = [code, description && JSON.stringify(excerpt(description, 200))].filter(Boolean).join(" ");
+  const said = [code && word(code), description && quote(description, 200)].filter(Boolean).join(" ");
   const kind = kindOf(answer.status, code);
   const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
+  const page = notJson(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
   return new Failure({
     kind,
-    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${said && `: ${said}`}.`,
+    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${page}${said && `: ${said}`}.`,
     status: answer.status,
     retryable: kind === "rate_limited" || kind === "upstream_unavailable",
     sideEffect: "none",
     ...(code !== undefined && { code }),
     ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
-    next: nextStep(kind, waitSeconds),
+    next: nextStep(kind, waitSeconds, page !== ""),
   });
 }
 
-export const noToken = (reason: string): Failure =>
+export const noToken = (reason: string, next = "Check that MIC_BASE_URL points at the service itself."): Failure =>
   new Failure({
     kind: "contract_violation",
     message: `The token endpoint's answer holds no token that can be sent: ${reason}.`,
     retryable: false,
     sideEffect: "none",
-    next: "Check that MIC_BASE_URL points at the service itself.",
+    next,
   });
 
 /** Throws Failure when the answer is no token. */
@@ -139,6 +142,7 @@ export function readTokenAnswer(answer: WireAnswer, scopes: readonly string[]): 
     return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
   } catch (error) {
     if (!(error instanceof ContractViolation)) throw error;
-    throw noToken(error.message);
+    const isNot = notJson(answer);
+    throw isNot === undefined ? noToken(error.message) : noToken(isNot, IN_BETWEEN);
   }
 }

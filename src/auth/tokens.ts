@@ -179,10 +179,12 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     async get(scopes, context) {
       context.signal.throwIfAborted();
       const known = held.get(scopeKey(scopes));
-      if (!known || !isGood(known, timing.now())) return await within(context, shared(scopes));
+      const isKnown = known !== undefined && isGood(known, timing.now());
+      const token = isKnown ? known.value : await within(context, shared(scopes));
+      // A token that others waited for too may have been asked for before a logout.
       const login = identity.stillLoggedIn();
       if (login) await within(context, confirmed(login));
-      return known.value;
+      return token;
     },
     mayHaveEnded(scopes, token) {
       const known = held.get(scopeKey(scopes));

@@ -1,4 +1,5 @@
 // The prompts: what a person may start with one choice, as instructions to the agent. Arguments are data, and quoted.
+import { json } from "../outside.ts";
 import type { CandidateKind } from "./resources/candidates.ts";
 
 export interface PromptArgument {
@@ -19,7 +20,7 @@ export interface Prompt {
   text(args: Readonly<Record<string, string>>): string;
 }
 
-const quoted = (text: string): string => JSON.stringify(text);
+const quoted = (text: string): string => json(text);
 const lines = (...parts: readonly (string | false)[]): string => parts.filter((part) => part !== false).join("\n");
 
 const EXACTLY_ONCE =

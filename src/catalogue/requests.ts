@@ -30,7 +30,7 @@ export function requestOf(endpoint: Endpoint, args: Args): CallRequest {
   };
 }
 
-/** The `idempotencyKey` argument of an action (interface.md, "Tools"). A key is copied, not written: its grammar is held to, not listed. */
+/** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). A key is copied, not written: its grammar is held to, not listed. */
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: z
     .string()

@@ -1,6 +1,7 @@
-// The shapes of results (interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
+// The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import { isJsonObject } from "../contract/json-object.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
+import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
 import type { ToolCall, ToolResult } from "./tool.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
@@ -21,7 +22,8 @@ export interface Telling {
 /** How a kind of resource is told: the URI that names it, and the row of the table that fits it. */
 export interface Subject<T> {
   readonly uri: (resource: T) => string | undefined;
-  readonly tell: (resource: T, call: ToolCall) => Telling | Promise<Telling>;
+  /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
+  readonly tell: (resource: T, call: ToolCall, readAt?: number) => Telling | Promise<Telling>;
 }
 
 export interface ActionReport {
@@ -35,9 +37,9 @@ const isUnsayable = (value: unknown): boolean =>
   typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
 
 const holdsUnsayable = (value: unknown): boolean => {
-  if (typeof value !== "object" || value === null) return isUnsayable(value);
   if (Array.isArray(value)) return value.some(holdsUnsayable);
-  for (const name in value) if (holdsUnsayable(value[name as keyof typeof value])) return true;
+  if (!isJsonObject(value)) return isUnsayable(value);
+  for (const name in value) if (holdsUnsayable(value[name])) return true;
   return false;
 };
 
@@ -51,7 +53,7 @@ function inDigits(value: unknown): unknown {
 }
 
 /**
- * Bigints as strings of their digits: a client's JSON would round them (interface.md, "Results"). A number beyond all doubles as
+ * Bigints as strings of their digits: a client's JSON would round them (docs/interface.md, "Results"). A number beyond all doubles as
  * words (doubt 18). What has none of them stays itself.
  */
 export const exact = (value: unknown): unknown => (holdsUnsayable(value) ? inDigits(value) : value);
@@ -62,8 +64,10 @@ export const exactFields = (object: object): Readonly<Record<string, unknown>> =
 
 /** Compact JSON without nulls and empty lists. */
 export const lean = (value: unknown): string =>
-  JSON.stringify(value, (_name, part: unknown) =>
-    part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
+  escaped(
+    JSON.stringify(value, (_name, part: unknown) =>
+      part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
+    ),
   );
 
 /** As compact JSON; lists of rows follow as tables. */
@@ -76,11 +80,11 @@ function dataText(data: unknown): string {
   return [lean(rest), ...texts].join("\n");
 }
 
-export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${JSON.stringify(step.arguments)}`;
+export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${json(step.arguments)}`;
 
-/** Rows under a header line, tab-separated: columns are said once. */
+/** Rows under a header line, tab-separated: columns are said once. No cell holds a tab or a line's end. */
 export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
-  [columns, ...rows].map((cells) => cells.join("\t")).join("\n");
+  [columns, ...rows].map((cells) => cells.map((cell) => escaped(String(cell))).join("\t")).join("\n");
 
 interface Envelope<T> {
   readonly data: T;
@@ -107,7 +111,7 @@ function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: T
     summary,
     nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`,
     action &&
-      `idempotencyKey ${action.idempotencyKey}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
+      `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
     dataText(data),
   ];
   return {
@@ -127,14 +131,14 @@ export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string
  * of all.
  */
 export async function toldResult<T>(
-  answer: Decoded<Envelope<T>>,
+  answer: Decoded<Envelope<T>> & { readonly at?: number },
   subject: Subject<T>,
   call: ToolCall,
   action?: ActionReport,
   notice?: string,
 ): Promise<ToolResult> {
   const { data } = answer.value;
-  const { summary: told, nextStep } = await subject.tell(data, call);
+  const { summary: told, nextStep } = await subject.tell(data, call, answer.at);
   const summary = notice === undefined ? told : `${notice} ${told}`;
   const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
   const link = subject.uri(data);

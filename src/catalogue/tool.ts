@@ -7,13 +7,16 @@ import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
+import { excerpt } from "../excerpt.ts";
 import { invalidArguments } from "../failure.ts";
 import type { Geography } from "../geography/geography.ts";
+import { quote } from "../outside.ts";
 import type { CallContext } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import { jsonPointer } from "../service/decode.ts";
 import type { Downloads } from "../service/downloads.ts";
 import type { Offers } from "../service/offers.ts";
+import type { Retries } from "./retries.ts";
 
 /**
  * What a call does. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
@@ -27,9 +30,17 @@ export interface Progress {
   readonly message: string;
 }
 
-/** What a person is asked before a call that throws something away. */
+/** What was looked at before a person is asked, and what they are asked. */
+export interface Look {
+  readonly question: string;
+  /** Undefined where the job could not be read. */
+  readonly resourceVersion: number | undefined;
+}
+
+/** A call that throws something away: a person is asked before. */
 export interface Question {
-  readonly text: string;
+  /** Looks at what it is about. Throws Failure where it cannot be done: then nobody need be asked. */
+  look(call: ToolCall): Promise<Look>;
   /** The arguments that say what is meant, without the key. */
   readonly meant: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string | undefined;
@@ -49,9 +60,13 @@ export interface ToolCall {
   readonly geography: Geography;
   readonly downloads: Downloads;
   readonly offers: Offers;
+  /** Which jobs this process has seen retried. */
+  readonly retries: Retries;
   readonly downloadDir: string;
   /** The Idempotency-Key that a new action of this call takes, where the agent names none. */
   readonly proposedKey?: string | undefined;
+  /** The version of the job that the person was asked about. */
+  readonly shownVersion?: number | undefined;
   readonly context: CallContext;
   /** Whether an agent can call this tool here. */
   isOffered(tool: string): boolean;
@@ -87,7 +102,7 @@ export interface Tool {
   readonly argumentNames: readonly string[];
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
-  /** Checks the arguments strictly; gives what a person should be asked first, if anything. Throws Failure. */
+  /** Checks the arguments strictly; undefined where no person need be asked first. Throws Failure. */
   question(args: Readonly<Record<string, unknown>>): Question | undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Readonly<Record<string, unknown>>, call: ToolCall): Promise<ToolResult>;
@@ -105,14 +120,18 @@ export interface ToolDefinition<I extends z.ZodRawShape> {
   readonly traits?: ActionTraits;
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: JsonSchema;
-  /** What to ask a person before this call; undefined when it throws nothing away. */
-  readonly confirm?: (args: z.output<z.ZodObject<I, z.core.$strict>>) => string | undefined;
+  /** Makes the question to a person before this call; undefined when it throws nothing away. */
+  readonly confirm?: (args: z.output<z.ZodObject<I, z.core.$strict>>) => Question["look"] | undefined;
   run(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall): Promise<ToolResult>;
 }
 
 function quoted(names: readonly string[]): string {
-  return names.map((name) => JSON.stringify(name)).join(", ");
+  return names.map((name) => quote(name)).join(", ");
 }
+
+/** A message may hold as many unknown arguments as it has room for, each as long: no answer is to be as long again. */
+const MAX_UNKNOWN = 20;
+const MAX_NAME = 200;
 
 /** Every violation by pointer; an unknown argument is named together with the valid ones. */
 function refuse(name: string, input: z.ZodObject, error: z.ZodError): never {
@@ -122,8 +141,8 @@ function refuse(name: string, input: z.ZodObject, error: z.ZodError): never {
       return [{ pointer: jsonPointer(issue.path), code: issue.code.toUpperCase(), message: issue.message }];
     const known =
       issue.path.length === 0 ? (valid.length === 0 ? "it takes none" : `it takes: ${valid.join(", ")}`) : "";
-    return issue.keys.map((key) => ({
-      pointer: jsonPointer([...issue.path, key]),
+    return issue.keys.slice(0, MAX_UNKNOWN).map((key) => ({
+      pointer: jsonPointer([...issue.path, excerpt(key, MAX_NAME)]),
       code: "UNKNOWN_ARGUMENT",
       message: `unknown argument${known === "" ? "" : `; ${known}`}`,
     }));
@@ -176,10 +195,10 @@ export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefini
     question(args) {
       if (!confirm) return undefined;
       const checked = check(args);
-      const text = confirm(checked);
-      if (text === undefined) return undefined;
+      const look = confirm(checked);
+      if (look === undefined) return undefined;
       const { idempotencyKey, ...meant }: Readonly<Record<string, unknown>> = checked;
-      return { text, meant, idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined };
+      return { look, meant, idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined };
     },
     invoke: async (args, call) => await definition.run(check(args), call),
   };

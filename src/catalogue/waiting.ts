@@ -1,4 +1,4 @@
-// Holding an answer until a resource stops moving or time is up: get_job and get_operation with waitSeconds.
+// Holding an answer until a resource stops moving or time is up: the reading tools with waitSeconds.
 import * as z from "zod/v4";
 import { Failure } from "../failure.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
@@ -19,8 +19,11 @@ const MARGIN_MS = 2_000;
 export interface Watched<T> {
   read(): Promise<T>;
   /** Changes whenever the resource does. */
-  version(value: T): number;
+  version(value: T): string | number | bigint;
+  /** It goes on by itself. */
   isMoving(value: T): boolean;
+  /** It goes on when a person has acted. */
+  waitsForPerson?(value: T): boolean;
   /** Told each reading that is not the last. */
   onRead(value: T): void;
 }
@@ -36,14 +39,20 @@ const waitingCancelled = new Failure({
   sideEffect: "none",
 });
 
-/** Reads until the resource stops moving or `seconds` are up, and gives the newest state; often while it changes, seldom while it does not. */
+/**
+ * Reads until the resource stops moving or `seconds` are up, and gives the newest state; often while it changes, seldom while
+ * it does not. What comes to wait for a person has stopped; what waited for one at the first reading is read until it changes.
+ */
 export async function waitWhile<T>(watched: Watched<T>, seconds: number, limits: Limits): Promise<T> {
   const { timing, signal } = limits;
   const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - MARGIN_MS);
   let value = await watched.read();
+  const first = watched.version(value);
+  const forPerson = watched.waitsForPerson?.(value) ?? false;
+  const goesOn = (): boolean => (forPerson ? watched.version(value) === first : watched.isMoving(value));
   let pauseMs = FIRST_MS;
   try {
-    while (watched.isMoving(value)) {
+    while (goesOn()) {
       const leftMs = untilAt - timing.now();
       if (leftMs <= 0) break;
       watched.onRead(value);

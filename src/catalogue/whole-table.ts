@@ -1,6 +1,7 @@
 // Whole items as a table that loses nothing and repeats nothing: columns are named once, what all items share is said once,
 // and so is a long value that comes again and again. test/telling/whole-table.test.ts reads it back.
 import { isJsonObject, type JsonObject } from "../contract/json-object.ts";
+import { escaped, json } from "../outside.ts";
 
 /** One column: the value of each item, or for a column of lists the list of each. */
 interface Column {
@@ -13,7 +14,9 @@ const LOOKS_LIKE_JSON = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 
 /** Text as it is where it can be nothing else, all other values as JSON. */
 const say = (value: unknown): string =>
-  typeof value === "string" && PLAIN.test(value) && !LOOKS_LIKE_JSON.test(value) ? value : JSON.stringify(value);
+  typeof value === "string" && PLAIN.test(value) && !LOOKS_LIKE_JSON.test(value) && escaped(value) === value
+    ? value
+    : json(value);
 
 /** Equal neighbours are counted: `PENDING×5`. */
 function sayList(values: readonly unknown[]): string {

@@ -12,6 +12,7 @@ import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import { json } from "../outside.ts";
 import type { Service } from "../service/call.ts";
 
 export interface Check {
@@ -50,14 +51,6 @@ export function checkWarnings({ warnings }: Config): Check {
     : wrong("configuration", warnings.join(" "), "Correct or unset the variables named.");
 }
 
-const KEYCHAIN_FIXES: Readonly<Record<KeychainError["trouble"], string>> = {
-  absent:
-    "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
-  locked: "Unlock it: log in to the desktop, or run gnome-keyring-daemon --unlock.",
-  silent: "Restart it: on Linux, systemctl --user restart gnome-keyring-daemon.",
-  failed: "Look at the message; MIC_KEYCHAIN=off works without a keychain.",
-};
-
 /** Writes, reads and deletes an entry of its own. */
 export async function checkKeychain(keychain: Keychain | undefined, { keychain: mode }: Config): Promise<Check> {
   if (!keychain) return good("keychain", "off, as MIC_KEYCHAIN says; tokens stay in memory");
@@ -67,12 +60,13 @@ export async function checkKeychain(keychain: Keychain | undefined, { keychain: 
     const read = await keychain.getPassword(account);
     await keychain.deletePassword(account);
     if (read === account) return good("keychain", "an entry was written, read back and deleted");
-    return wrong("keychain", "an entry read back was not what had been written", KEYCHAIN_FIXES.failed);
+    const failure = new KeychainError("failed", "an entry read back was not what had been written");
+    return wrong("keychain", failure.message, failure.fix);
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     if (error.trouble === "absent" && mode === "auto")
       return good("keychain", `${error.message}; tokens stay in memory`);
-    return wrong("keychain", error.message, KEYCHAIN_FIXES[error.trouble]);
+    return wrong("keychain", error.message, error.fix);
   }
 }
 
@@ -161,9 +155,7 @@ export async function checkFolder(name: string, folder: string, variable: string
       await tryWriting(at, at === folder);
       if (at !== folder) return good(name, `${folder} (will be made when needed)`);
       const open = isPrivate && process.platform !== "win32" && (found.mode & 0o077) !== 0;
-      return open
-        ? wrong(name, `${folder} can be read by others`, `chmod 700 ${JSON.stringify(folder)}`)
-        : good(name, folder);
+      return open ? wrong(name, `${folder} can be read by others`, `chmod 700 ${json(folder)}`) : good(name, folder);
     } catch (error) {
       if (exists || codeOf(error) !== "ENOENT" || dirname(at) === at)
         return wrong(name, `${at} cannot be written to`, `Set ${variable} to a folder of yours.`);

@@ -3,20 +3,22 @@
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
 import { createJournal } from "../actions/open.ts";
-import { isGone, ownName } from "../actions/owner.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain.ts";
+import { readSign } from "../auth/login-sign.ts";
 import { createSealingKey } from "../auth/sealing.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
 import { createCandidates } from "../catalogue/resources/candidates.ts";
 import { resources } from "../catalogue/resources/index.ts";
+import { createRetries } from "../catalogue/retries.ts";
 import { createWatching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { createSkills } from "../mcp/skills/skills.ts";
 import { isOfferedTool } from "../mcp/surface.ts";
+import { isGone, ownName } from "../owner.ts";
 import { systemTiming } from "../service/attempts.ts";
 import { createService } from "../service/call.ts";
 import { createDownloads } from "../service/downloads.ts";
@@ -57,11 +59,13 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
   const timing = systemTiming;
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
-  const identity = createIdentity({ given: config, keychain, required, redactor, now: timing.now });
+  const loginSign = () => readSign(config.loginFolder);
+  const identity = createIdentity({ given: config, keychain, required, loginSign, redactor, now: timing.now });
   const store = keychain
-    ? keychainTokens(keychain, timing.now, ({ trouble, message }) =>
-        log.info({ trouble }, `tokens stay in memory: ${message}`),
-      )
+    ? keychainTokens(keychain, timing.now, ({ trouble, message, detail }) => {
+        log.info({ trouble }, `tokens stay in memory: ${message}`);
+        log.debug({ trouble, detail }, "keychain");
+      })
     : noTokenStore;
   const tokens = createTokens({ identity, store, transport, timing, redactor });
   const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
@@ -103,6 +107,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
       downloads,
       offers: createOffers(),
+      retries: createRetries(),
       redactor,
       log,
       notes,

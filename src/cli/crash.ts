@@ -7,8 +7,9 @@ export const crashReason = (error: unknown): string =>
   (error instanceof Error ? error.stack : undefined) ?? reasonOf(error);
 
 /** With the secrets that the environment gives; others come as they are learned. */
-export function redactorOf({ credentials, journalUrl }: Config): Redactor {
+export function redactorOf({ credentials, journalUrl, httpToken }: Config): Redactor {
   const redactor = createRedactor();
+  if (httpToken !== undefined) redactor.add(httpToken);
   if (credentials) redactor.add(credentials.clientSecret);
   if (journalUrl !== undefined) redactor.add(decodeURIComponent(new URL(journalUrl).password));
   return redactor;

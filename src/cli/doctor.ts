@@ -4,6 +4,7 @@ import { COMMAND_LIMIT_MS } from "../auth/keychain.ts";
 import { noTokenStore } from "../auth/token-store.ts";
 import { createTokens } from "../auth/tokens.ts";
 import { readConfig } from "../config.ts";
+import { escaped } from "../outside.ts";
 import { systemTiming } from "../service/attempts.ts";
 import {
   type Check,
@@ -53,7 +54,7 @@ async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]
       : [];
     return [...first, ...network, ...folders, checkProxy(environment)].map((check) => ({
       ...check,
-      detail: redactor.redact(check.detail),
+      detail: redactor.redact(escaped(check.detail)),
     }));
   } finally {
     await close();

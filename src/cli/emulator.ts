@@ -22,7 +22,11 @@ export async function emulator(args: readonly string[]): Promise<number> {
     ...(stageMs !== undefined && { stageMs }),
     ...(values["trust-forwarded-for"] === true && { trustReportedAddress: true }),
   });
-  const { close, ...facts } = running;
+  const { close, isLocal, ...facts } = running;
+  if (!isLocal)
+    process.stderr.write(
+      `mic-mcp: with --host ${values.host} the emulator answers to every machine that can reach it; /__emulator to this one alone.\n`,
+    );
   process.stdout.write(`${JSON.stringify(facts)}\n`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());

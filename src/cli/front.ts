@@ -27,7 +27,9 @@ async function met(argv: readonly string[], environment: NodeJS.ProcessEnv): Pro
     const end = () => process.exit(0);
     // Until the server takes them over: loading it takes a moment.
     onSignal(end);
-    if (emulator || isHttp) return new Map();
+    if (isHttp) return new Map();
+    process.stdout.on("error", end);
+    if (emulator) return new Map();
     return await receive(readConfig(whole), process.stdin, process.stdout, end);
   } catch (error) {
     if (error instanceof UsageError || isParseError(error)) return new Map();
@@ -37,6 +39,8 @@ async function met(argv: readonly string[], environment: NodeJS.ProcessEnv): Pro
 
 /** Runs one command line to its end. */
 export async function front(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  // A reader who has gone is no fault: a command finishes what it does.
+  process.stdout.on("error", () => undefined);
   const answered = await met(argv, environment);
   const { main } = await loadProgram();
   process.exitCode = await main(argv, environment, answered);

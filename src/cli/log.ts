@@ -3,6 +3,7 @@ import { pino } from "pino";
 import type { Redactor } from "../auth/redaction.ts";
 import type { LogLevel } from "../config.ts";
 import type { Log } from "../mcp/runtime.ts";
+import { escaped } from "../outside.ts";
 
 /** Some clients never read stderr: what they leave unread beyond this is dropped. Waiting for them would stop the server. */
 const MAX_UNREAD_BYTES = 1 << 20;
@@ -14,7 +15,8 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
     { level, base: null },
     {
       write(line) {
-        if (process.stderr.writableLength < MAX_UNREAD_BYTES) process.stderr.write(redactor.redact(line));
+        if (process.stderr.writableLength < MAX_UNREAD_BYTES)
+          process.stderr.write(`${escaped(redactor.redact(line.trimEnd()))}\n`);
       },
     },
   );

@@ -3,10 +3,11 @@ import { parseArgs } from "node:util";
 import { createIdentity } from "../auth/identity.ts";
 import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../auth/keychain.ts";
 import { fitsLogin, readLogin, removeAll, type StoredLogin, scopeSets, storeLogin } from "../auth/login.ts";
+import { giveSign } from "../auth/login-sign.ts";
 import { createRedactor } from "../auth/redaction.ts";
 import { noTokenStore } from "../auth/token-store.ts";
 import { createTokens } from "../auth/tokens.ts";
-import { checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
+import { type Config, checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
 import { Failure } from "../failure.ts";
 import { CALL_LIMIT_MS, systemTiming } from "../service/attempts.ts";
 import { createTransport } from "../service/transport.ts";
@@ -78,11 +79,17 @@ async function withKeychain<T>(work: (keychain: Keychain) => Promise<T>): Promis
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     throw new Error(
-      `${error.message}. Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET where the server starts; mic-mcp doctor says more.`,
+      `${error.message}. ${error.fix} Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET where the server starts; mic-mcp doctor says more.`,
     );
   } finally {
     keychain.close();
   }
+}
+
+/** For servers at work, once the keychain holds what they are to find there. */
+async function tellServers({ loginFolder }: Config): Promise<void> {
+  if (await giveSign(loginFolder)) return;
+  process.stderr.write(`Servers at work notice within 3 s: ${loginFolder} cannot be written to.\n`);
 }
 
 /** A token for any of the scope sets proves the pair; so does "this client may not have that scope". */
@@ -108,7 +115,8 @@ async function prove({ baseUrl, workspaceId, ...credentials }: StoredLogin): Pro
 
 export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const flags = readFlags(args);
-  if (readConfig(environment).keychain === "off")
+  const config = readConfig(environment);
+  if (config.keychain === "off")
     throw new UsageError(
       "MIC_KEYCHAIN=off: a login would have nowhere to go. Unset it, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.",
     );
@@ -118,7 +126,7 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     const entered = await collect(flags);
     if (!fitsLogin(entered)) throw new UsageError("This system's keychain has no room for a client secret that long.");
     await prove(entered);
-    await storeLogin(keychain, entered);
+    await storeLogin(keychain, entered).finally(() => tellServers(config));
     const { baseUrl, clientId, workspaceId } = entered;
     const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
     process.stdout.write(`Logged in to ${baseUrl} as ${clientId}, ${workspace}. Kept in the OS keychain.\n`);
@@ -129,11 +137,12 @@ export async function login(args: readonly string[], environment: NodeJS.Process
 /** `mic-mcp logout`: nothing of ours stays in the keychain. */
 export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   parseArgs({ args: [...args], options: {} });
-  if (readConfig(environment).keychain === "off")
+  const config = readConfig(environment);
+  if (config.keychain === "off")
     throw new UsageError("MIC_KEYCHAIN=off: there is no keychain to remove anything from.");
   return await withKeychain(async (keychain) => {
     const stored = await readLogin(keychain);
-    const removed = await removeAll(keychain);
+    const removed = await removeAll(keychain).finally(() => tellServers(config));
     const of = stored ? ` of ${stored.baseUrl}` : "";
     const parts = [
       ...(removed.login ? ["credentials"] : []),

@@ -1,4 +1,4 @@
-// The command line: which command, its flags, and the exit code (interface.md, "Program").
+// The command line: which command, its flags, and the exit code (docs/interface.md, "Program").
 import { UsageError } from "../config.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import type { Answered } from "../mcp/first-answers.ts";
@@ -26,6 +26,8 @@ Flags of serve (each wins over the variable beside it):
   --read-only           MIC_READ_ONLY=1    only operations without side effects
   --log-level LEVEL     MIC_LOG_LEVEL      debug, info, warn (default), error, silent
   --http, and with it   --host H (127.0.0.1, ::1 or localhost)  --port P (any)
+                        MIC_HTTP_TOKEN     the bearer token that requests must carry; without it, on Linux,
+                                           only those of the user who started the server are answered
 Credentials: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET. MIC_KEYCHAIN=auto (default), require, off.
 
 Flags of login, for scripts: --base-url U --client-id I [--workspace-id W] --secret-stdin

@@ -54,13 +54,11 @@ export function receive(config: Config, stdin: Readable, stdout: Writable, end: 
       heard = Buffer.concat([heard, chunk]);
       if (answerLines()) return;
       stdin.off("data", take).off("end", end).pause();
-      stdout.off("error", end);
       // A crash stays ours until the server takes it over: loading it takes a moment.
       stdin.unshift(heard);
       resolve(answered);
     };
     stdin.on("data", take).once("end", end);
-    stdout.once("error", end);
     process.on("uncaughtException", crash);
   });
 }

@@ -47,7 +47,8 @@ const onStdio =
     const ended = new Promise<void>((resolve) => {
       const end = () => resolve();
       stdin.once("end", end).once("close", end);
-      stdout.once("error", end).once("close", end);
+      // Whoever loaded this has listened until now. Every write to a pipe that nobody reads fails.
+      stdout.removeAllListeners("error").on("error", end).once("close", end);
       onSignal(end);
     });
     const closeProtocol = serveOnStdio(runtime, { stdin, stdout, answered });

@@ -4,5 +4,10 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** From now on `listener` hears them, and nobody else. */
 export function onSignal(listener: () => void): void {
-  for (const signal of SIGNALS) process.removeAllListeners(signal).on(signal, listener);
+  for (const signal of SIGNALS) {
+    const before = process.listeners(signal);
+    // First the new one: with its last listener node would drop a signal that has come while it was busy.
+    process.on(signal, listener);
+    for (const each of before) process.off(signal, each);
+  }
 }

@@ -4,6 +4,8 @@ import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../auth/keychain.
 import { readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../auth/login.ts";
 import { readToken } from "../auth/token-store.ts";
 import { type Config, readConfig } from "../config.ts";
+import { escaped } from "../outside.ts";
+import { redactorOf } from "./crash.ts";
 
 type Source = "environment" | "keychain" | "not set";
 
@@ -118,12 +120,16 @@ function statusText(status: Status): string {
     ...status.tokens.map(tokenLine),
     `downloads       ${status.downloadDir}`,
     `state           ${status.stateDir}`,
-  ].join("\n");
+  ]
+    .map(escaped)
+    .join("\n");
 }
 
 export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean" } } });
-  const found = await collectStatus(readConfig(environment));
-  process.stdout.write(`${values.json ? JSON.stringify(found) : statusText(found)}\n`);
+  const config = readConfig(environment);
+  const found = await collectStatus(config);
+  const text = values.json ? JSON.stringify(found) : statusText(found);
+  process.stdout.write(`${redactorOf(config).redact(text)}\n`);
   return 0;
 }

@@ -1,4 +1,4 @@
-// What surrounds the resources of the job-processing API: Envelope and page wrappers, service.md section 2.2.
+// What surrounds the resources of the job-processing API: Envelope and page wrappers, docs/contract.md, 2.2.
 import * as z from "zod/v4";
 import { integer } from "./numbers.ts";
 import { chars, prefixedId } from "./text.ts";

@@ -1,4 +1,4 @@
-// Input, service.md sections 2.2 and 3.
+// Input, docs/contract.md, 2.2 and 3.
 import * as z from "zod/v4";
 import { dateTime } from "./instants.ts";
 import { Environment } from "./jobs.ts";

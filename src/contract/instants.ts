@@ -1,4 +1,4 @@
-// Instants as strings, service.md section 2: "date-time" and the stricter UTC instant.
+// Instants as strings, docs/contract.md, 2: "date-time" and the stricter UTC instant.
 import * as z from "zod/v4";
 
 const PATTERN = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i;

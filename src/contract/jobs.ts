@@ -1,4 +1,4 @@
-// Job and Stage, service.md sections 2.2 and 3.
+// Job and Stage, docs/contract.md, 2.2 and 3.
 import * as z from "zod/v4";
 import { dateTime } from "./instants.ts";
 import { integer, MAX_SAFE } from "./numbers.ts";

@@ -1,4 +1,4 @@
-// Free-form JSON objects and their size, service.md section 2.2 (RecipeParameters) and 4.2 (parameterValues).
+// Free-form JSON objects and their size, docs/contract.md, 2.2 (RecipeParameters) and 4.2 (parameterValues).
 import * as z from "zod/v4";
 import { isJsonObject, type JsonObject } from "./json-object.ts";
 

@@ -1,4 +1,4 @@
-// Integers and decimal strings, service.md section 2.
+// Integers and decimal strings, docs/contract.md, 2.
 import * as z from "zod/v4";
 
 export const MAX_SAFE = 9007199254740991;

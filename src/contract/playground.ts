@@ -1,4 +1,4 @@
-// Resources of the geography playground, service.md sections 2.1 and 7.1.
+// Resources of the geography playground, docs/contract.md, 2.1 and 7.1.
 import * as z from "zod/v4";
 import { jsonObject } from "./json.ts";
 import { MAX_SAFE } from "./numbers.ts";

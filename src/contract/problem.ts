@@ -1,4 +1,4 @@
-// Problem: how the job-processing API describes a failure, service.md sections 2.2 and 7.2.
+// Problem: how the job-processing API describes a failure, docs/contract.md, 2.2 and 7.2.
 import * as z from "zod/v4";
 import { chars } from "./text.ts";
 

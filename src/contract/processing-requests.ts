@@ -1,4 +1,4 @@
-// ProcessingRequest, service.md sections 2.2 and 3.
+// ProcessingRequest, docs/contract.md, 2.2 and 3.
 import * as z from "zod/v4";
 import { InputId } from "./inputs.ts";
 import { utcInstant } from "./instants.ts";

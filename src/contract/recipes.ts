@@ -1,4 +1,4 @@
-// RecipeOffer and what it holds, service.md section 2.2.
+// RecipeOffer and what it holds, docs/contract.md, 2.2.
 import * as z from "zod/v4";
 import { WORKSPACE_STYLE_ID } from "./grammar.ts";
 import { dateTime } from "./instants.ts";

@@ -1,4 +1,4 @@
-// Grammars of strings, service.md section 2 "Conventions" and the bounds of sections 2 and 4.
+// Grammars of strings, docs/contract.md, 2 and the bounds of sections 2 and 4.
 import * as z from "zod/v4";
 import { noTwoDots, WORKSPACE_STYLE_ID } from "./grammar.ts";
 

@@ -6,6 +6,7 @@ import { Operation } from "../contract/operation.ts";
 import { DistrictsResponse } from "../contract/playground.ts";
 import { RecipeOffer } from "../contract/recipes.ts";
 import { UsageSummary } from "../contract/usage.ts";
+import { escaped } from "../outside.ts";
 import type { Agent } from "./agent.ts";
 import { chapter, dim, expect, say } from "./story.ts";
 
@@ -31,9 +32,9 @@ export async function analystAsks(agent: Agent): Promise<void> {
   chapter("An analyst asks: which districts of Telangana have the most mandals?");
   const answer = await agent.ask(DistrictsResponse, "list_districts", { state: "TG" });
   const largest = answer.districts.toSorted((a, b) => b.mandalCount - a.mandalCount).slice(0, TOP);
-  for (const { name, mandalCount } of largest) say(`${name.padEnd(24)}${String(mandalCount).padStart(3)}`);
+  for (const { name, mandalCount } of largest) say(`${escaped(name).padEnd(24)}${String(mandalCount).padStart(3)}`);
   const total = answer.districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
-  say(dim(`vintage ${answer.sourceUpdatedAt ?? "not stated"}; ${answer.source ?? "no source stated"}`));
+  say(dim(escaped(`vintage ${answer.sourceUpdatedAt ?? "not stated"}; ${answer.source ?? "no source stated"}`)));
   expect(answer.districts.length > 0, `${answer.state} has ${answer.districts.length} districts and ${total} mandals`);
 }
 
@@ -52,7 +53,7 @@ async function findRecipe(agent: Agent) {
 
 async function chooseRecipe(agent: Agent): Promise<Prepared> {
   const { offers, found, prepared } = await findRecipe(agent);
-  for (const { name, ports } of offers) say(`${name} ${dim(`(ports: ${ports})`)}`);
+  for (const { name, ports } of offers) say(`${escaped(name)} ${dim(escaped(`(ports: ${ports})`))}`);
   const { data: offer } = await agent.ask(plain(RecipeOffer), "get_recipe", { versionId: found.versionId });
   const parameters = Object.keys(z.looseObject({}).parse(offer.recipe.parameters.definition["properties"]));
   expect(parameters.length > 0, `"${found.name}" asks for the parameters ${parameters.join(", ")}`);
@@ -84,7 +85,7 @@ async function watchJob(agent: Agent, jobId: string) {
   let last = "";
   const ended = await agent.ask(told(Job), "get_job", { jobId, waitSeconds: 45 }, (message) => {
     const stage = message.split(" ").slice(0, 2).join(" ");
-    if (stage !== last) say(dim(`  ${message}`));
+    if (stage !== last) say(dim(escaped(`  ${message}`)));
     last = stage;
   });
   say(ended.summary);
@@ -111,7 +112,7 @@ export async function assistantRunsJob(
 
   chapter("It downloads the original file and checks it");
   const file = await agent.ask(SavedFile, "download_asset", { assetId: fileId });
-  say(`${file.fileName}, ${file.bytes} bytes`);
+  say(`${escaped(file.fileName)}, ${file.bytes} bytes`);
   const onDisk = await sha256Of(file.path);
   expect(onDisk === input.sha256 && onDisk === file.sha256, `sha256 on disk is the input's: ${onDisk.slice(0, 16)}…`);
 }

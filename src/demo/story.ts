@@ -1,4 +1,6 @@
 // How the demo is told: numbered chapters, indented lines, colours only on a terminal, a fact that fails ends it.
+import { escaped, json } from "../outside.ts";
+
 const colourful = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
 const paint = (code: number, text: string): string => (colourful ? `\u001b[${code}m${text}\u001b[0m` : text);
 
@@ -18,10 +20,10 @@ export const chapter = (title: string): void => {
   process.stdout.write(`\n${bold(`${chapters}. ${title}`)}\n`);
 };
 
-export const agentCalls = (tool: string, args: object): void => say(dim(`agent calls ${tool} ${JSON.stringify(args)}`));
+export const agentCalls = (tool: string, args: object): void => say(dim(`agent calls ${tool} ${json(args)}`));
 
 /** A fact that must hold for the demo to be true. */
 export function expect(holds: boolean, fact: string): asserts holds {
-  if (!holds) throw new Error(`not as told: ${fact}`);
-  say(`${good("ok")} ${fact}`);
+  if (!holds) throw new Error(escaped(`not as told: ${fact}`));
+  say(`${good("ok")} ${escaped(fact)}`);
 }

@@ -7,6 +7,7 @@ import { type AdjustableClock, DAY, instant } from "./clock.ts";
 import { FaultOrder, type Faults } from "./faults.ts";
 import { GeographyVariant } from "./geography/variant.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
+import { isLoopback } from "./http/gate.ts";
 import { JsonError, readJson } from "./http/json.ts";
 import { isMediaType } from "./http/media-type.ts";
 import type { HttpRequest } from "./http/request.ts";
@@ -23,8 +24,6 @@ const Advance = z.strictObject({
 
 /** Admin errors are for people: one field that says what to do. */
 const fail = (status: number, error: string, headers = {}): Answer => jsonAnswer(status, { error }, headers);
-
-const isLoopback = (address: string): boolean => /^(127\.|::1$|::ffff:127\.)/.test(address);
 
 /** The body as this schema has it, or the answer that says what is wrong with it. */
 function readBody<S extends z.ZodType>(request: HttpRequest, schema: S): { value: z.output<S> } | { refused: Answer } {
@@ -44,6 +43,8 @@ function readBody<S extends z.ZodType>(request: HttpRequest, schema: S): { value
 
 export interface Admin {
   answer(request: HttpRequest): Answer;
+  /** To a request that may not come in. */
+  deny(reason: string): Answer;
 }
 
 export interface AdminParts {
@@ -99,6 +100,7 @@ export function makeAdmin({ clock, faults, records, tokens, playground }: AdminP
   ]);
 
   return {
+    deny: (reason) => fail(403, reason),
     answer(request) {
       if (!isLoopback(request.peer)) return fail(403, "/__emulator answers to this machine only.");
       const route = routes.get(request.target.rawPath);

@@ -6,7 +6,9 @@ import { ID_PREFIX } from "./choices.ts";
 import type { Fault, Faults } from "./faults.ts";
 import { afterCommit, beforeAnything, type Outcome, strikesBefore } from "./faulty.ts";
 import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
+import type { Denial } from "./http/gate.ts";
 import type { HttpRequest } from "./http/request.ts";
+import { readTarget, type Target } from "./http/target.ts";
 import { Idempotency, isClaim } from "./idempotency.ts";
 import { answerTokenRequest, type Credentials, oauthError } from "./oauth.ts";
 import { type Playground, playgroundRefusal } from "./playground.ts";
@@ -17,6 +19,8 @@ import type { Tokens } from "./tokens.ts";
 import type { World } from "./world/world.ts";
 
 export interface App {
+  /** To a request for this URL that may not come in: nothing was looked at, and nothing counts. */
+  deny(url: string, denial: Denial): Answer;
   handle(request: HttpRequest, url: string, patience: Patience): Promise<Outcome>;
 }
 
@@ -131,8 +135,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
   };
 
   const passThrough = async (request: HttpRequest, found: Match | Refusal, patience: Patience): Promise<Outcome> => {
-    const { target } = request;
-    const area = areaOf(target.segments ?? target.rawPath.slice(1).split("/"));
+    const area = areaAt(request.target);
     const requestId = world.ids.next(ID_PREFIX.request);
     const limited = area === "playground" ? playground.limit(request) : undefined;
     if (limited !== undefined) return { kind: "answer", answer: limited };
@@ -150,15 +153,28 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
   };
 
   return {
+    deny(url, { header, reason }) {
+      const area = areaAt(readTarget(url));
+      const requestId = world.ids.next(ID_PREFIX.request);
+      return identified(
+        refused(refuseField("REQUEST_DENIED", `/header/${header}`, reason), area, requestId),
+        area,
+        requestId,
+      );
+    },
     async handle(request, url, patience) {
       const found = tryFind(request);
       const note = records.request(found instanceof Refusal ? null : found.operationId, url, request);
       const outcome = await passThrough(request, found, patience);
-      if (outcome.kind === "answer") note(outcome.answer.status);
-      return outcome;
+      if (outcome.kind !== "answer") return outcome;
+      note(outcome.answer.status);
+      // RFC 9110, 6.6.1: the origin server's clock, by which all its other instants are.
+      return { ...outcome, answer: withHeaders(outcome.answer, { Date: new Date(world.clock.now()).toUTCString() }) };
     },
   };
 }
+
+const areaAt = ({ segments, rawPath }: Target): Area => areaOf(segments ?? rawPath.slice(1).split("/"));
 
 /** On job-processing answers; a replayed one keeps the id of its first answer. */
 const identified = (answer: Answer, area: Area, requestId: string): Answer =>

@@ -1,4 +1,4 @@
-// Everything the contract leaves "not shown" (service.md, "Gaps" and section 7.2) and this emulator had to choose, with the
+// Everything the contract leaves "not shown" (docs/contract.md) and this emulator had to choose, with the
 // reason. The client assumes none of it. How jobs move stands in world/lifecycle.ts, by the times given here.
 
 import type { StageName } from "../contract/jobs.ts";
@@ -35,6 +35,8 @@ export const PROBLEMS = {
   INVALID_CURSOR: { status: 400, title: "The cursor was not made by this list", retryable: false },
   // RFC 6750, 3.1: WWW-Authenticate says more.
   UNAUTHENTICATED: { status: 401, title: "A valid access token is required", retryable: false },
+  // No client of the service sends such a request; in the playground it is one that "the public route policy denied" (7.1).
+  REQUEST_DENIED: { status: 403, title: "Host names another machine, or Origin a foreign page", retryable: false },
   INSUFFICIENT_SCOPE: { status: 403, title: "The access token lacks a required scope", retryable: false },
   WORKSPACE_FORBIDDEN: { status: 403, title: "The application has no access to this workspace", retryable: false },
   PROCESSING_NOT_PERMITTED: {

@@ -1,11 +1,13 @@
 // The service as the contract describes it, on this machine: start and stop.
 import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { makeAdmin } from "./admin.ts";
 import { makeApp } from "./app.ts";
 import { ID_PREFIX, STAGE_MS } from "./choices.ts";
 import { adjustable, type Clock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
+import { type Gate, inUrl, isLoopback, makeGate } from "./http/gate.ts";
 import { type Ids, makeIds } from "./ids.ts";
 import type { Credentials } from "./oauth.ts";
 import { makePlayground } from "./playground.ts";
@@ -48,6 +50,8 @@ export interface Emulator {
   readonly inputIds: readonly string[];
   /** Offered now; the first takes one input and flat parameters, the second nested ones with references. */
   readonly recipeVersionIds: readonly string[];
+  /** Other machines cannot reach it. */
+  readonly isLocal: boolean;
   /** Ends within 100 ms, with open or hanging connections too. */
   close(): Promise<void>;
 }
@@ -60,13 +64,13 @@ function makeCredentials({ seed, secrets }: EmulatorOptions, ids: Ids): Credenti
   return { clientId, clientSecret: seed === undefined ? randomBytes(32).toString("base64url") : ids.named("secret") };
 }
 
-function listen(server: Server, host: string, port: number): Promise<number> {
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {
       server.off("error", reject);
       const address = server.address();
-      if (typeof address === "object" && address !== null) resolve(address.port);
+      if (typeof address === "object" && address !== null) resolve(address);
       else reject(new Error("the emulator listens on no TCP port"));
     });
   });
@@ -76,7 +80,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 function urlHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
-  return host.includes(":") ? `[${host}]` : host;
+  return inUrl(host);
 }
 
 function closeServer(server: Server): Promise<void> {
@@ -105,17 +109,20 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const records = new Records(clock);
   const playground = makePlayground(clock, trustReportedAddress);
   const closing = new AbortController();
+  let gate: Gate = () => ({ header: "Host", reason: "The emulator does not listen yet." });
   const server = makeServer({
     app: makeApp({ world, playground, tokens, credentials, faults, records }),
     admin: makeAdmin({ clock, faults, records, tokens, playground }),
+    gate: () => gate,
     nextRequestId: () => ids.next(ID_PREFIX.request),
     closing: closing.signal,
   });
-  const listeningPort = await listen(server, host, port);
+  const listening = await listen(server, host, port);
+  gate = makeGate({ host, ...listening });
 
   let closed: Promise<void> | undefined;
   return {
-    baseUrl: `http://${urlHost(host)}:${listeningPort}`,
+    baseUrl: `http://${urlHost(host)}:${listening.port}`,
     ...credentials,
     workspaceId: world.workspaceId,
     fileIds: world.files.map(({ id }) => id),
@@ -124,6 +131,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     recipeVersionIds: world.recipes
       .filter((recipe) => recipe.isOfferedAt(clock.now()))
       .map(({ definition }) => definition.versionId),
+    isLocal: isLoopback(listening.address),
     close() {
       closing.abort();
       closed ??= closeServer(server);

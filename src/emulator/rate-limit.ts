@@ -1,4 +1,4 @@
-// Sliding-window limits of the playground, service.md section 8.
+// Sliding-window limits of the playground, docs/contract.md, 8.
 import { BoundedMap } from "./bounded.ts";
 import { MAX_KEPT, PLAYGROUND_WINDOW_MS } from "./choices.ts";
 import { type Clock, SECOND } from "./clock.ts";

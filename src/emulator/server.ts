@@ -8,11 +8,15 @@ import type { App, Patience } from "./app.ts";
 import { LINGER_MS, PLAYGROUND_ROOT } from "./choices.ts";
 import type { Outcome } from "./faulty.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
+import type { Gate } from "./http/gate.ts";
 import { readRequest } from "./http/request.ts";
+import { readTarget } from "./http/target.ts";
 import { playgroundRefusal } from "./playground.ts";
 import { makeProblem } from "./problems.ts";
 
 const ADMIN_ROOT = "/__emulator";
+
+const isAdmin = (path: string): boolean => path === ADMIN_ROOT || path.startsWith(`${ADMIN_ROOT}/`);
 
 function patienceWith(response: ServerResponse, closing: AbortSignal): Patience {
   return {
@@ -101,21 +105,28 @@ function answerUnparsed(
 export interface ServerParts {
   readonly app: App;
   readonly admin: Admin;
+  /** Once it listens. */
+  readonly gate: () => Gate;
   readonly nextRequestId: () => string;
   /** Ends the waits of faults when the emulator closes. */
   readonly closing: AbortSignal;
 }
 
-export function makeServer({ app, admin, nextRequestId, closing }: ServerParts): Server {
+export function makeServer({ app, admin, gate, nextRequestId, closing }: ServerParts): Server {
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.on("error", () => response.destroy());
+    const { url = "/" } = incoming;
+    const denial = gate()(incoming);
+    if (denial !== undefined) {
+      const answer = isAdmin(readTarget(url).rawPath) ? admin.deny(denial.reason) : app.deny(url, denial);
+      send(incoming, response, answer);
+      return;
+    }
     const request = await readRequest(incoming);
     if (request === undefined) return;
-    const { rawPath } = request.target;
-    const outcome: Outcome =
-      rawPath === ADMIN_ROOT || rawPath.startsWith(`${ADMIN_ROOT}/`)
-        ? { kind: "answer", answer: admin.answer(request) }
-        : await app.handle(request, incoming.url ?? "/", patienceWith(response, closing));
+    const outcome: Outcome = isAdmin(request.target.rawPath)
+      ? { kind: "answer", answer: admin.answer(request) }
+      : await app.handle(request, url, patienceWith(response, closing));
     deliver(incoming, response, outcome);
   };
   const listen = (incoming: IncomingMessage, response: ServerResponse): void => {

@@ -1,4 +1,5 @@
 // mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
+import { escaped } from "../outside.ts";
 import type { CallContext } from "../service/attempts.ts";
 import { differencesIn } from "./consistency.ts";
 import { coverageOf, driftIn } from "./country.ts";
@@ -10,9 +11,6 @@ import { vintageOf } from "./vintage.ts";
 /** How long a reader of the resource waits for what is not there yet. */
 const WAIT_MS = 20_000;
 const COLUMNS = ["stateCode", "stateName", "districtCode", "districtName", "mandalCount"];
-
-/** A value is one cell: the format has no escapes. */
-const cell = (value: string): string => value.replace(/[\t\r\n]+/g, " ");
 
 export interface CatalogueText {
   readonly text: string;
@@ -40,7 +38,7 @@ export async function catalogueTsv(geography: Geography, context: CallContext): 
   const vintage = vintageOf(country, codes);
   const notes = [coverageLine(coverage, vintage), ...differencesIn(states, country)];
   const rows = districtRows(states, country).map((row) =>
-    [row.stateCode, row.stateName, row.districtCode, row.name, String(row.mandalCount)].map(cell).join("\t"),
+    [row.stateCode, row.stateName, row.districtCode, row.name, String(row.mandalCount)].map(escaped).join("\t"),
   );
   const text = `${[...notes.map((note) => `# ${note}`), COLUMNS.join("\t"), ...rows].join("\n")}\n`;
   return { text, complete: coverage.complete, drift: driftIn(country, codes) };

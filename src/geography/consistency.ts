@@ -1,25 +1,23 @@
 // Where the states list and the districts lists say different things. They are told, never mended.
 import type { State } from "../contract/playground.ts";
-import { excerpt } from "../excerpt.ts";
+import { quote, word } from "../outside.ts";
 import type { Country } from "./country.ts";
 import { fold } from "./names/fold.ts";
 import { plural, thousands } from "./telling.ts";
 
 const MAX_NAME = 80;
 
-const quote = (name: string): string => JSON.stringify(excerpt(name, MAX_NAME));
-
 function differencesOf(state: State, { lists }: Country): readonly string[] {
   const list = lists.get(state.code)?.value;
   if (list === undefined) return [];
   const mandals = list.districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
-  const who = `${excerpt(state.name, MAX_NAME)} (${state.code})`;
+  const who = `${word(state.name, MAX_NAME)} (${state.code})`;
   return [
     list.districts.length !== state.districtCount &&
       `${who}: the states list says ${plural(state.districtCount, "district")}, its districts list has ${thousands(list.districts.length)}.`,
     mandals !== state.mandalCount &&
       `${who}: the states list says ${plural(state.mandalCount, "mandal")}, its districts add up to ${thousands(mandals)}.`,
-    fold(list.state) !== fold(state.name) && `${who}: its districts list calls it ${quote(list.state)}.`,
+    fold(list.state) !== fold(state.name) && `${who}: its districts list calls it ${quote(list.state, MAX_NAME)}.`,
   ].filter((sentence) => sentence !== false);
 }
 

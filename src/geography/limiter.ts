@@ -1,4 +1,4 @@
-// The one limiter of all playground requests of this process (service.md, 8: 30 a minute for each client address).
+// The one limiter of all playground requests of this process (docs/contract.md, 8: 30 a minute for each client address).
 import { Failure } from "../failure.ts";
 import type { Timing } from "../service/attempts.ts";
 

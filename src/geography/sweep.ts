@@ -3,6 +3,7 @@
 import type { State } from "../contract/playground.ts";
 import { excerpt } from "../excerpt.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import { escaped, word } from "../outside.ts";
 import type { Timing } from "../service/attempts.ts";
 import { LANES, type Permit } from "./limiter.ts";
 import type { Playground } from "./playground.ts";
@@ -28,11 +29,11 @@ interface Errand {
 const isCalledOff = (signal: AbortSignal): boolean => signal.aborted;
 
 function reasonFor(error: unknown): string {
-  if (!(error instanceof Failure)) return excerpt(reasonOf(error), MAX_REASON);
+  if (!(error instanceof Failure)) return excerpt(escaped(reasonOf(error)), MAX_REASON);
   const { status, code, message } = error.facts;
   return status === undefined
     ? excerpt(message, MAX_REASON)
-    : `HTTP ${status}${code === undefined ? "" : ` ${excerpt(code, MAX_REASON)}`}`;
+    : `HTTP ${status}${code === undefined ? "" : ` ${word(code, MAX_REASON)}`}`;
 }
 
 export class Sweep {

@@ -1,22 +1,19 @@
 // A geography answer for people: aligned rows, thousands separated, one line on how complete and how old it is.
 import { excerpt } from "../excerpt.ts";
+import { escaped, quote } from "../outside.ts";
 import type { Coverage } from "./country.ts";
 import type { Vintage } from "./vintage.ts";
 
 const MAX_CELL = 80;
-const MAX_QUOTED = 300;
-
-/** Text from the service is data: quoted, cut, on one line. */
-const quote = (text: string): string => JSON.stringify(excerpt(text, MAX_QUOTED));
 
 export const thousands = (value: number): string => {
   const [whole = "", ...fraction] = String(value).split(".");
   return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...fraction].join(".");
 };
 
-/** On one line, and cut: a cell is no place for more. */
+/** Cut: a cell is no place for more. Two spaces would begin the next one. */
 const cell = (value: string | number): string =>
-  typeof value === "number" ? thousands(value) : excerpt(value.replace(/[\p{C}\s]+/gu, " ").trim(), MAX_CELL);
+  typeof value === "number" ? thousands(value) : excerpt(escaped(value).replace(/\s+/g, " ").trim(), MAX_CELL);
 
 /** Rows under their header, numbers to the right. */
 export function alignedTable(columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
@@ -37,7 +34,7 @@ function vintageText({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string 
   const stated =
     sourceUpdatedAt.length === 0
       ? "vintage not stated by the service"
-      : `vintage ${sourceUpdatedAt.map(quote).join(", ")} as the service states it`;
+      : `vintage ${sourceUpdatedAt.map((text) => quote(text)).join(", ")} as the service states it`;
   const mixture = mixed ? (sourceUpdatedAt.length === 1 ? " (for a part of it)" : " (mixed)") : "";
   return `Catalogue ${stated}${mixture}; fallbackUsed ${fallbackUsed}`;
 }

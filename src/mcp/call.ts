@@ -123,14 +123,15 @@ export async function callTool(
     const said = argumentsObject(tool.name, args);
     if (tool.toolset === "jobs") runtime.actions.hear(runtime.serviceName, namesIn(said));
     const given = await withWorkspace(tool, (await recalled(tool, said, runtime)) ?? said, runtime);
-    const consent = await confirmation.seek(tool, given, context, capabilities);
+    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
+    const consent = await confirmation.seek(tool, given, context, capabilities, toolCall(runtime, tool.name, limits));
     if ("ask" in consent) return consent.ask;
-    const call = toolCall(
-      runtime,
-      tool.name,
-      { signal, deadlineAt: startedAt + CALL_LIMIT_MS },
-      { report: reporter(context), carry: (delivery) => outcomes.push(delivery), proposedKey: consent.key },
-    );
+    const call = toolCall(runtime, tool.name, limits, {
+      report: reporter(context),
+      carry: (delivery) => outcomes.push(delivery),
+      proposedKey: consent.key,
+      shownVersion: consent.shownVersion,
+    });
     const told = await tool.invoke(given, call);
     result = (await taskOf(tool, told, situation)) ?? shownResult(told, runtime, takesLinks);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");

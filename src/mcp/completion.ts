@@ -2,6 +2,7 @@
 import type { Server } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { CandidateKind } from "../catalogue/resources/candidates.ts";
+import { word } from "../outside.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
@@ -21,7 +22,10 @@ function kindOf(ref: Asked, argument: string, runtime: Runtime): CandidateKind |
     return findPrompt(ref.name, runtime).arguments.find(({ name }) => name === argument)?.candidates;
   const resource = offeredResources(runtime).find(({ uri }) => uri === ref.uri);
   if (!resource)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Nothing to complete: no resource template ${ref.uri}.`);
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `Nothing to complete: no resource template ${word(ref.uri ?? "")}.`,
+    );
   return resource.variables[argument];
 }
 

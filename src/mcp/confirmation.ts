@@ -13,7 +13,7 @@ import {
 import * as z from "zod/v4";
 import { canonicalArguments, hashOf } from "../actions/canonical.ts";
 import { makeKey } from "../actions/keys.ts";
-import type { Question, Tool } from "../catalogue/tool.ts";
+import type { Question, Tool, ToolCall } from "../catalogue/tool.ts";
 import { Failure } from "../failure.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -22,13 +22,18 @@ const ANSWER_SECONDS = 600;
 const CONFIRM = "confirm";
 
 /** What a question was about; sealed, since it comes back through the client. */
-const Sealed = z.strictObject({ tool: z.string(), argumentsHash: z.string(), key: z.string() });
+const Sealed = z.strictObject({
+  tool: z.string(),
+  argumentsHash: z.string(),
+  key: z.string(),
+  shownVersion: z.int().optional(),
+});
 type Sealed = z.infer<typeof Sealed>;
 
 export type Consent =
   | { readonly ask: InputRequiredResult }
-  /** `key`: the Idempotency-Key of the action that the person has agreed to. */
-  | { readonly go: true; readonly key?: string };
+  /** `key`: the Idempotency-Key of the action that the person has agreed to; `shownVersion`: what they were asked about. */
+  | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
 
 const GO: Consent = { go: true };
 
@@ -81,12 +86,16 @@ export function createConfirmation({ config, actions, serviceName }: Runtime) {
     /** For the SDK: opens what came back with a request. Throws when it is not ours, altered, or too old. */
     verify: codec.verify,
 
-    /** Arguments are checked first: nobody is asked about a call that cannot be made. Throws Failure, ProtocolError. */
+    /**
+     * The arguments are checked and the job is looked at first: nobody is asked about what cannot be done. Throws Failure,
+     * ProtocolError.
+     */
     async seek(
       tool: Tool,
       args: Readonly<Record<string, unknown>>,
       context: ServerContext,
       capabilities: unknown,
+      call: ToolCall,
     ): Promise<Consent> {
       const question = config.confirm === "never" ? undefined : tool.question(args);
       if (!question || !canAsk(capabilities)) return GO;
@@ -99,19 +108,23 @@ export function createConfirmation({ config, actions, serviceName }: Runtime) {
         const response = inputResponse(context.mcpReq.inputResponses, CONFIRM);
         if (response.kind === "elicit") {
           if (response.action !== "accept" || response.content?.[CONFIRM] === false) throw declined(tool.name);
-          return { go: true, key: state.key };
+          return { go: true, key: state.key, shownVersion: state.shownVersion };
         }
       } else if (await isResumed(tool, question)) return GO;
       const key = state?.key ?? question.idempotencyKey ?? makeKey();
+      const look = await question.look(call);
       return {
         ask: inputRequired({
           inputRequests: {
             [CONFIRM]: inputRequired.elicit({
-              message: question.text,
+              message: look.question,
               requestedSchema: { type: "object", properties: {} },
             }),
           },
-          requestState: await codec.mint({ tool: tool.name, argumentsHash, key }, context),
+          requestState: await codec.mint(
+            { tool: tool.name, argumentsHash, key, shownVersion: look.resourceVersion },
+            context,
+          ),
         }),
       };
     },

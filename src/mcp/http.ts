@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 
 /** `address`: of this machine's loopback. Rejects when there is nothing to listen on. */
 export async function serveOnHttp(runtime: Runtime, address: string, port: number): Promise<HttpServer> {
-  const { httpMaxSessions, httpSessionIdleMinutes } = runtime.config;
+  const { httpMaxSessions, httpSessionIdleMinutes, httpToken } = runtime.config;
   const confirmation = createConfirmation(runtime);
   return await serveHttp(
     {
@@ -19,6 +19,12 @@ export async function serveOnHttp(runtime: Runtime, address: string, port: numbe
       exit: createExit(runtime.redactor),
       log: runtime.log,
     },
-    { address, port, maxSessions: httpMaxSessions, sessionIdleMs: httpSessionIdleMinutes * MINUTE_MS },
+    {
+      address,
+      port,
+      token: httpToken,
+      maxSessions: httpMaxSessions,
+      sessionIdleMs: httpSessionIdleMinutes * MINUTE_MS,
+    },
   );
 }

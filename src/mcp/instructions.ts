@@ -1,5 +1,6 @@
 // What an agent is told about the server as a whole: how the pieces fit.
 import type { Config } from "../config.ts";
+import { word } from "../outside.ts";
 
 const GEOGRAPHY =
   "Geography of India: find_district for a district by name, rank_divisions for top lists, totals and averages; list_states " +
@@ -22,7 +23,7 @@ export function instructions({ toolsets }: Config, workspaceId: string | undefin
   return [
     ...(toolsets.includes("geography") ? [GEOGRAPHY] : []),
     ...(toolsets.includes("jobs") ? JOBS : []),
-    ...(workspaceId === undefined ? [] : [`workspaceId may be left out: it is ${workspaceId}.`]),
+    ...(workspaceId === undefined ? [] : [`workspaceId may be left out: it is ${word(workspaceId)}.`]),
     ...notes,
   ].join("\n");
 }

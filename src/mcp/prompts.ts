@@ -1,6 +1,7 @@
 // Prompts as the protocol shows them. What they say stands in src/catalogue/prompts.ts.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { type Prompt, type PromptArgument, prompts } from "../catalogue/prompts.ts";
+import { word } from "../outside.ts";
 import type { Runtime } from "./runtime.ts";
 import { isOfferedTool } from "./surface.ts";
 
@@ -15,14 +16,16 @@ export function findPrompt(name: string, runtime: Runtime): Prompt {
   const offered = offeredPrompts(runtime);
   const prompt = offered.find((each) => each.name === name);
   if (prompt) return prompt;
-  throw wrong(`Unknown prompt ${name}: the prompts are: ${offered.map((each) => each.name).join(", ")}.`);
+  throw wrong(`Unknown prompt ${word(name)}: the prompts are: ${offered.map((each) => each.name).join(", ")}.`);
 }
 
 function checked(prompt: Prompt, given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const known = prompt.arguments.map(({ name }) => name);
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw wrong(`${prompt.name} takes no argument ${unknown.join(", ")}; it takes: ${known.join(", ")}.`);
+    throw wrong(
+      `${prompt.name} takes no argument ${unknown.map((name) => word(name)).join(", ")}; it takes: ${known.join(", ")}.`,
+    );
   // An argument that a form left empty was not given.
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value.trim() !== ""));
   const missing = prompt.arguments.filter(({ name, required }) => required && said[name] === undefined);

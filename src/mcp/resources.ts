@@ -10,8 +10,9 @@ import {
 import type { Resource } from "../catalogue/resources/resource.ts";
 import { expand, type Variables, variablesIn, variablesOf } from "../catalogue/resources/uri.ts";
 import { type FailureFacts, reasonOf } from "../failure.ts";
+import { word } from "../outside.ts";
 import { CALL_LIMIT_MS } from "../service/attempts.ts";
-import { factsOf, failureText } from "./failures.ts";
+import { factsOf, failureText, fieldTexts } from "./failures.ts";
 import type { Runtime } from "./runtime.ts";
 import { skillCache } from "./skills/serve.ts";
 import { MARKDOWN } from "./skills/skills.ts";
@@ -37,7 +38,7 @@ export function findResource(offered: readonly Resource[], uri: string): Found |
 }
 
 export const notFound = (uri: string, why: string): ProtocolError =>
-  new ResourceNotFoundError(uri, `Resource not found: ${uri}. ${why}`);
+  new ResourceNotFoundError(uri, `Resource not found: ${word(uri)}. ${why}`);
 
 export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
   notFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
@@ -47,10 +48,13 @@ const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || k
 
 function readFailure(uri: string, facts: FailureFacts): ProtocolError {
   if (isMissing(facts)) {
-    const fields = (facts.fieldErrors ?? []).map(({ pointer, message }) => `${pointer.slice(1)}: ${message}`);
+    const fields = fieldTexts(facts).map((text) => text.replace(/^\//, ""));
     return notFound(uri, [facts.message, ...fields].join(" "));
   }
-  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(uri, facts), { uri, "mic-mcp/error": facts });
+  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(word(uri), facts), {
+    uri,
+    "mic-mcp/error": facts,
+  });
 }
 
 const shown = ({ name, title, description, mimeType }: Resource) => ({ name, title, description, mimeType });

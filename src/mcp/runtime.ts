@@ -4,6 +4,7 @@ import type { Journal } from "../actions/journal.ts";
 import type { Redactor } from "../auth/redaction.ts";
 import type { Candidates } from "../catalogue/resources/candidates.ts";
 import type { Resource } from "../catalogue/resources/resource.ts";
+import type { Retries } from "../catalogue/retries.ts";
 import type { Tool } from "../catalogue/tool.ts";
 import type { Watching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
@@ -43,6 +44,7 @@ export interface Runtime {
   readonly skills: Skills;
   readonly downloads: Downloads;
   readonly offers: Offers;
+  readonly retries: Retries;
   readonly redactor: Redactor;
   readonly log: Log;
   /** Sentences for the server instructions that only this process knows. */

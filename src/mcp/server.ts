@@ -7,6 +7,8 @@ import {
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import * as z from "zod/v4";
+import { word } from "../outside.ts";
 import { CACHE_HINTS, capabilities, serverInfo } from "./about.ts";
 import { callTool } from "./call.ts";
 import { serveCompletion } from "./completion.ts";
@@ -32,6 +34,9 @@ const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
 
+/** Looked at once the SDK has found the request in order: its own reading drops an argument named __proto__, which is as unknown as any. */
+const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
+
 /** What a connection has besides its server: the SDK may make a second server for it when it learns the client's era. */
 export interface Connection {
   readonly deliveries: Deliveries;
@@ -56,7 +61,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const known = workspaceId ?? (await knownSoon(runtime));
     return { tools: [...offered.values()].map((tool) => listed(tool, known)) };
   });
-  server.setRequestHandler("tools/call", async ({ params }, context) => {
+  server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
     const takesLinks = (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
     const said = era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
@@ -72,7 +77,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
       });
     const hidden = catalogue.find(({ name }) => name === params.name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${params.name}: ${why}`);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
   });
   serveResources(server, runtime, era);
   serveSubscriptions(server, runtime, subscriptions, era);

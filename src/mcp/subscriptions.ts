@@ -3,6 +3,7 @@ import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprot
 import { expand } from "../catalogue/resources/uri.ts";
 import type { Watch } from "../catalogue/watching.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import { escaped, word } from "../outside.ts";
 import { type Era, findResource, noSuchUri, notFound, offeredResources } from "./resources.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -86,7 +87,7 @@ export function createSubscriptions(runtime: Runtime) {
 
 /** Why no more can be watched. */
 export const refusalText = (thrown: unknown): string =>
-  thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : reasonOf(thrown);
+  thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escaped(reasonOf(thrown));
 
 async function joined(join: () => Promise<boolean>): Promise<boolean> {
   try {
@@ -108,7 +109,10 @@ export function serveSubscriptions(server: Server, runtime: Runtime, subscriptio
     if (!found) throw noSuchUri(uri, offered);
     if (!found.resource.look) {
       const can = offered.filter(({ look }) => look !== undefined).map((resource) => resource.uri);
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${uri} sends no updates; these do: ${can.join(", ")}.`);
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `${word(uri)} sends no updates; these do: ${can.join(", ")}.`,
+      );
     }
     if (!(await joined(() => subscriptions.join(uri, CONNECTION))))
       throw notFound(uri, "The service has nothing at this id.");

@@ -9,6 +9,7 @@ import { isOfferedTool, offeredTools } from "./surface.ts";
 interface Caller {
   readonly report?: (progress: Progress) => void;
   readonly proposedKey?: string | undefined;
+  readonly shownVersion?: number | undefined;
   readonly carry?: (delivery: Delivery) => void;
 }
 
@@ -21,9 +22,11 @@ export const toolCall = (runtime: Runtime, tool: string, context: CallContext, c
   geography: runtime.geography,
   downloads: runtime.downloads,
   offers: runtime.offers,
+  retries: runtime.retries,
   downloadDir: runtime.config.downloadDir,
   context,
   proposedKey: caller.proposedKey,
+  shownVersion: caller.shownVersion,
   isOffered: (name) => isOfferedTool(name, runtime.catalogue, runtime.config),
   report: caller.report ?? (() => undefined),
   carry: caller.carry ?? (() => undefined),

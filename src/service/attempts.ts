@@ -1,4 +1,4 @@
-// When a call is tried again, and for how long: design.md, "Talking to the service".
+// When a call is tried again, and for how long: docs/architecture.md, "The way of a call".
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Failure } from "../failure.ts";
 

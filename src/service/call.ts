@@ -5,6 +5,7 @@ import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
+import { dateOf } from "./problems.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 import { cancelled, conclude, isPassing, refusal, tooLarge, transportFailure, violation } from "./verdicts.ts";
 
@@ -38,6 +39,8 @@ export interface Answer<T> extends Decoded<T> {
   readonly attempts: number;
   /** The service said that this is the stored answer of an earlier request with the same key. */
   readonly replayed: boolean;
+  /** When the service answered, in milliseconds since 1970: by its own clock, where its answer has a Date. */
+  readonly at: number;
 }
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -118,20 +121,29 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
       }
     }
 
+    function read(answer: WireAnswer): Omit<Answer<z.output<S>>, "attempts"> | Failure {
+      if (answer.status !== endpoint.success.status) return refusal(endpoint, answer, timing.now());
+      try {
+        const replayed = answer.headers["idempotent-replayed"] === "true";
+        const at = dateOf(answer.headers) ?? timing.now();
+        return { ...checkSuccess(endpoint, parseJson(answer.body)), replayed, at };
+      } catch (error) {
+        if (!(error instanceof ContractViolation)) throw error;
+        return violation(endpoint, answer, error.message);
+      }
+    }
+
     try {
       for (let attempts = 1; ; attempts++) {
         onAttempt?.();
         const answer = await attempt();
-        if (!(answer instanceof Failure) && answer.status === endpoint.success.status) {
-          const replayed = answer.headers["idempotent-replayed"] === "true";
-          return { ...checkSuccess(endpoint, parseJson(answer.body)), attempts, replayed };
-        }
-        const failure = answer instanceof Failure ? answer : refusal(endpoint, answer, timing.now());
-        const again = isPassing(endpoint, failure) && (await waitBeforeRetry(attempts, failure, context, timing));
-        if (!again) throw conclude(endpoint, failure, key, lost);
+        const result = answer instanceof Failure ? answer : read(answer);
+        if (!(result instanceof Failure)) return { ...result, attempts };
+        lost ||= result.facts.sideEffect === "unknown";
+        const again = isPassing(endpoint, result) && (await waitBeforeRetry(attempts, result, context, timing));
+        if (!again) throw conclude(endpoint, result, key, lost);
       }
     } catch (error) {
-      if (error instanceof ContractViolation) throw conclude(endpoint, violation(endpoint, error.message), key, lost);
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);
       throw error;
     }

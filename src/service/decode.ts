@@ -3,7 +3,9 @@ import { isAscii } from "node:buffer";
 import { parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
+import { isJsonObject } from "../contract/json-object.ts";
 import { excerpt } from "../excerpt.ts";
+import { escaped, word } from "../outside.ts";
 
 /** The answer breaks the contract; `problems` name where and how. */
 export class ContractViolation extends Error {
@@ -36,11 +38,10 @@ function countNames(text: string): number {
 /** Fields of a parsed value; NaN where it holds a number that may have been another one: none that is exact is that large. */
 function countFields(value: unknown): number {
   if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER ? Number.NaN : 0;
-  if (typeof value !== "object" || value === null) return 0;
   let count = 0;
   if (Array.isArray(value)) for (const part of value) count += countFields(part);
   // What JSON makes inherits no field, and this makes no list of them.
-  else for (const name in value) count += 1 + countFields(value[name as keyof typeof value]);
+  else if (isJsonObject(value)) for (const name in value) count += 1 + countFields(value[name]);
   return count;
 }
 
@@ -127,7 +128,7 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
   for (const issue of first.error.issues) {
     if (issue.code !== "unrecognized_keys") continue;
     for (const key of issue.keys) {
-      drift.push(jsonPointer([...issue.path, key]));
+      drift.push(escaped(jsonPointer([...issue.path, key])));
       dropField(body, issue.path, key);
     }
   }
@@ -136,7 +137,7 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
 
   const named = second.error.issues
     .slice(0, MAX_NAMED)
-    .map(({ path, message }) => `${jsonPointer(path) || "the body"}: ${message}`);
+    .map(({ path, message }) => `${path.length === 0 ? "the body" : word(jsonPointer(path))}: ${message}`);
   const more = second.error.issues.length - named.length;
   throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
 }

@@ -1,14 +1,16 @@
 // An asset's bytes streamed to a file: constant memory, a .part beside the target, hashed on the way, never overwriting.
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { copyFile, type FileHandle, link, lstat, mkdir, open, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, invalidArguments, reasonOf } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
+import { partialName, removeLeftFiles } from "./partial-files.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
 import { cancelled, isPassing, refusal, transportFailure } from "./verdicts.ts";
 
@@ -37,7 +39,7 @@ const isCode = (error: unknown, code: string): boolean =>
 
 const taken = (name: string): Failure =>
   invalidArguments(
-    `A file named ${JSON.stringify(name)} exists already in the download folder; nothing is ever overwritten.`,
+    `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
     [{ pointer: "/fileName", code: "ALREADY_EXISTS", message: "must not exist yet" }],
     "Choose another fileName, or leave it out.",
   );
@@ -46,7 +48,7 @@ const diskFailure = (folder: string, error: unknown): Failure =>
   new Failure(
     {
       kind: "internal",
-      message: `The file could not be written to the download folder ${folder}: ${reasonOf(error)}.`,
+      message: `The file could not be written to the download folder ${word(folder)}: ${reasonOf(error)}.`,
       retryable: false,
       sideEffect: "none",
       next: "Free space or permissions there, or set MIC_DOWNLOAD_DIR to another folder.",
@@ -137,7 +139,7 @@ async function attempt(
   if (answer.status !== endpoint.success.status) throw refusal(endpoint, await drain(answer), service.timing.now());
 
   const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
-  const part = join(target.folder, `${name}.${randomBytes(4).toString("hex")}.part`);
+  const part = join(target.folder, partialName(name));
   let file: FileHandle | undefined;
   try {
     file = await open(part, "wx", 0o600);
@@ -169,6 +171,7 @@ export async function downloadFile(
   await mkdir(target.folder, { recursive: true }).catch((error: unknown) => {
     throw diskFailure(target.folder, error);
   });
+  await removeLeftFiles(target.folder);
   if (target.fileName !== undefined) {
     const found = await lstat(join(target.folder, target.fileName)).catch(() => undefined);
     if (found) throw taken(target.fileName);

@@ -31,6 +31,8 @@ export type Downloads = ReturnType<typeof createDownloads>;
 
 export function createDownloads(service: Service) {
   const running = new Map<string, Running>();
+  /** Those that were given up, too: each still has a partial file to remove. */
+  const unsettled = new Set<Running>();
 
   function start(key: string, endpoint: Endpoint, request: CallRequest, target: Target, deadlineAt: number): Running {
     const stop = new AbortController();
@@ -42,9 +44,11 @@ export function createDownloads(service: Service) {
     const done = downloadFile(service, endpoint, request, { ...target, onBytes: count }, context);
     const download: Running = { done, stop, bytes: 0, waiting: 0, settled: false };
     running.set(key, download);
+    unsettled.add(download);
     // Finished while nobody waits: kept for the call that comes back for it.
     const settle = () => {
       download.settled = true;
+      unsettled.delete(download);
     };
     done.then(settle, settle);
     return download;
@@ -88,7 +92,7 @@ export function createDownloads(service: Service) {
     },
     /** Ends every download; no partial file stays. */
     async close(): Promise<void> {
-      const ending = [...running.values()].map(({ done, stop }) => {
+      const ending = [...unsettled].map(({ done, stop }) => {
         stop.abort();
         return done.catch(() => undefined);
       });

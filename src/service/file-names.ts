@@ -1,12 +1,13 @@
 // Names of downloaded files: what an agent may ask for, and what can be made of a Content-Disposition header.
 import * as z from "zod/v4";
+import { isPartialName } from "./partial-files.ts";
 
 // Room for the suffixes that a download adds while it runs or when a name is taken: file systems allow 255 bytes.
 const MAX_NAME_BYTES = 200;
 
 // Windows' device names, whatever ending or spaces follow.
 const RESERVED = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\..*)?$/i;
-const FORBIDDEN = /[/\\<>:"|?*\p{Cc}\p{Cf}\p{Surrogate}]/u;
+const FORBIDDEN = /[/\\<>:"|?*\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u;
 
 const isPlain = (name: string): boolean =>
   name !== "" &&
@@ -15,6 +16,7 @@ const isPlain = (name: string): boolean =>
   !name.startsWith(".") &&
   !/[. ]$/.test(name) &&
   name.trim() === name &&
+  !isPartialName(name) &&
   Buffer.byteLength(name) <= MAX_NAME_BYTES;
 
 /** A plain file name, good on every platform; never a path, never hidden. */

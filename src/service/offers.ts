@@ -54,7 +54,7 @@ function portErrors(offer: RecipeOffer, bindings: readonly InputBinding[]): Fiel
   return [...unknown, { pointer: "/inputBindings", code: "MISSING_PORT", message }];
 }
 
-/** What the service would refuse about a job's ports and parameterValues (service.md, 4.2), by JSON pointer. */
+/** What the service would refuse about a job's ports and parameterValues (docs/contract.md, 4.2), by JSON pointer. */
 export async function offerErrors(
   offer: RecipeOffer,
   job: { inputBindings: readonly InputBinding[]; parameterValues: JsonObject },

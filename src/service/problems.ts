@@ -5,7 +5,9 @@ import { PlaygroundError } from "../contract/playground.ts";
 import { FieldError } from "../contract/problem.ts";
 import { excerpt } from "../excerpt.ts";
 import type { FailureFacts, FailureKind } from "../failure.ts";
+import { quote, word } from "../outside.ts";
 import { parseJson } from "./decode.ts";
+import { refusalAdvice } from "./refusal-advice.ts";
 import type { WireAnswer } from "./transport.ts";
 
 /** What an error body said; every part may be missing. */
@@ -92,6 +94,11 @@ export function kindOf(status: number, refusal: Refusal): FailureKind {
 // The three forms of an HTTP date (RFC 9110, 5.6.7); Date.parse alone would read a date into almost anything.
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/;
 
+/** When an answer was made, by the service's own clock; undefined where it does not say. */
+export function dateOf({ date = "" }: Readonly<Record<string, string>>): number | undefined {
+  return HTTP_DATE.test(date) && !Number.isNaN(Date.parse(date)) ? Date.parse(date) : undefined;
+}
+
 /** Seconds of a Retry-After header: an integer or an HTTP date. At least 1; undefined when there is none or it is nonsense. */
 export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const text = headers["retry-after"]?.trim() ?? "";
@@ -103,26 +110,22 @@ export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now
   return Number.isNaN(stated) ? undefined : Math.min(Math.max(1, stated), Number.MAX_SAFE_INTEGER);
 }
 
-const STATUS_NEXT: Partial<Record<FailureKind, string>> = {
-  unauthorized:
-    "Check the client id and secret (mic-mcp doctor); repeating the call will not help before they are right.",
-  forbidden: "The application may not do this; ask its owner for the scope or permission.",
-  not_found: "Check the id; the list tools show what exists.",
-  upstream_unavailable: "Try again in a little while.",
-};
-
 /** What the service's refusal means. `message` quotes the service's words as data. */
 export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Refusal, now: number): FailureFacts {
   const kind = kindOf(answer.status, refusal);
   const waitSeconds = retryAfterSeconds(answer.headers, now);
   const requestId = refusal.requestId ?? answer.headers["x-request-id"];
-  const said = [refusal.code, refusal.title && JSON.stringify(refusal.title)].filter(Boolean).join(" ");
-  const next =
-    kind === "rate_limited"
-      ? `Wait ${waitSeconds ?? 60} s, then repeat the call.`
-      : refusal.fieldErrors
-        ? "Correct the fields named above and call again."
-        : STATUS_NEXT[kind];
+  const said = [refusal.code && word(refusal.code), refusal.title && quote(refusal.title)].filter(Boolean).join(" ");
+  const { code, retryable, fieldErrors = [] } = refusal;
+  const next = refusalAdvice({
+    endpoint,
+    kind,
+    status: answer.status,
+    code,
+    retryable,
+    fieldErrors,
+    retryAfterSeconds: waitSeconds,
+  });
   return {
     kind,
     message: `The service answered ${endpoint.id} with HTTP ${answer.status}${said === "" ? "" : `: ${said}`}.`,
@@ -133,6 +136,6 @@ export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Re
     ...(requestId !== undefined && { requestId: excerpt(requestId, 128) }),
     ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
     ...(refusal.fieldErrors && { fieldErrors: refusal.fieldErrors }),
-    ...(next !== undefined && { next }),
+    next,
   };
 }

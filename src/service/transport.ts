@@ -95,9 +95,12 @@ function describe(error: unknown): string {
   return code === "" || reason.includes(code) ? reason : `${reason} (${code})`;
 }
 
+/** What came is not HTTP. undici gives its parser's errors no code, and its class answers to instanceof by a trait of its own. */
+const isNoHttp = (error: unknown): boolean => error instanceof Error && error.name === "HTTPParserError";
+
 /** An error of the network or of undici, as a TransportError; anything else is a fault of our own and stays what it is. */
 function transportError(error: unknown): unknown {
-  if (codeOf(error) === "") return error;
+  if (codeOf(error) === "" && !isNoHttp(error)) return error;
   return new TransportError(describe(error), { sent: wasSent(error) }, { cause: error });
 }
 

@@ -1,6 +1,7 @@
 // What a call that did not succeed amounts to: may it be tried again, and did the service change anything?
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";
+import { IN_BETWEEN, isEnvelope, notJson } from "./in-between.ts";
 import { readRefusal, refusalFacts } from "./problems.ts";
 import type { AnswerTooLarge, TransportError, WireAnswer } from "./transport.ts";
 
@@ -11,8 +12,8 @@ const PASSING: ReadonlySet<FailureKind> = new Set(["upstream_unavailable", "rate
 /** The same request may succeed a little later. */
 export const isPassing = (endpoint: Endpoint, { facts }: Failure): boolean =>
   PASSING.has(facts.kind) ||
-  // The same key is still being worked on (IETF Idempotency-Key draft, 2.7).
-  (isAction(endpoint) && facts.status === 409 && facts.retryable);
+  // The same key is still being worked on (IETF Idempotency-Key draft, 2.7), or its answer is as good as lost.
+  (isAction(endpoint) && ((facts.status === 409 && facts.retryable) || facts.kind === "outcome_unknown"));
 
 export function transportFailure(endpoint: Endpoint, error: TransportError): Failure {
   return new Failure(
@@ -27,28 +28,59 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
   );
 }
 
-/** A success whose body breaks the contract. */
-export function violation(endpoint: Endpoint, reason: string): Failure {
-  const done = isAction(endpoint);
+const MAY_HAVE = "The action may or may not have taken effect.";
+
+/** An answer that proves nothing: to an action it is as good as a lost one. */
+function unproven(endpoint: Endpoint, status: number, came: string): Failure {
+  const expected = endpoint.success.status;
+  const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
+  const message = `${endpoint.id} was answered with ${stated}: ${came}.`;
+  if (!isAction(endpoint))
+    return new Failure({
+      kind: "contract_violation",
+      message,
+      retryable: false,
+      sideEffect: "none",
+      next: IN_BETWEEN,
+    });
   return new Failure({
+    kind: "outcome_unknown",
+    // What comes next is to repeat the call.
+    message: `${message} ${IN_BETWEEN} ${MAY_HAVE}`,
+    retryable: true,
+    sideEffect: "unknown",
+  });
+}
+
+const violated = (endpoint: Endpoint, reason: string) =>
+  new Failure({
     kind: "contract_violation",
     message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
     retryable: false,
-    sideEffect: done ? "done" : "none",
-    next: done
-      ? "The action was accepted: do not repeat it under a new key; read its result with the get and list tools."
-      : "This is a fault of the service: report it to its operator.",
+    sideEffect: "none",
+    next: "This is a fault of the service: report it to its operator.",
+  });
+
+/** An answer with the success's status whose body breaks the contract; only the contract's envelope proves that an action took effect. */
+export function violation(endpoint: Endpoint, answer: WireAnswer, reason: string): Failure {
+  const isNot = notJson(answer);
+  if (isNot !== undefined) return unproven(endpoint, answer.status, isNot);
+  if (!isAction(endpoint)) return violated(endpoint, reason);
+  if (!isEnvelope(answer)) return unproven(endpoint, answer.status, "it has no data or no meta.requestId");
+  return violated(endpoint, reason).with({
+    sideEffect: "done",
+    next: "The action was accepted: do not repeat it under a new key; read its result with the get and list tools.",
   });
 }
 
 /** An answer that is too large to be read, though the contract may allow it (doubt 20). */
-export function tooLarge(endpoint: Endpoint, { message }: AnswerTooLarge): Failure {
-  const action = isAction(endpoint);
+export function tooLarge(endpoint: Endpoint, { message, answer }: AnswerTooLarge): Failure {
+  if (isAction(endpoint)) return unproven(endpoint, answer.status, message);
   return new Failure({
-    kind: action ? "outcome_unknown" : "internal",
+    kind: "internal",
     message: `mic-mcp cannot read the service's answer to ${endpoint.id}: ${message}.`,
-    retryable: action,
-    sideEffect: action ? "unknown" : "none",
+    retryable: false,
+    sideEffect: "none",
     next:
       "limit" in endpoint.query.shape
         ? "Call again with a smaller limit."
@@ -58,10 +90,15 @@ export function tooLarge(endpoint: Endpoint, { message }: AnswerTooLarge): Failu
 
 /** An answer with another status than the contract's success. */
 export function refusal(endpoint: Endpoint, answer: WireAnswer, now: number): Failure {
-  if (answer.status >= 400) return new Failure(refusalFacts(endpoint, answer, readRefusal(endpoint, answer), now));
-  if (answer.status < 300) return violation(endpoint, `HTTP status ${answer.status} is not ${endpoint.success.status}`);
-  const redirected = violation(endpoint, `HTTP status ${answer.status} is a redirect, which is not followed`);
-  return redirected.with({
+  const { status } = answer;
+  if (status >= 400) return new Failure(refusalFacts(endpoint, answer, readRefusal(endpoint, answer), now));
+  const stated = `HTTP status ${status}`;
+  if (status < 300) {
+    const isNot = notJson(answer) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined);
+    if (isNot !== undefined) return unproven(endpoint, status, isNot);
+    return violated(endpoint, `${stated} is not ${endpoint.success.status}`);
+  }
+  return violated(endpoint, `${stated} is a redirect, which is not followed`).with({
     sideEffect: isAction(endpoint) ? "unknown" : "none",
     next: "Check that MIC_BASE_URL points at the service itself.",
   });
@@ -72,7 +109,7 @@ export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boo
   const unknown = isAction(endpoint) && sent;
   return new Failure({
     kind: "cancelled",
-    message: `The call was cancelled by the client.${unknown ? " The action may or may not have taken effect." : ""}`,
+    message: `The call was cancelled by the client.${unknown ? ` ${MAY_HAVE}` : ""}`,
     retryable: true,
     sideEffect: unknown ? "unknown" : "none",
     ...(key !== undefined && { idempotencyKey: key }),
@@ -86,10 +123,10 @@ export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boo
 // for "nothing happened". An action that gets nothing but 5xx ends as `unknown`: each later call asks again under the
 // same key, until it is too old to be asked (src/actions/telling.ts).
 //
-// After a lost answer only these still decide: the service has judged these very bytes and refused them, and had an
-// earlier attempt been executed, its own answer would have come back under the key. Every other refusal may have come
-// before the key was looked at (no token, no permission), or is what a first execution left behind (a conflict, a stale
-// version), and says nothing about it.
+// After a lost answer only these still decide, and only as a Problem, which is the service's own: it has judged these very
+// bytes and refused them, and had an earlier attempt been executed, its own answer would have come back under the key.
+// Every other refusal may have come before the key was looked at (no token, no permission, a proxy's page), or is what a
+// first execution left behind (a conflict, a stale version), and says nothing about it.
 const DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
 
 /** The last word on a failed call. `lost`: an attempt, of this call or an earlier one, may have taken effect unseen. */
@@ -99,11 +136,11 @@ export function conclude(endpoint: Endpoint, failure: Failure, key: string | und
   if (isPassing(endpoint, failure))
     return keyed.with({
       kind: "outcome_unknown",
-      message: `${failure.message} The action may or may not have taken effect.`,
+      message: `${failure.message} ${MAY_HAVE}`,
       retryable: true,
       sideEffect: "unknown",
     });
-  if (DECIDES.has(failure.facts.kind)) return keyed;
+  if (DECIDES.has(failure.facts.kind) && failure.facts.code !== undefined) return keyed;
   return keyed.with({
     message: `${failure.message} An earlier attempt may have taken effect.`,
     sideEffect: "unknown",

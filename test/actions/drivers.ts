@@ -35,7 +35,7 @@ export function describeEachDriver(tests: (driver: Driver) => void): void {
     let server: PostgresServer | undefined;
     beforeAll(async () => {
       server = await startPostgres();
-    });
+    }, 60_000);
     afterAll(() => server?.stop());
     tests({ open, place: async () => ({ stateDir: "", url: await server?.database() }) });
   });

@@ -61,6 +61,23 @@ async function race(place: Place, what: string, count: number, processes = 4): P
 }
 
 describeEachDriver((driver) => {
+  test.each(["job\u0000-1", "\ud800job", "\u001ajob", '"job"'])(
+    "an id of whatever characters is kept whole: %j",
+    async (id) => {
+      const { as } = await bench(driver);
+      const journal = await as("one");
+      const written = await journal.insert(newAction({ about: id }));
+      if (!written) throw new Error("the journal was empty");
+      expect(written.about).toBe(id);
+      const settled = await journal.settle(written, { ...SUCCEEDED, resourceId: id });
+      expect(settled?.resource_id).toBe(id);
+      if (settled) await journal.markSent(settled);
+      expect((await journal.findSame("service", "submit_job", "hash"))?.resource_id).toBe(id);
+      await journal.markHeard("service", [id]);
+      expect(await journal.findSame("service", "submit_job", "hash")).toBeUndefined();
+    },
+  );
+
   test("a new action is written as it is and found by its key", async () => {
     const { clock, as } = await bench(driver);
     const journal = await as("one");
@@ -263,7 +280,7 @@ describeEachDriver((driver) => {
     const { canonical, subjectHash, workHash } = identify(args, traits);
     await (await as("one")).insert(newAction({ arguments: canonical }));
     const database = await driver.open(place);
-    for (const index of ["unsettled", "undelivered", "by_subject", "by_work", "unheard"])
+    for (const index of ["unsettled", "undelivered", "by_subject", "by_work", "unheard", "about", "made"])
       await database.query(`DROP INDEX actions_${index}`);
     for (const column of ["first_sent_at", "subject_hash", "work_hash", "heard_at", "about"])
       await database.query(`ALTER TABLE actions DROP COLUMN ${column}`);

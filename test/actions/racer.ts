@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { openJournal } from "../../src/actions/journal.ts";
-import { ownName } from "../../src/actions/owner.ts";
+import { ownName } from "../../src/owner.ts";
 import { openAt } from "./place.ts";
 import { GONE, newAction } from "./samples.ts";
 

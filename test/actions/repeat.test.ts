@@ -1,4 +1,4 @@
-// Which call is which action (interface.md), as an agent sees it: a repeat of what was heard, sent, worded otherwise, mistyped.
+// Which call is which action (docs/interface.md), as an agent sees it: a repeat of what was heard, sent, worded otherwise, mistyped.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { type Server, startServer } from "../support/server.ts";
-import { answer, refusingBaseUrl, type Stub, stubForTest } from "../support/stub.ts";
+import { answer, holdUntil, refusingBaseUrl, type Stub, stubForTest } from "../support/stub.ts";
 
 const FILE = "actions.sqlite";
 
@@ -28,17 +28,23 @@ async function serverOn(environment: Readonly<Record<string, string>>, under: re
   return { stub, server: await startServer({ env, under }) };
 }
 
-/** POSTs are refused before anything is sent; reads go on. */
+/** POSTs are refused before anything is sent, and what an earlier call may have done stays open; reads go on. */
 async function expectRefused(stub: Stub, server: Server, message: RegExp, next: RegExp): Promise<void> {
-  const told = await server.call("submit_job", createJob);
-  expect(told.error).toMatchObject({ kind: "internal", sideEffect: "none", retryable: true });
-  expect(told.error?.message).toMatch(/journal.*without it no action is sent/);
-  expect(told.error?.message).toMatch(message);
-  expect(told.error?.next).toMatch(next);
-  expect(told.text).toContain("Nothing was changed.");
-  expect(stub.requests).toHaveLength(0);
+  const requestsBefore = stub.requests.length;
+  for (const key of [undefined, "a-key-of-the-agent"]) {
+    const told = await server.call("submit_job", { ...createJob, ...(key && { idempotencyKey: key }) });
+    expect(told.error).toMatchObject({ kind: "internal", sideEffect: "unknown", retryable: true });
+    expect(told.error?.idempotencyKey).toBe(key);
+    expect(told.error?.message).toMatch(/journal.*without it no action is sent/);
+    expect(told.error?.message).toMatch(/This call sent nothing; whether an earlier call .* cannot be told/);
+    expect(told.error?.message).toMatch(message);
+    expect(told.error?.next).toMatch(next);
+    expect(told.text).not.toContain("Nothing was changed");
+  }
+  expect(stub.requests).toHaveLength(requestsBefore);
   const listed = await server.call("list_actions", {});
-  expect(listed.error?.kind).toBe("internal");
+  expect(listed.error).toMatchObject({ kind: "internal", sideEffect: "none" });
+  expect(listed.error?.next).toMatch(next);
   stub.expect(answer(200, enveloped(job)));
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
 }
@@ -49,17 +55,21 @@ async function expectAccepted(stub: Stub, server: Server): Promise<void> {
   expect(told.error, told.text).toBeUndefined();
 }
 
+/** Runs what follows with `mount` done in a mount namespace of its own: it goes with the process. Who is not root is so in there. */
+const mounting = (mount: string): readonly string[] => {
+  const flags = process.getuid?.() === 0 ? "-m" : "-rm";
+  return ["unshare", flags, "sh", "-c", `${mount} && exec "$@"`, "sh"];
+};
 const canMount = ((): boolean => {
+  const [command = "", ...args] = [...mounting("mount -t tmpfs tmpfs /mnt"), "true"];
   try {
-    execFileSync("unshare", ["-m", "sh", "-c", "mount -t tmpfs tmpfs /mnt"], { stdio: "ignore" });
+    execFileSync(command, args, { stdio: "ignore" });
     return true;
   } catch {
     return false;
   }
 })();
 const unlessMounted = canMount ? "" : " (skipped: no mount namespaces here)";
-/** Runs what follows with `mount` done in a mount namespace of its own: it goes with the process. */
-const mounting = (mount: string): readonly string[] => ["unshare", "-m", "sh", "-c", `${mount} && exec "$@"`, "sh"];
 
 test("a file where the folder should be", async () => {
   const stateDir = join(await folder(), "state");
@@ -155,7 +165,7 @@ test("a journal that another process holds locked, and then does not", async () 
   // While it waits for the lock, everything else goes on.
   stub.expect(answer(200, enveloped(job)));
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
-  expect((await refused).error).toMatchObject({ kind: "internal", sideEffect: "none", retryable: true });
+  expect((await refused).error).toMatchObject({ kind: "internal", sideEffect: "unknown", retryable: true });
   expect((await refused).error?.message).toContain("locked");
   expect((await refused).error?.next).toMatch(/call again in a few seconds/);
   expect(stub.requests).toHaveLength(1);
@@ -218,7 +228,7 @@ test("an action is on disk, whole, before its first byte is sent", async () => {
       await database.close();
       return rows;
     });
-    return answer(202, enveloped(job));
+    return holdUntil(found, answer(202, enveloped(job)));
   });
   await server.call("submit_job", createJob);
   expect(await found).toMatchObject([{ state: "open", tool: "submit_job", body: stub.requests[0]?.body.toString() }]);

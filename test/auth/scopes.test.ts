@@ -1,4 +1,4 @@
-// Each operation asks for exactly the scopes of service.md, section 5: the table, written out once more.
+// Each operation asks for exactly the scopes of docs/contract.md, 5: the table, written out once more.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -145,7 +145,7 @@ describe("a refused token", () => {
     async () => {
       const stub = await stubForTest();
       const { service } = clientForTest(stub.baseUrl);
-      stub.expect(answer(401), answer(201, { data: {}, meta: {} }));
+      stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
       // What the answer is does not matter here.
       await failureOf(requestProcessing(service));
       const [first, second] = stub.requests;
@@ -265,6 +265,19 @@ describe("a token endpoint that", () => {
     expect(facts.message.length).toBeLessThan(1000);
     expect(stub.requests).toHaveLength(0);
     expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+  test.each([
+    ["200", answer(200, "<html>sign in</html>", html), "contract_violation"],
+    ["403", answer(403, "<html>denied</html>", html), "forbidden"],
+  ])("answers with a page (%s) is told as something in between", async (_, step, kind) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respondToToken(() => step);
+    const { message, next } = await failureOf(submitJob(service));
+    expect(message).toContain("an HTML page");
+    expect(next).toMatch(/in between .*MIC_BASE_URL/);
+    expect(await failureOf(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
   });
 
   test.each([

@@ -17,6 +17,17 @@ const wrong: readonly (readonly [name: string, values: readonly string[], takes:
   ["MIC_WORKSPACE_ID", ["micws..1", "-a", "a b", "x".repeat(129)], "workspace id"],
   ["MIC_KEYCHAIN", ["yes", "AUTO"], "auto, require or off"],
   ["MIC_GEOGRAPHY_RATE", ["0", "601", "2.5", "fast", "-1", "1000"], "1 to 600"],
+  [
+    "MIC_HTTP_TOKEN",
+    [
+      HIDDEN,
+      `${HIDDEN} 0123456789abcdef`,
+      `${HIDDEN}=0123456789abcdef`,
+      `${HIDDEN}-é-0123456789abcdef`,
+      "x".repeat(513),
+    ],
+    "16 to 512",
+  ],
   ["MIC_HTTP_MAX_SESSIONS", ["0", "10001", "many", "-1"], "1 to 10000"],
   ["MIC_HTTP_SESSION_IDLE_MINUTES", ["0", "1441", "1.5", "1h"], "1 to 1440"],
   ["MIC_CONFIRM", ["always", "no"], "auto or never"],

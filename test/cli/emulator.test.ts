@@ -1,4 +1,4 @@
-// `mic-mcp emulator` and `serve --emulator`: one JSON line, a service behind it, a clean end (interface.md, "Program").
+// `mic-mcp emulator` and `serve --emulator`: one JSON line, a service behind it, a clean end (docs/interface.md, "Program").
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -7,7 +7,7 @@ import { proves } from "../proves.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
 const ids = z.array(z.string().min(1)).min(1);
-/** The line as interface.md names its fields, and no other. */
+/** The line as docs/interface.md names its fields, and no other. */
 const Line = z.strictObject({
   baseUrl: z.url(),
   clientId: z.string().min(1),
@@ -60,6 +60,19 @@ describe("mic-mcp emulator", () => {
     expect(stderr).toContain("EADDRINUSE");
     const program = start(["emulator", "--port", String(port), "--host", "127.0.0.1"]);
     expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
+  });
+
+  test("beyond this machine it warns, and clients there come in by whatever leads to it", async () => {
+    const program = start(["emulator", "--host", "0.0.0.0"]);
+    const { baseUrl } = Line.parse(await program.next());
+    await expect.poll(program.stderr).toMatch(/--host 0\.0\.0\.0 .*every machine that can reach it/);
+    expect(program.stderr().trimEnd().split("\n")).toHaveLength(1);
+    expect((await fetch(`${baseUrl}/__emulator/clock`)).status).toBe(200);
+    const local = start(["emulator", "--host", "127.0.0.1"]);
+    await local.next();
+    local.process.kill("SIGTERM");
+    await local.exit;
+    expect(local.stderr()).toBe("");
   });
 
   test("makes the same ids from the same seed", async () => {

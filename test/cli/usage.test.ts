@@ -1,4 +1,4 @@
-// The command line as a person meets it: help, version, and what a wrong word costs (interface.md, "Program").
+// The command line as a person meets it: help, version, and what a wrong word costs (docs/interface.md, "Program").
 import { describe, expect, test } from "vitest";
 import { version } from "../../src/cli/version.ts";
 import { run } from "../process/child.ts";

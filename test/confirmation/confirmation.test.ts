@@ -1,6 +1,6 @@
 // Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
 import { describe, expect, test } from "vitest";
-import { FILE, readJob, retryableJob, submitJob } from "../emulator/work.ts";
+import { FILE, readJob, retryableJob, settledJob, submitJob } from "../emulator/work.ts";
 import { type Connection, connectionForTest, emulatorEnv, type Reply } from "../support/mcp.ts";
 import type { Bench } from "../tools/bench.ts";
 import { forEachEra } from "../tools/eras.ts";
@@ -40,6 +40,96 @@ describe("a client that can ask", () => {
         const [sent] = await cancelsSent(bench(), id);
         expect(result.structured["action"]).toMatchObject({ idempotencyKey: sent?.idempotencyKey, attempts: 1 });
         expect(await cancelsSent(bench(), id)).toHaveLength(1);
+      });
+
+      test("the job is looked at before anyone is asked: state, stage and recipe stand in the question", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        bench().clock.advance(1_300);
+        const { stages, recipeVersionId } = await readJob(bench().service, id);
+        const stage = stages.find(({ state }) => state === "RUNNING")?.stage;
+        const { result, questions } = await asked(accept, () =>
+          bench().sentDuring(() => bench().ok("cancel_job", { jobId: id, reason })),
+        );
+        expect(questions[0]).toContain(`It is RUNNING, at stage ${stage} (`);
+        expect(questions[0]).toContain(JSON.stringify(recipeVersionId));
+        // The look is the reading that the version takes anyway.
+        expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "cancelMicJob"]);
+
+        // The recipe's name, where it was read; it is the service's free text.
+        const { structured } = await bench().ok("get_recipe", { versionId: recipeVersionId });
+        const { name } = Object(structured["data"]).recipe;
+        const failed = await retryableJob(bench().service);
+        const restart = { jobId: failed.id, retryMode: "RESTART", reason };
+        const told = await asked(accept, () => bench().ok("retry_job", restart));
+        expect(told.questions[0]).toMatch(/It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/);
+        expect(told.questions[0]).toContain(`its recipe is ${JSON.stringify(name)}`);
+
+        // A retry of it is said, for a person who may not know.
+        const again = await asked(
+          () => ({ action: "decline" }),
+          () => bench().fails("retry_job", { ...restart, idempotencyKey: `${failed.id}-2` }, "cancelled"),
+        );
+        const retryId = Object(told.result.structured["data"]).id;
+        expect(again.questions[0]).toContain(`It was retried before, as job ${retryId}.`);
+      });
+
+      test("a key of the agent's own is for the job as it is when the person has agreed", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        const answer = (): Reply => {
+          bench().clock.advance(1_300);
+          return accept();
+        };
+        const args = { jobId: id, reason, idempotencyKey: `own-${id}` };
+        const { result } = await asked(answer, () => bench().sentDuring(() => bench().ok("cancel_job", args)));
+        expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "getMicJob", "cancelMicJob"]);
+      });
+
+      test("nobody is asked about what cannot be done", async () => {
+        const ended = await settledJob(bench().service, FILE.succeeds);
+        const { resourceVersion } = ended;
+        for (const args of [{}, { resourceVersion }]) {
+          const { result, questions } = await asked(accept, () =>
+            bench().fails("cancel_job", { jobId: ended.id, reason, ...args }, "conflict"),
+          );
+          expect(questions).toEqual([]);
+          expect(result).toMatchObject({ sideEffect: "none", retryable: false });
+          expect(result.next).toMatch(/nothing left to cancel/);
+        }
+        const missing = { jobId: "micjob_none", reason };
+        for (const [tool, args] of [
+          ["cancel_job", missing],
+          ["retry_job", { ...missing, retryMode: "RESTART" }],
+        ] as const) {
+          const { result, questions } = await asked(accept, () => bench().fails(tool, args, "not_found"));
+          expect(questions, tool).toEqual([]);
+          expect(result.next).toMatch(/list_jobs/);
+        }
+        expect(await cancelsSent(bench(), ended.id)).toEqual([]);
+      });
+
+      test("where the job may not be read, the person is asked all the same", async () => {
+        const { id } = await retryableJob(bench().service);
+        const denied = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
+        await bench().service.fault(denied, { operationId: "getMicJob" });
+        const restart = { jobId: id, retryMode: "RESTART", reason };
+        const { questions } = await asked(accept, () => bench().ok("retry_job", restart));
+        expect(questions).toEqual([expect.stringMatching(/thrown away\. The reason given:/)]);
+      });
+
+      test("an action in the journal is neither asked about again nor refused, though its job has ended", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        await bench().service.fault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
+        const later = { kind: "status", status: 429, retryAfterSeconds: 3600 };
+        await bench().service.fault(later, { operationId: "cancelMicJob" });
+        const args = { jobId: id, reason };
+        const lost = await asked(accept, () => bench().fails("cancel_job", args, "outcome_unknown"));
+        expect(lost.questions).toHaveLength(1);
+        bench().clock.advance(60_000);
+        const again = await asked(accept, () => bench().ok("cancel_job", args));
+        expect(again.questions).toEqual([]);
+        const idempotencyKey = lost.result.idempotencyKey ?? "";
+        expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
+        expect(await bench().service.executions(idempotencyKey)).toBe(1);
       });
 
       test("a job that moves on after the person agreed is cancelled as it is then", async () => {

@@ -1,4 +1,4 @@
-// The endpoint tables of service.md section 4, copied by hand, against the contract's endpoints.
+// The endpoint tables of docs/contract.md, 4, copied by hand, against the contract's endpoints.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { API_PREFIX, type Endpoint, scopesToRequest, TOKEN_PATH } from "../../src/contract/endpoints/endpoint.ts";

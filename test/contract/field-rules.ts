@@ -1,4 +1,4 @@
-// What a row of service.md lets a field hold and what not, as values: object-rules.ts puts each one into a valid sample.
+// What a row of docs/contract.md lets a field hold and what not, as values: object-rules.ts puts each one into a valid sample.
 
 type JsonType = "null" | "boolean" | "number" | "string" | "array" | "object";
 

@@ -1,4 +1,4 @@
-// Query and path parameters of the endpoints, service.md section 4.
+// Query and path parameters of the endpoints, docs/contract.md, 4.
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";

@@ -1,4 +1,4 @@
-// Downloading original files, service.md section 4.2.
+// Downloading original files, docs/contract.md, 4.2.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";

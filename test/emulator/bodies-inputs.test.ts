@@ -1,4 +1,4 @@
-// The body of an input registration, service.md section 4.2.
+// The body of an input registration, docs/contract.md, 4.2.
 import { expect } from "vitest";
 import { proves } from "../proves.ts";
 import { worldFor } from "./example.ts";

@@ -1,4 +1,4 @@
-// The body of a job creation, service.md section 4.2, and the ids that it shares with a processing request.
+// The body of a job creation, docs/contract.md, 4.2, and the ids that it shares with a processing request.
 import { expect } from "vitest";
 import { proves } from "../proves.ts";
 import { worldFor } from "./example.ts";

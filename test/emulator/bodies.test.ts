@@ -1,4 +1,4 @@
-// Request bodies, service.md section 4.2: what holds for all of them, and reasons.
+// Request bodies, docs/contract.md, 4.2: what holds for all of them, and reasons.
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";
 import { worldFor } from "./example.ts";

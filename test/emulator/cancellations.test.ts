@@ -1,4 +1,4 @@
-// Cancelling a job, service.md sections 3, 4.2 and 9.
+// Cancelling a job, docs/contract.md, 3, 4.2 and 9.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { proves } from "../proves.ts";

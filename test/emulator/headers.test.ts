@@ -1,4 +1,4 @@
-// Request headers of the five POST endpoints, service.md section 4.2.
+// Request headers of the five POST endpoints, docs/contract.md, 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";
@@ -65,7 +65,7 @@ proves("4.2/job-key-characters", "control characters that HTTP itself forbids ar
   for (const control of ["\u0000", "\u0001", "\u001f", "\u007f"]) {
     const head = [
       `POST ${path} HTTP/1.1`,
-      "Host: emulator",
+      "Host: 127.0.0.1",
       `Authorization: Bearer ${token}`,
       "Content-Type: application/json",
       `Idempotency-Key: control${control}inside`,
@@ -198,7 +198,7 @@ test("a key that stands in two headers is refused", async () => {
   const text = JSON.stringify(body);
   const head = [
     `POST ${fillPath(path, {})} HTTP/1.1`,
-    "Host: emulator",
+    "Host: 127.0.0.1",
     `Authorization: Bearer ${await service().token(scopes)}`,
     "Content-Type: application/json",
     `Idempotency-Key: ${nextKey()}`,

@@ -1,4 +1,4 @@
-// One key, one command, one effect: service.md section 4.2; codes and the replay header as the IETF draft has them.
+// One key, one command, one effect: docs/contract.md, 4.2; codes and the replay header as the IETF draft has them.
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";

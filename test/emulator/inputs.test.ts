@@ -1,4 +1,4 @@
-// Registering and reading inputs, service.md sections 2.2 and 4.2.
+// Registering and reading inputs, docs/contract.md, 2.2 and 4.2.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";

@@ -1,4 +1,4 @@
-// The life of a job on a clock that the test moves, service.md sections 1, 2.2 and 3.
+// The life of a job on a clock that the test moves, docs/contract.md, 1, 2.2 and 3.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { proves } from "../proves.ts";

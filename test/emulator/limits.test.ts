@@ -1,4 +1,4 @@
-// Request rates of the playground, service.md section 8.
+// Request rates of the playground, docs/contract.md, 8.
 import { request } from "node:http";
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";

@@ -1,4 +1,4 @@
-// The token endpoint, service.md section 5 with RFC 6749 where it is silent.
+// The token endpoint, docs/contract.md, 5 with RFC 6749 where it is silent.
 import * as oauth from "oauth4webapi";
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";

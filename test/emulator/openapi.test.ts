@@ -1,4 +1,4 @@
-// The playground's own OpenAPI document, service.md sections 4.1 and 9.
+// The playground's own OpenAPI document, docs/contract.md, 4.1 and 9.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-// Lists and their cursors, service.md sections 2.2 and 4.2.
+// Lists and their cursors, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";

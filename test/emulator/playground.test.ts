@@ -1,4 +1,4 @@
-// The geography playground, service.md sections 2.1, 4.1, 7.1.
+// The geography playground, docs/contract.md, 2.1, 4.1, 7.1.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";

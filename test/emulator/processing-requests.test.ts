@@ -1,4 +1,4 @@
-// Asking for permission to process a shared file, service.md sections 1, 2.2, 3 and 4.2.
+// Asking for permission to process a shared file, docs/contract.md, 1, 2.2, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { proves } from "../proves.ts";

@@ -1,4 +1,4 @@
-// Query parameters of the job-processing API, service.md section 4.2.
+// Query parameters of the job-processing API, docs/contract.md, 4.2.
 import { expect } from "vitest";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";

@@ -1,4 +1,4 @@
-// Recipe offers and the parameterValues they describe, service.md sections 2.2 and 4.2.
+// Recipe offers and the parameterValues they describe, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_OFFER_BYTES, type RecipeOffer } from "../../src/contract/recipes.ts";

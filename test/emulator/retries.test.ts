@@ -1,4 +1,4 @@
-// Retrying a job, service.md sections 3 and 4.2.
+// Retrying a job, docs/contract.md, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { proves } from "../proves.ts";

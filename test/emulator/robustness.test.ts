@@ -158,12 +158,12 @@ test("garbage on the socket is answered with 400, or the door is shut", async ()
     "\r\n\r\n",
     "hello\r\n\r\n",
     "GET / HTTP/9.9\r\n\r\n",
-    "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET  / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
     "GET / HTTP/1.1\r\nno colon here\r\n\r\n",
-    "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: abc\r\n\r\n",
-    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    `GET /${"a".repeat(40_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
-    `GET / HTTP/1.1\r\nHost: a\r\nX: ${"b".repeat(40_000)}\r\n\r\n`,
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: abc\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    `GET /${"a".repeat(40_000)} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${"b".repeat(40_000)}\r\n\r\n`,
     "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003",
   ];
   for (const bytes of garbage) {
@@ -179,7 +179,7 @@ test("a client that stops in the middle of its body leaves nothing behind", asyn
   const { path, scopes } = operations.createMicJob;
   const key = nextKey();
   const body = JSON.stringify(await jobBodyFor(service(), FILE.succeeds));
-  const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await service().token(scopes)}\r\nContent-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${await service().token(scopes)}\r\nContent-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n`;
   expect(await exchange(service().emulator.baseUrl, head + body.slice(0, 20), 100)).toBe("");
   expect(await service().executions(key)).toBe(0);
   const answer = await service().call(operations.createMicJob, { body, key });
@@ -190,7 +190,7 @@ test("a slow client is served, and holds up nobody", async () => {
   const { path, scopes } = operations.createMicJob;
   const { hostname, port } = new URL(service().emulator.baseUrl);
   const body = JSON.stringify(await jobBodyFor(service(), FILE.succeeds));
-  const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await service().token(scopes)}\r\nContent-Type: application/json\r\nIdempotency-Key: ${nextKey()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+  const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${await service().token(scopes)}\r\nContent-Type: application/json\r\nIdempotency-Key: ${nextKey()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
   const request = head + body;
   const socket = connect(Number(port), hostname);
   const answer = new Promise<string>((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Usage and capabilities, service.md sections 2.2 and 8.
+// Usage and capabilities, docs/contract.md, 2.2 and 8.
 import { expect, test } from "vitest";
 import { proves } from "../proves.ts";
 import { operations } from "./operations.ts";

@@ -10,6 +10,7 @@ import { createIdentity } from "../../src/auth/identity.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
 import { noTokenStore } from "../../src/auth/token-store.ts";
 import { createTokens } from "../../src/auth/tokens.ts";
+import { createRetries } from "../../src/catalogue/retries.ts";
 import type { Tool, ToolCall } from "../../src/catalogue/tool.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
@@ -38,6 +39,8 @@ export const STRIKES = [
   "slow answer",
   "truncated answer",
   "broken answer",
+  "page",
+  "page after commit",
   "in progress",
   "limit",
   "503",
@@ -169,6 +172,9 @@ const answer = (status: number, body: object, headers: Readonly<Record<string, s
 const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireAnswer =>
   answer(status, { ...problem, status, code, retryable }, headers);
 
+/** From something in between. */
+const page: WireAnswer = { status: 200, headers: { "content-type": "text/html" }, body: Buffer.from("<html>") };
+
 let machines = 0;
 
 export class Machine {
@@ -252,6 +258,11 @@ export class Machine {
     };
   }
 
+  /** No journal strike is waiting any more. */
+  calm(): void {
+    this.#strike = undefined;
+  }
+
   async call(script: Script): Promise<Call> {
     this.#strike = script.journal ?? this.#strike;
     const world = this.#world;
@@ -310,8 +321,16 @@ export class Machine {
             throw lost("terminated");
           });
         case "broken answer":
-          await world.queueFault(script.tool.endpoint?.id ?? "", { kind: "body", body: '{"data":{}}' });
+          await world.queueFault(script.tool.endpoint?.id ?? "", {
+            kind: "body",
+            body: '{"data":{},"meta":{"requestId":"r"}}',
+          });
           return await commit();
+        case "page":
+          return page;
+        case "page after commit":
+          await commit();
+          return page;
         case "in progress":
           return refusal(409, "IDEMPOTENCY_IN_PROGRESS", true, { "retry-after": "1" });
         case "limit":
@@ -357,6 +376,7 @@ export class Machine {
       service,
       downloads: createDownloads(service),
       offers: createOffers(),
+      retries: createRetries(),
       geography: createGeography({ service, perMinute: 600, timing: this.#timing }),
       downloadDir: "",
       isOffered: () => true,

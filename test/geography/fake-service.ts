@@ -97,7 +97,7 @@ export function fakePlayground(states: readonly FakeState[], timing: Timing): Fa
           await timing.sleep(LATENCY_MS, signal);
           if (failure) throw failure;
           const value = endpoint.success.body.parse(bodyOf(endpoint, state));
-          return { value, drift: [], attempts: 1, replayed: false };
+          return { value, drift: [], attempts: 1, replayed: false, at: timing.now() };
         } catch (error) {
           request.status = error instanceof Failure ? (error.facts.status ?? 0) : 0;
           throw error;

@@ -140,7 +140,7 @@ test("a table for people: columns aligned, numbers to the right, thousands separ
         ["Long\nname", 9],
       ],
     ),
-  ).toBe("name       mandals\nA            7,086\nLong name        9");
+  ).toBe("name            mandals\nA                 7,086\nLong\\u000aname        9");
   expect([thousands(621), thousands(1309), thousands(9_007_199_254_740_991), thousands(24.5)]).toEqual([
     "621",
     "1,309",

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { tools } from "../../tools/index.ts";
 import { startHttp } from "../http/server.ts";
-import { type Client, clients, type Target } from "./clients.ts";
+import { type Client, clients } from "./clients.ts";
 import { type Exchange, tappedServer } from "./wire.ts";
 import { tapHttp } from "./wire-http.ts";
 
@@ -61,8 +61,20 @@ async function newHome(): Promise<string> {
   return home;
 }
 
+async function overHttp(client: Client, token?: string): Promise<void> {
+  const home = await newHome();
+  const server = await startHttp({ args: ["--emulator"], env: token === undefined ? {} : { MIC_HTTP_TOKEN: token } });
+  const tap = await tapHttp(server.url);
+  onTestFinished(() => tap.close());
+  await client.use({ kind: "http", url: tap.url, ...(token !== undefined && { token }) }, home);
+  expectUse(client, tap.exchanges());
+  expect(server.stderr()).toBe("");
+  server.process.kill("SIGTERM");
+  expect(await server.exit).toMatchObject({ code: 0 });
+}
+
 /** How each transport is had, and what is left of it when the client is done. */
-const transports: Readonly<Record<Target["kind"], (client: Client) => Promise<void>>> = {
+const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = {
   async stdio(client) {
     const home = await newHome();
     const server = tappedServer(home, ["serve", "--emulator"]);
@@ -74,17 +86,8 @@ const transports: Readonly<Record<Target["kind"], (client: Client) => Promise<vo
     expect(log).toBe("");
     expectUse(client, exchanges);
   },
-  async http(client) {
-    const home = await newHome();
-    const server = await startHttp({ args: ["--emulator"] });
-    const tap = await tapHttp(server.url);
-    onTestFinished(() => tap.close());
-    await client.use({ kind: "http", url: tap.url }, home);
-    expectUse(client, tap.exchanges());
-    expect(server.stderr()).toBe("");
-    server.process.kill("SIGTERM");
-    expect(await server.exit).toMatchObject({ code: 0 });
-  },
+  http: (client) => overHttp(client),
+  "http with MIC_HTTP_TOKEN": (client) => overHttp(client, "a-token-0123456789-._~+/="),
 };
 
 describe.each(Object.entries(transports))("over %s", (_, prove) => {

@@ -10,12 +10,12 @@ import { StdioClientTransport as V1Transport } from "@modelcontextprotocol/sdk/c
 import { StreamableHTTPClientTransport as V1HttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import * as z from "zod/v4";
 import { type ClientName, isInstalled, packages, programOf } from "./packages.ts";
-import { launch, newMachine, run, runUnproxied } from "./run.ts";
+import { launch, NO_NETWORK, newMachine, run, runUnproxied } from "./run.ts";
 
 /** How a client reaches the server. */
 export type Target =
   | { readonly kind: "stdio"; readonly command: string; readonly args: readonly string[] }
-  | { readonly kind: "http"; readonly url: string };
+  | { readonly kind: "http"; readonly url: string /** What a request must carry. */; readonly token?: string };
 
 export interface Client {
   readonly name: string;
@@ -34,6 +34,9 @@ const client = (name: ClientName): Pick<Client, "name" | "missing"> => ({
   missing: isInstalled(name) ? undefined : "npm run interop:install",
 });
 
+/** Each client takes it in its own way. */
+const bearer = (token: string) => `Bearer ${token}`;
+
 function mustSay(what: RegExp, { stdout, stderr }: { readonly stdout: string; readonly stderr: string }): void {
   if (!what.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
 }
@@ -45,7 +48,9 @@ const claudeCode: Client = {
   async use(target, home) {
     const program = programOf("Claude Code");
     const how = target.kind === "http" ? ["--transport", "http", "mic", target.url] : ["mic", "--", target.command];
-    const args = target.kind === "http" ? [] : target.args;
+    const { token } = { token: undefined, ...target };
+    const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
+    const args = target.kind === "http" ? header : target.args;
     mustSay(/^Added/m, await run(home, ...program, "mcp", "add", ...how, ...args));
     mustSay(/^mic: .*Connected$/m, await run(home, ...program, "mcp", "list"));
   },
@@ -58,11 +63,12 @@ const geminiCli: Client = {
   does: [],
   async use(target, home) {
     await mkdir(join(home, ".gemini"));
-    const { kind, ...how } = target;
+    const { kind, token, ...how } = { token: undefined, ...target };
+    const headers = token === undefined ? {} : { headers: { Authorization: bearer(token) } };
     const settings = {
       security: { folderTrust: { enabled: false } },
       privacy: { usageStatisticsEnabled: false },
-      mcpServers: { mic: kind === "http" ? { ...how, type: kind } : how },
+      mcpServers: { mic: kind === "http" ? { ...how, ...headers, type: kind } : how },
     };
     await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
     const { stdout, stderr } = await run(home, ...programOf("Gemini CLI"), "mcp", "list");
@@ -81,13 +87,18 @@ const codex: Client = {
   ...client("Codex"),
   opens: "initialize",
   does: ["lists", "calls", "reads"],
-  async use({ kind: _, ...how }, home) {
+  async use(target, home) {
+    const { kind: _, token, ...how } = { token: undefined, ...target };
     await mkdir(join(home, ".codex"));
     // TOML's strings and lists are JSON's.
-    const settings = Object.entries(how).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`);
+    const variable = token === undefined ? {} : { bearer_token_env_var: "MIC_HTTP_TOKEN" };
+    const settings = Object.entries({ ...how, ...variable }).map(
+      ([name, value]) => `${name} = ${JSON.stringify(value)}\n`,
+    );
     const config = `[mcp_servers.mic]\n${settings.join("")}`;
     await writeFile(join(home, ".codex", "config.toml"), config);
-    const app = launch(home, [...programOf("Codex"), "app-server"]);
+    const own = token === undefined ? {} : { MIC_HTTP_TOKEN: token };
+    const app = launch(home, [...programOf("Codex"), "app-server"], { ...NO_NETWORK, ...own });
     const ended = new Promise((resolve) => app.once("close", resolve));
     app.stderr.resume();
     const waiting = new Map<number, (answer: z.infer<typeof Answer>) => void>();
@@ -126,9 +137,11 @@ const inspector = (era: "legacy" | "modern"): Client => ({
   opens: era === "legacy" ? "initialize" : "server/discover",
   does: ["lists", "calls", "reads"],
   async use(target, home) {
+    const { token } = { token: undefined, ...target };
+    const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
     const server = target.kind === "http" ? [target.url] : [target.command, ...target.args];
     async function inspect(...what: readonly string[]): Promise<string> {
-      const program = [...programOf("MCP Inspector"), "--cli", ...server, "--protocol-era", era];
+      const program = [...programOf("MCP Inspector"), "--cli", ...server, "--protocol-era", era, ...header];
       const { code, stdout, stderr } = await runUnproxied(home, ...program, "--format", "json", ...what);
       if (code !== 0) throw new Error(`${what.join(" ")}: ${stderr}${stdout}`);
       // --strict tells there what a host could not use in a schema, errors or not.
@@ -149,6 +162,9 @@ const inspector = (era: "legacy" | "modern"): Client => ({
   },
 });
 
+const carrying = (token: string | undefined) =>
+  token === undefined ? {} : { requestInit: { headers: { authorization: bearer(token) } } };
+
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 const districts = { name: "list_districts", arguments: { state: "KA" } };
 const states = { uri: "mic://geography/states" };
@@ -162,7 +178,7 @@ const v1: Client = {
     const v1Client = new V1Client(identity);
     const transport =
       target.kind === "http"
-        ? new V1HttpTransport(new URL(target.url))
+        ? new V1HttpTransport(new URL(target.url), carrying(target.token))
         : new V1Transport({ ...target, args: [...target.args], env: newMachine(home), cwd: home });
     await v1Client.connect(transport);
     await v1Client.listTools();
@@ -182,7 +198,7 @@ const v2 = (era: "legacy" | "modern"): Client => ({
     const v2Client = new V2Client(identity, { versionNegotiation: { mode } });
     const transport =
       target.kind === "http"
-        ? new V2HttpTransport(new URL(target.url))
+        ? new V2HttpTransport(new URL(target.url), carrying(target.token))
         : new V2Transport({ ...target, args: [...target.args], env: newMachine(home), cwd: home });
     await v2Client.connect(transport);
     await v2Client.listTools();

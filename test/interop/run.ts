@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 
 /** Port 9 is "discard", and nobody is there: whoever wants to the network gets a refusal at once. */
-const NO_NETWORK = {
+export const NO_NETWORK = {
   HTTP_PROXY: "http://127.0.0.1:9",
   HTTPS_PROXY: "http://127.0.0.1:9",
   NO_PROXY: "127.0.0.1,localhost",

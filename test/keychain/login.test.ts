@@ -1,10 +1,12 @@
 // `mic-mcp login` for scripts: what it takes, that it proves before it stores, and that a failure leaves everything as it was.
-import { expect, test } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
 import { basicHeader } from "../../src/auth/oauth.ts";
 import { run, start } from "../process/child.ts";
-import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
+import { describeWithKeychain, type Session, sessionForTest } from "../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../support/stub.ts";
-import { client, loggedIn, login, nothing, refusedClient, statusOf } from "./session.ts";
+import { addon, client, loggedIn, login, nothing, refusedClient, statusOf } from "./session.ts";
 
 const html = { "content-type": "text/html" };
 
@@ -71,6 +73,40 @@ describeWithKeychain("login by flags", () => {
     const { clientId, workspaceId } = await statusOf(session);
     expect(["first", "second"]).toContain(clientId.value);
     expect(workspaceId.value).toBe(`micws_${clientId.value}`);
+  });
+});
+
+/** Another program that makes and removes entries of ours without end. */
+function busyProgram(session: Session): () => Promise<void> {
+  const script = `const { AsyncEntry } = require(process.argv[1]);
+    const entries = Array.from({ length: 8 }, (_, n) =>
+      new AsyncEntry("mic-mcp", "busy " + process.pid + " " + n, { linux: { store: "secret-service" } }));
+    (async () => { for (;;) for (const turn of [(e) => e.setSecret(Buffer.from("x")), (e) => e.deleteCredential()])
+      await Promise.all(entries.map((entry) => turn(entry).catch(() => 0))); })();`;
+  const child = spawn(process.execPath, ["-e", script, addon], { env: { ...session.env }, stdio: "ignore" });
+  const ended = once(child, "exit");
+  return async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+}
+
+describeWithKeychain("while entries come and go", () => {
+  test("logins and logouts at once do what they say, or say in our words why not", { timeout: 120_000 }, async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    const stops = [busyProgram(session), busyProgram(session)];
+    onTestFinished(async () => void (await Promise.all(stops.map((stop) => stop()))));
+    for (let round = 0; round < 4; round++) {
+      const ended = await Promise.all([
+        ...["first", "second", "third"].map((name) => login(session, { baseUrl: stub.baseUrl, clientId: name })),
+        run(["logout"], { env: session.env }),
+      ]);
+      for (const { code, stderr } of ended) {
+        expect(stderr).not.toMatch(/interface|object|freedesktop|bus error/i);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      }
+    }
   });
 });
 

@@ -1,4 +1,7 @@
 // A server with nothing in its environment: everything it needs comes from the login, and goes nowhere but where it belongs.
+import { readdirSync, readlinkSync } from "node:fs";
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { basicHeader } from "../../src/auth/oauth.ts";
 import { jobList, statesResponse } from "../contract/samples.ts";
@@ -6,7 +9,7 @@ import { run } from "../process/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type Connection, connectionForTest } from "../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
-import { answer, stubForTest } from "../support/stub.ts";
+import { answer, holdUntil, stubForTest } from "../support/stub.ts";
 import { childrenOf, client, loggedIn, putEntry, refusedClient } from "./session.ts";
 
 async function requiredBy(connection: Connection, name: string): Promise<unknown> {
@@ -77,22 +80,92 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("notices a logout, whatever token it has left, and a new login", async () => {
+  test("notices a logout at its very next call, whatever token it has left, and a new login as well", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
     await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
-    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
     const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    await expect.poll(async () => (await jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
-    const { length } = stub.requests;
-    expect((await jobs()).error?.next).toContain("mic-mcp login");
-    expect((await connection.callTool("list_states")).error).toMatchObject({ kind: "not_configured" });
-    expect(stub.requests).toHaveLength(length);
+    for (let round = 0; round < 3; round++) {
+      expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
+      const { length } = stub.requests;
+      const error = { kind: "not_configured", next: expect.stringContaining("mic-mcp login") };
+      for (const { error: told } of await Promise.all([jobs(), jobs(), jobs()])) expect(told).toMatchObject(error);
+      expect((await connection.callTool("list_states")).error).toMatchObject(error);
+      expect(stub.requests).toHaveLength(length);
+      await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+      expect(await jobs()).toMatchObject({ isError: false });
+    }
+  });
+
+  test("notices a logout whatever folders it was given, and whatever its client has stripped", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
     await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    await expect.poll(async () => (await jobs()).isError, { timeout: 10_000 }).toBe(false);
+    const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
+    const stripped = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "", MIC_STATE_DIR: join(session.folder, "own") };
+    const connection = await connectionForTest("v1-client", { env: stripped });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(error).toMatchObject({ kind: "not_configured" });
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test("does not use a token that was asked for before a logout", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const asked = stub.tokenRequests.length;
+    stub.respondToToken(() => holdUntil(released, answer(200, { access_token: "late-token" })));
+    const calls = [connection.callTool("list_jobs"), connection.callTool("list_jobs", { limit: 1 })];
+    await expect.poll(() => stub.tokenRequests.length).toBe(asked + 1);
+    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
+    calls.push(connection.callTool("list_jobs", { workspaceId: "micws_1" }));
+    release();
+    for (const { error } of await Promise.all(calls)) expect(error).toMatchObject({ kind: "not_configured" });
+    expect(stub.requests).toEqual([]);
+  });
+
+  test("notices what another program has removed from the keychain, a little later", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(await jobs()).toMatchObject({ isError: false });
+    await putEntry(session, "login", "gone");
+    await expect.poll(async () => (await jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
+  });
+
+  // Of connections to the bus a user has 256, for all programs of the desktop.
+  test("reads the keychain as often as it takes, over a few connections to the bus", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    await connection.callTool("list_jobs");
+    const sockets = () =>
+      childrenOf(connection.pid).flatMap((pid) =>
+        readdirSync(`/proc/${pid}/fd`).filter((fd) => /^socket:/.test(readlinkSync(`/proc/${pid}/fd/${fd}`))),
+      ).length;
+    const before = sockets();
+    for (let reading = 0; reading < 60; reading++) {
+      await appendFile(join(session.env["HOME"] ?? "", ".local", "state", "mic-mcp", "login-changed"), ".");
+      expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    }
+    expect(sockets()).toBeLessThan(before + 10);
   });
 
   test("goes on with its login when the keychain is locked later", async () => {

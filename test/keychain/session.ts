@@ -68,7 +68,7 @@ export const nothing = {
   tokens: [],
 } as const;
 
-const addon = createRequire(import.meta.url).resolve("@napi-rs/keyring");
+export const addon = createRequire(import.meta.url).resolve("@napi-rs/keyring");
 const execute = promisify(execFile);
 
 /** Puts an entry of our service into the keyring, as another program could. */

@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { jobList, statesResponse } from "../contract/samples.ts";
-import { callMessage, initialize, start } from "../process/child.ts";
+import { callMessage, initialize, run, start } from "../process/child.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
-import { client, frozen, loggedIn } from "./session.ts";
+import { client, frozen, loggedIn, login } from "./session.ts";
 
 const LIMIT_MS = 5_000;
 
@@ -104,6 +104,31 @@ describeWithKeychain("a keychain that is", () => {
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringMatching(told) });
     expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
     expect(stub.tokenRequests).toEqual([]);
+  });
+
+  test("out of order is told in our words, by servers and by every command, with what to do", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await session.crowd();
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
+    const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(failed.error).toMatchObject({
+      kind: "not_configured",
+      next: expect.stringMatching(/^Call again\. .*doctor/),
+    });
+    const outputs = await Promise.all(
+      [["logout"], ["status"], ["status", "--json"], ["doctor"]].map((args) => run(args, { env: session.env })),
+    );
+    const again = await login(session, { baseUrl: stub.baseUrl });
+    for (const { code, stderr } of [outputs[0] ?? again, again]) {
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/keychain did not do what it was asked\. Try again\..*restart/);
+    }
+    const said = [...outputs, again].map(({ stdout, stderr }) => stdout + stderr).join("\n");
+    expect(said + failed.raw + connection.stderr()).not.toMatch(
+      /d-?bus error|zbus|maximum number|UID 0|org\.freedesktop/i,
+    );
   });
 
   test("unlocked again is used without a restart", async () => {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
+import { emptyHome } from "../support/home.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { OWN_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
 
@@ -21,8 +22,9 @@ class RawServer {
   #nextId = 1;
 
   constructor() {
-    const env = bareEnvironment("/nonexistent");
-    this.#child = spawn(process.execPath, [...entryArguments(), "serve"], { env });
+    const home = emptyHome();
+    this.#child = spawn(process.execPath, [...entryArguments(), "serve"], { env: bareEnvironment(home.path) });
+    this.#child.once("exit", home.remove);
     // A line that is no message fails the test: parse throws into it.
     createInterface(this.#child.stdout).on("line", (line) => {
       const message = Message.parse(JSON.parse(line));

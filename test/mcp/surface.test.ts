@@ -9,7 +9,7 @@ import { proves } from "../proves.ts";
 import { type Connection, connectionForFile, eras, type ListedTool } from "../support/mcp.ts";
 import { EXTRA_ARGUMENTS, OWN_TOOLS, POST_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
 
-// interface.md, "Tools", in its order.
+// docs/interface.md, "Tools", in its order.
 const NAMES = [
   "list_states",
   "list_districts",
@@ -84,7 +84,7 @@ describe("the list", () => {
     for (const other of others) expect(other).toBe(one);
   });
 
-  proves(["4.1/operation-ids"], "has one tool for each operation, in interface.md's words and order", async () => {
+  proves(["4.1/operation-ids"], "has one tool for each operation, in docs/interface.md's words and order", async () => {
     const names = (await connection().listTools()).map(({ name }) => name);
     expect(names).toEqual(NAMES);
     expect(names).toEqual([...Object.values(TOOL_OF), ...Object.keys(OWN_TOOLS)]);
@@ -100,7 +100,7 @@ describe("the list", () => {
     expect(whole).toBeLessThanOrEqual(5000);
     const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
     const needed = countTokens(JSON.stringify(shown));
-    expect(needed).toBeLessThanOrEqual(2600);
+    expect(needed).toBeLessThanOrEqual(2700);
   });
 });
 

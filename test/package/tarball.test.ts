@@ -78,7 +78,7 @@ test("reads the keychain with the addon, and does without where it is missing", 
     const { stdout } = await execute(command(), ["status", "--json"], { cwd: folder, env });
     return JSON.parse(stdout).keychain;
   };
-  // No bus is there: the addon's own words, as far as there is an addon.
+  // No bus is there: the addon finds that out, as far as there is an addon.
   if (process.platform === "linux")
     expect(await stateOf()).toMatchObject({
       state: "absent",

@@ -3,6 +3,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { emptyHome } from "../support/home.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 
 export interface Exit {
@@ -39,7 +40,7 @@ interface Options {
   readonly input?: string | Buffer;
 }
 
-/** `mic-mcp <args>` with PATH, HOME=/nonexistent, MIC_KEYCHAIN=off and `env`, nothing else. */
+/** `mic-mcp <args>` with PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else. */
 export function launch(args: readonly string[], { env = {}, node = [], under = [], entry }: Options): Program {
   const [command = process.execPath, ...rest] = [
     ...under,
@@ -48,10 +49,12 @@ export function launch(args: readonly string[], { env = {}, node = [], under = [
     ...(entry === undefined ? entryArguments() : [entry]),
     ...args,
   ];
+  const home = emptyHome();
   const child = spawn(command, rest, {
-    env: { ...bareEnvironment("/nonexistent"), ...env },
+    env: { ...bareEnvironment(home.path), ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
+  child.once("close", home.remove);
   const out: Buffer[] = [];
   const err: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => out.push(chunk));

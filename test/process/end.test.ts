@@ -1,4 +1,4 @@
-// However the client goes, the process is gone within a second and says nothing on its way (design.md, "Exit and noise").
+// However the client goes, the process is gone within a second and says nothing on its way (docs/architecture.md, "Exit and noise").
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { enveloped, job } from "../contract/samples.ts";

@@ -168,10 +168,57 @@ test("10 MB of brackets are survived", async () => {
   const program = await session();
   for (const open of ["[", '{"a":'])
     program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"ping","params":${open.repeat(2_000_000)}\n`);
-  expect(await program.next()).toMatchObject({ error: { code: -32700 } });
-  expect(await program.next()).toMatchObject({ error: { code: -32700 } });
+  for (const _ of "[{")
+    expect(await program.next()).toMatchObject({
+      id: 2,
+      error: { code: -32600, message: expect.stringContaining("nested") },
+    });
   program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
   expect(await program.next()).toMatchObject({ id: 3, result: {} });
+});
+
+const SIZE = 9_900_000;
+const filled = (part: string): string => part.repeat(Math.floor(SIZE / Buffer.byteLength(part)));
+
+test.each([
+  ["one text", `"${filled("y")}"`],
+  ["one text of two-byte letters", `"${filled("é")}"`],
+  ["escaped quotes", `"${filled('\\"')}"`],
+  ["escapes", `"${filled("\\u0041")}"`],
+  ["numbers", `[${filled("1,")}1]`],
+])("a line just below the limit is answered, though it is all %s", async (_, value) => {
+  const program = await session();
+  const params = `{"name":"list_states","arguments":{"x":${value}}}`;
+  program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":${params}}\n`);
+  program.send(callMessage(3, "list_states"));
+  const answers = await program.answersTo([2, 3]);
+  expect(answers.get(2)).toMatchObject({ result: { _meta: { "mic-mcp/error": { kind: "invalid_arguments" } } } });
+  expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
+});
+
+test.each([
+  ["lists", `[${filled("[],")}1]`],
+  ["objects", `[${filled("{},")}1]`],
+  ["nests", `[${filled(`${"[".repeat(2_000)}${"]".repeat(2_000)},`)}1]`],
+  ["members", `{${filled('"a":1,')}"b":1}`],
+])("a line of millions of %s is refused under its id, and not read", async (_, value) => {
+  const program = await session();
+  program.process.stdin.write(`{"jsonrpc":"2.0","id":"much","method":"ping","params":{"x":${value}}}\n`);
+  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+  const message = expect.stringContaining("more than 200000");
+  expect(await program.next()).toMatchObject({ id: "much", error: { code: -32600, message } });
+  expect(await program.next()).toMatchObject({ id: 3, result: {} });
+});
+
+test("a call with more unknown arguments than anybody reads gets a short answer", async () => {
+  const program = await session();
+  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`unknown${n}`, n]));
+  program.send(callMessage(2, "list_states", many));
+  program.send(callMessage(3, "list_states", { ["x".repeat(5_000_000)]: 1 }));
+  for (const answer of (await program.answersTo([2, 3])).values()) {
+    expect(answer).toMatchObject({ result: { _meta: { "mic-mcp/error": { kind: "invalid_arguments" } } } });
+    expect(JSON.stringify(answer).length).toBeLessThan(10_000);
+  }
 });
 
 test("a last line without its end is no message, and does not hold the process", async () => {

@@ -11,7 +11,7 @@ import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
 import type { Bench } from "../tools/bench.ts";
 import { forEachEra } from "../tools/eras.ts";
 
-// interface.md, "Resources".
+// docs/interface.md, "Resources".
 const TEMPLATES = [
   "mic://geography/states/{code}/districts",
   "mic://workspaces/{workspaceId}/jobs",

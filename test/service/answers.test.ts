@@ -147,7 +147,13 @@ describe("a field that the contract does not know", () => {
 
 describe("bytes", () => {
   test.each([
-    ["no JSON at all", answer(200, "<html>"), "not valid JSON"],
+    ["no JSON at all", answer(200, "ok"), "not valid JSON"],
+    ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
+    [
+      "what calls itself a page",
+      answer(200, "sign in", { "content-type": "text/html; charset=utf-8" }),
+      "an HTML page",
+    ],
     ["nothing", answer(200, ""), "empty"],
     ["only space", answer(200, " \n "), "empty"],
     ["JSON and more", answer(200, `${jobText} {}`), "not valid JSON"],
@@ -176,6 +182,13 @@ describe("bytes", () => {
     const { value } = await offerFrom(answer(200, text));
     expect(JSON.stringify(value)).toContain(definition);
   });
+});
+
+test("a page in place of an answer is told as one, not as a fault of the service", async () => {
+  const stub = await stubForTest();
+  stub.expect(answer(200, "<html>"));
+  const { next } = await failureOf(readJob(clientForTest(stub.baseUrl).service));
+  expect(next).toMatch(/in between .*MIC_BASE_URL/);
 });
 
 describe("an integer", () => {

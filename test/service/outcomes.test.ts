@@ -154,26 +154,68 @@ describe("an action that was refused", () => {
   });
 });
 
-describe("an action that was accepted with an answer that breaks the contract", () => {
+const html = { "content-type": "text/html" };
+const page = answer(200, "<!doctype html><title>Sign in</title>", html);
+
+describe("an action whose answer need not be the service's", () => {
   test.each([
-    ["no JSON", answer(202, "accepted")],
-    ["nothing", answer(202)],
-    ["a job without its id", answer(202, enveloped({ ...job, id: "" }))],
-    ["another success status", answer(200, enveloped(job))],
-    ["no content", answer(204)],
-  ])("took effect: %s", async (_, step) => {
+    ["a page with another status", page, "HTML"],
+    ["a page with the contract's status", answer(202, "<html>", html), "HTML"],
+    ["no JSON", answer(202, "accepted"), "not valid JSON"],
+    ["nothing", answer(202), "empty"],
+    ["no content", answer(204), "204, not 202"],
+    ["the envelope with another status", answer(200, enveloped(job)), "200, not 202"],
+    ["no requestId", answer(202, { data: job, meta: {} }), "meta.requestId"],
+    ["no data", answer(202, { ok: true, meta: { requestId: "r" } }), "no data"],
+    ["a list", answer(202, { data: [job], meta: { requestId: "r" } }), "no data"],
+    ["too many bytes", flood(202, Buffer.alloc(65_536, " "), 20_000_000), "larger than"],
+  ])("is sent again, and has an unknown outcome when nothing else comes: %s", async (_, step, words) => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
-    stub.expect(step);
+    stub.respond(() => step);
     const facts = await failureOf(submitJob(service));
     expect(facts).toMatchObject({
+      kind: "outcome_unknown",
+      sideEffect: "unknown",
+      retryable: true,
+      idempotencyKey: KEY,
+    });
+    expect(facts.message).toContain(words);
+    expect(facts.message).toMatch(/in between.*check MIC_BASE_URL/);
+    expect(stub.requests.length).toBeGreaterThanOrEqual(3);
+    expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([KEY]));
+  });
+
+  test("is told as soon as the service itself answers", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(page, answer(202, enveloped(job)));
+    expect(await submitJob(service)).toMatchObject({ attempts: 2, value: { data: { id: job.id } } });
+  });
+
+  test("is refused for certain by a Problem alone: a page that refuses may be in between as well", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(page, answer(404, "<html>Not found</html>", html));
+    expect(await failureOf(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
+    stub.expect(page, refusal(422));
+    expect(await failureOf(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
+  });
+});
+
+test("an action that was accepted in the contract's envelope took effect, whatever else is wrong with it", async () => {
+  const stub = await stubForTest();
+  const { service } = clientForTest(stub.baseUrl);
+  for (const data of [{ ...job, id: "" }, {}]) {
+    stub.expect(answer(202, enveloped(data)));
+    expect(await failureOf(submitJob(service))).toMatchObject({
       kind: "contract_violation",
       sideEffect: "done",
       retryable: false,
       idempotencyKey: KEY,
     });
-    expect(stub.requests).toHaveLength(1);
-  });
+  }
+  expect(stub.requests).toHaveLength(2);
 });
 
 test("an action that is cancelled after a lost answer has an unknown outcome", async () => {

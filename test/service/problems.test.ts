@@ -1,4 +1,4 @@
-// Every kind of error answer a service may give, and what the agent is told (service.md, section 7; doubt 2).
+// Every kind of error answer a service may give, and what the agent is told (docs/contract.md, 7; doubt 2).
 import { describe, expect, test } from "vitest";
 import { getMicJob, getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
 import {

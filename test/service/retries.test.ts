@@ -1,4 +1,4 @@
-// What is tried again and what is not; every attempt sends the same bytes under the same key (design.md, "Talking to the service").
+// What is tried again and what is not; every attempt sends the same bytes under the same key (docs/architecture.md, "The way of a call").
 import { describe, expect, test } from "vitest";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
@@ -7,6 +7,7 @@ import {
   answer,
   cutShort,
   hangUp,
+  noHttp,
   type RecordedRequest,
   refusingBaseUrl,
   resetAfterReading,
@@ -27,6 +28,10 @@ const passing: readonly (readonly [string, Step])[] = [
   ["an answer cut off in the middle", cutShort(200, enveloped(job), 40)],
   ...[408, 429, 500, 502, 503, 504].map((status) => [`HTTP ${status}`, answer(status)] as const),
   ["HTTP 503 with a Problem that says not retryable", refused(503, false)],
+  ["bytes that are no HTTP", noHttp("\x15\x03\x01\x00\x02\x02\x46")],
+  ["the greeting of another protocol", noHttp("SSH-2.0-OpenSSH_9.2p1\r\n")],
+  ["HTTP of no known version", noHttp("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
+  ["a status line without a status", noHttp("HTTP/1.1 OK\r\n\r\n")],
 ];
 
 const lasting: readonly (readonly [string, Step])[] = [
@@ -36,7 +41,11 @@ const lasting: readonly (readonly [string, Step])[] = [
   ["HTTP 409 with a Problem that says not retryable", refused(409, false)],
   ["HTTP 422 with a Problem that says retryable", refused(422, true)],
   ["HTTP 302", answer(302, undefined, { location: "/elsewhere" })],
+];
+/** To a read. An action that is answered so is as good as not answered. */
+const wrong: typeof lasting = [
   ["HTTP 204", answer(204)],
+  ["an HTML page", answer(200, "<html>")],
   ["an answer that breaks the contract", answer(200, { data: {} })],
 ];
 
@@ -56,7 +65,7 @@ describe("a read", () => {
     expect(new Set(stub.requests.map((request) => JSON.stringify(sentBytes(request)))).size).toBe(1);
   });
 
-  test.each([...lasting, ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const])(
+  test.each([...lasting, ...wrong, ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const])(
     "is not tried again after %s",
     async (_, step) => {
       const stub = await stubForTest();
@@ -66,6 +75,16 @@ describe("a read", () => {
       expect(stub.requests).toHaveLength(1);
     },
   );
+
+  test("that gets no HTTP at all has no answer, and the fault is not ours", async () => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => noHttp("220 mail.example ESMTP\r\n"));
+    const facts = await failureOf(readJob(service));
+    expect(facts).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
+    expect(facts.message).toContain("HTTP/1.1 protocol");
+    expect(facts.next).toContain("MIC_BASE_URL");
+  });
 
   test("is tried again when the connection is refused, and gives up after a handful of attempts", async () => {
     let attempts = 0;
@@ -98,6 +117,7 @@ describe("a read", () => {
 describe("an action", () => {
   for (const [cause, step] of [
     ...passing,
+    ...wrong,
     ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const,
   ])
     proves(

@@ -100,6 +100,13 @@ const failures: readonly (readonly [
     ["/data/state", "took effect", key("done")],
   ],
   [
+    "a read that a page answers",
+    read,
+    answer(200, "<html>Sign in</html>", { "content-type": "text/html" }),
+    { kind: "contract_violation", sideEffect: "none", retryable: false },
+    ["an HTML page", "Something in between", "MIC_BASE_URL"],
+  ],
+  [
     "a resource that is not there",
     read,
     answer(404, { ...problem, status: 404, retryable: false }),

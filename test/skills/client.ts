@@ -3,6 +3,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { onTestFinished } from "vitest";
+import { emptyHome } from "../support/home.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
@@ -19,10 +20,14 @@ export async function skillsFor(
 ): Promise<SkillsConnection> {
   const mode = revision === "2026-07-28" ? { pin: revision } : ("legacy" as const);
   const client = new Client({ name: "skills", version: "1" }, { versionNegotiation: { mode } });
-  onTestFinished(() => client.close());
+  const home = emptyHome();
+  onTestFinished(async () => {
+    await client.close();
+    home.remove();
+  });
   const args = [...entryArguments(), "serve"];
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args, env: { ...bareEnvironment("/nonexistent"), ...env } }),
+    new StdioClientTransport({ command: process.execPath, args, env: { ...bareEnvironment(home.path), ...env } }),
   );
   return { client, skills: new SkillsClient(client) };
 }

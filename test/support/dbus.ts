@@ -123,6 +123,9 @@ export async function connectToBus(path: string): Promise<BusConnection> {
     },
     close: () => socket.destroy(),
   };
-  await connection.call("Hello");
+  if (!(await connection.call("Hello"))) {
+    connection.close();
+    throw new Error("the bus takes nobody else");
+  }
   return connection;
 }

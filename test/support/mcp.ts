@@ -23,7 +23,7 @@ import * as z from "zod/v4";
 export const eras = ["v1-client", "v2-legacy", "v2-modern"] as const;
 export type Era = (typeof eras)[number];
 
-/** A failure's facts for programs, as interface.md ("Results") has them and nothing else. */
+/** A failure's facts for programs, as docs/interface.md ("Failures") has them and nothing else. */
 const Facts = z.strictObject({
   kind: z.enum([
     "invalid_arguments",
@@ -116,7 +116,7 @@ export interface CallResult {
   readonly links: readonly string[];
   readonly structured: Json | undefined;
   readonly meta: Json;
-  /** `_meta["mic-mcp/error"]`, held to interface.md. */
+  /** `_meta["mic-mcp/error"]`, held to docs/interface.md. */
   readonly error: Facts | undefined;
   /** Everything the client was given, for searching through. */
   readonly raw: string;
@@ -299,13 +299,21 @@ async function openByUrl(era: Era, parameters: Parameters, person: ConnectOption
   };
 }
 
+interface HttpOptions {
+  readonly person?: ConnectOptions["person"] | undefined;
+  /** The bearer token that its requests carry. */
+  readonly token?: string;
+}
+
 /** Connects a client to a server that listens on a URL; closing it ends a session that it has. */
 export async function connectHttp(
   era: Era,
   url: string,
-  { person }: { readonly person?: ConnectOptions["person"] | undefined } = {},
+  { person, token }: HttpOptions = {},
 ): Promise<ClientFace & { readonly sessionId: () => string | undefined }> {
-  const transport = era === "v1-client" ? new OlderHttpTransport(new URL(url)) : new ModernHttpTransport(new URL(url));
+  const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
+  const Transport = era === "v1-client" ? OlderHttpTransport : ModernHttpTransport;
+  const transport = new Transport(new URL(url), { requestInit });
   const opened = await (transport instanceof OlderHttpTransport
     ? openOlder(transport, person)
     : openModern(transport, era === "v2-legacy", person));

@@ -1,6 +1,6 @@
 // A throw-away PostgreSQL server of this machine's own installation (Debian: postgresql), on a loopback port.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,6 +42,11 @@ export interface PostgresServer {
   database(): Promise<string>;
   /** Breaks every client's connection off. */
   cut(): Promise<void>;
+  run(sql: string): Promise<void>;
+  /** Sends all its processes a signal (Linux only). */
+  signal(name: NodeJS.Signals): void;
+  /** Kills all its processes at once and starts it again (Linux only). */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -59,8 +64,10 @@ async function ended(server: ChildProcess): Promise<void> {
     await new Promise((resolve) => server.once("exit", resolve));
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `settings`: as after -c. */
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
   if (bin === undefined) throw new Error(postgresMissing);
+  const command = join(bin, "postgres");
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
   const identity = uid === undefined ? {} : { uid };
   if (uid !== undefined) chownSync(folder, uid, -1);
@@ -71,11 +78,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     stdio: "ignore",
   });
   const port = await freePort();
-  const server = spawn(
-    join(bin, "postgres"),
-    ["-D", data, "-p", String(port), "-k", "", "-c", "listen_addresses=127.0.0.1"],
-    { ...identity, cwd: folder, stdio: "ignore" },
-  );
+  const given = ["listen_addresses=127.0.0.1", ...settings].flatMap((setting) => ["-c", setting]);
+  const start = () =>
+    spawn(command, ["-D", data, "-p", String(port), "-k", "", ...given], { ...identity, cwd: folder, stdio: "ignore" });
+  let server = start();
   const url = (name: string) => `postgres://mic@127.0.0.1:${port}/${name}`;
   async function asked(sql: string): Promise<void> {
     const client = new pg.Client({ connectionString: url("postgres") });
@@ -83,15 +89,27 @@ export async function startPostgres(): Promise<PostgresServer> {
     await client.query(sql);
     await client.end();
   }
-  for (let tries = 0; ; tries++) {
-    try {
-      await asked("SELECT 1");
-      break;
-    } catch (error) {
-      if (tries > 100 || server.exitCode !== null) throw error;
+  async function ready(): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      try {
+        await asked("SELECT 1");
+        break;
+      } catch (error) {
+        if (tries > 100 || server.exitCode !== null) throw error;
+      }
+      await sleep(100);
     }
-    await sleep(100);
   }
+  function signal(name: NodeJS.Signals): void {
+    const pid = server.pid ?? 0;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
+    // Its children have ended by themselves where it has gone.
+    for (const each of [pid, ...children])
+      try {
+        process.kill(each, name);
+      } catch {}
+  }
+  await ready();
   let databases = 0;
   return {
     async database() {
@@ -100,11 +118,20 @@ export async function startPostgres(): Promise<PostgresServer> {
       return url(name);
     },
     cut: () => asked("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
+    run: asked,
+    signal,
+    async crash() {
+      signal("SIGKILL");
+      await ended(server);
+      server = start();
+      await ready();
+    },
     async stop() {
-      // At once: nobody wants its data, and writing all of it to the disk takes long on a machine that has much to do.
+      // At once: writing down what is thrown away takes a minute on a busy disk.
       server.kill("SIGQUIT");
       await ended(server);
-      rmSync(folder, { recursive: true, force: true });
+      // Thousands of files: whoever waits for it may wait for long.
+      spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
     },
   };
 }

@@ -24,6 +24,8 @@ export interface Session {
   unlock(): Promise<void>;
   /** Takes the Secret Service away and puts one in its place that never answers. */
   silence(): Promise<void>;
+  /** Takes every connection that the bus has left for this user: whoever wants one is told so in the bus's own words. */
+  crowd(): Promise<void>;
   /** Stops the bus itself in its tracks: nothing that is asked of it ever comes back. */
   freeze(): void;
 }
@@ -149,6 +151,14 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
     await until("the mute Secret Service", owned);
   }
 
+  async function crowd(): Promise<void> {
+    for (;;) {
+      const one = await connectToBus(join(runtime, "bus")).catch(() => undefined);
+      if (one === undefined) return;
+      closers.push(one.close);
+    }
+  }
+
   if (state === "unlocked") await startKeyring(PASSWORD);
   if (state === "mute") await silence();
   return {
@@ -158,6 +168,7 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
     lock: () => startKeyring(undefined),
     unlock: () => startKeyring(PASSWORD),
     silence,
+    crowd,
     freeze: () => void daemon.kill("SIGSTOP"),
   };
 }

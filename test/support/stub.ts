@@ -59,6 +59,9 @@ export const resetAfterReading: Step = step(({ socket }) => void socket?.resetAn
 export const hangUp: Step = step(({ socket }) => void socket?.end());
 export const neverAnswer: Step = step(() => undefined);
 
+/** Answers with these bytes and closes. */
+export const noHttp = (bytes: string): Step => step(({ socket }) => void socket?.end(Buffer.from(bytes, "latin1")));
+
 /** Announces the whole body, sends its first bytes, kills the connection. */
 export const cutShort = (status: number, body: unknown, sentBytes: number, headers: Headers = {}): Step =>
   step((response) => {

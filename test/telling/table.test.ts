@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { NextStep, Telling } from "../../src/catalogue/results.ts";
 import { tellInput } from "../../src/catalogue/telling/input.ts";
-import { type JobHistory, noHistory, tellJob } from "../../src/catalogue/telling/job.ts";
+import { tellJob } from "../../src/catalogue/telling/job.ts";
+import type { JobHistory } from "../../src/catalogue/telling/job-history.ts";
 import { tellOperation } from "../../src/catalogue/telling/operation.ts";
 import { tellProcessingRequest } from "../../src/catalogue/telling/processing-request.ts";
 import { INPUT, JOB, OPERATION, PROCESSING_REQUEST } from "../../src/catalogue/telling/table.ts";
@@ -63,11 +64,15 @@ const failed = (failure: Partial<Problem>, attemptCount = 1, change: Partial<Job
 
 const unsettled = {
   tool: "cancel_job",
+  state: "unknown" as const,
+  isRefused: false,
   idempotencyKey: "mic-key-0001",
   arguments: { jobId: "job-1", reason: "wrong file" },
   sentAt: AT,
 };
-const restarted: JobHistory = { unsettled: undefined, restarted: true };
+const restarted: JobHistory = { restarted: true };
+const retriedAs = (id: string | undefined): JobHistory => ({ retry: { id } });
+const HOUR_MS = 3_600_000;
 
 const pointer = (at: string) => ({ pointer: at, code: "WRONG", message: "no" });
 
@@ -77,6 +82,12 @@ const retry = (retryMode: string, why: RegExp): Step => ({
   arguments: { jobId: "job-1", retryMode, reason: "Retry after STAGE_BROKE" },
   why,
 });
+const readRetry: Step = { tool: "get_job", arguments: { jobId: "job-2" }, why: /how the retry stands/ };
+const findRetry: Step = {
+  tool: "list_jobs",
+  arguments: { workspaceId: "micws_1", view: "full" },
+  why: /retryOfBatchId is this one/,
+};
 const wait: Step = { tool: "get_job", arguments: { jobId: "job-1", waitSeconds: 30 }, why: /waits/ };
 const readRecipe = (why: RegExp): Step => ({
   tool: "get_recipe",
@@ -89,6 +100,8 @@ interface JobRow {
   readonly row: keyof typeof JOB;
   readonly of: Job;
   readonly history?: JobHistory;
+  /** When it was read, after it was updated. */
+  readonly afterMs?: number;
   readonly says: readonly RegExp[];
   readonly step?: Step;
 }
@@ -105,12 +118,40 @@ const JOBS: readonly JobRow[] = [
   { row: "moving", of: job({}, { totalUnits: null }), says: [/, 4 units/], step: wait },
   { row: "moving", of: job({ stages: [] }), says: [/^Job job-1 is RUNNING\.$/], step: wait },
   { row: "moving", of: job({ retryOfBatchId: "job-0" }), says: [/a retry of job-0/], step: wait },
+  { row: "moving", of: job(), afterMs: HOUR_MS - 1, says: [/units\.$/], step: wait },
+  // Its clock is behind what it says of the job.
+  { row: "moving", of: job(), afterMs: -HOUR_MS, says: [/units\.$/], step: wait },
+  ...(["PREPARING", "QUEUED", "RUNNING"] as const).map(
+    (state): JobRow => ({
+      row: "standing still",
+      of: job({ state }),
+      afterMs: 4 * 24 * HOUR_MS,
+      says: [
+        new RegExp(`${state}, at stage REFINE`),
+        /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/,
+        /operator.*cancel it/,
+      ],
+    }),
+  ),
+  { row: "standing still", of: job(), afterMs: HOUR_MS, says: [/\(1 h\)/] },
   {
     row: "waiting for review",
     of: job({ state: "WAITING_REVIEW" }, { state: "WAITING_REVIEW" }),
-    says: [/a person's review/, /REFINE/],
+    says: [/a person's review/, /REFINE/, /waitSeconds/, /or cancel\.$/],
   },
-  { row: "paused", of: job({ state: "PAUSED" }), says: [/PAUSED/, /operator/] },
+  {
+    row: "waiting for review",
+    of: job({ state: "WAITING_REVIEW" }),
+    afterMs: 30 * HOUR_MS,
+    says: [/Nothing has moved since .* \(30 h\)\.$/],
+  },
+  { row: "paused", of: job({ state: "PAUSED" }), says: [/PAUSED/, /operator/, /waitSeconds/] },
+  {
+    row: "paused",
+    of: job({ state: "PAUSED" }),
+    afterMs: 3 * HOUR_MS,
+    says: [/Nothing has moved since .* \(3 h\)\.$/],
+  },
   { row: "succeeded", of: job({ state: "SUCCEEDED" }), says: [/^Job job-1 SUCCEEDED\.$/] },
   {
     row: "succeeded",
@@ -118,6 +159,29 @@ const JOBS: readonly JobRow[] = [
     says: [/dsv-9/, /AWAITING_RELEASE/],
   },
   { row: "cancelled", of: job({ state: "CANCELLED" }), says: [/CANCELLED/, /2 of 9 stages finished/] },
+  {
+    row: "cancelled, retried",
+    of: job({ state: "CANCELLED" }),
+    history: retriedAs("job-2"),
+    says: [/CANCELLED; 2 of 9/, /retried as job job-2\.$/],
+    step: readRetry,
+  },
+  ...[failed({}), failed({ retryable: false }), failed({}, 3), failed({}, 1, { reviewState: "REJECTED" })].map(
+    (of): JobRow => ({
+      row: "failed, retried",
+      of,
+      history: retriedAs("job-2"),
+      says: [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/],
+      step: readRetry,
+    }),
+  ),
+  {
+    row: "failed, retried",
+    of: job({ state: "FAILED" }, { state: "FAILED" }),
+    history: retriedAs(undefined),
+    says: [/units\. It was retried, by a job whose id was not learned/],
+    step: findRetry,
+  },
   { row: "failed, unexplained", of: job({ state: "FAILED" }, { state: "FAILED" }), says: [/gives no reason/] },
   {
     row: "failed, rejected in review",
@@ -168,7 +232,7 @@ const JOBS: readonly JobRow[] = [
     (state): JobRow => ({
       row: "unsettled",
       of: job({ state }),
-      history: { unsettled, restarted: false },
+      history: { unsettled, retry: { id: "job-2" } },
       says: [new RegExp(state), /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/],
       step: {
         tool: "cancel_job",
@@ -177,6 +241,20 @@ const JOBS: readonly JobRow[] = [
       },
     }),
   ),
+  {
+    row: "unsettled, refused",
+    of: job(),
+    history: { unsettled: { ...unsettled, isRefused: true } },
+    says: [/RUNNING/, /cancel_job call sent at 2027-01-15T10:00:00.000Z is unknown.*refused it since/],
+    step: { ...wait, why: /CANCELLED.*new idempotencyKey/ },
+  },
+  {
+    row: "unsettled, refused",
+    of: failed({}),
+    history: { unsettled: { ...unsettled, tool: "retry_job", isRefused: true } },
+    says: [/FAILED/, /retry_job call .* unknown/],
+    step: { ...findRetry, why: /retryOfBatchId is this one/ },
+  },
 ];
 
 function expectTold(told: Telling, says: readonly RegExp[], step: Step | undefined): void {
@@ -194,7 +272,11 @@ function expectTold(told: Telling, says: readonly RegExp[], step: Step | undefin
 
 describe("a job", () => {
   test.each(JOBS.map((row) => [row.row, row.of.state, row] as const))("%s (%s)", (_name, _state, row) =>
-    expectTold(tellJob(row.of, row.history ?? noHistory), row.says, row.step),
+    expectTold(
+      tellJob(row.of, row.history, row.afterMs === undefined ? undefined : Date.parse(AT) + row.afterMs),
+      row.says,
+      row.step,
+    ),
   );
 
   test("every row of the table is tested, and every state has one", () => {
@@ -266,7 +348,11 @@ const input = (state: Input["state"], scanState: Input["scanState"], change: Par
     ...change,
   });
 
-const readInput = (why: RegExp): Step => ({ tool: "get_input", arguments: { inputId: "micinput_1" }, why });
+const readInput = (why: RegExp): Step => ({
+  tool: "get_input",
+  arguments: { inputId: "micinput_1", waitSeconds: 30 },
+  why,
+});
 const registerAgain = (inputKind: string, referenceId: string): Step => ({
   tool: "register_input",
   arguments: { workspaceId: "micws_1", inputKind, referenceId },
@@ -275,7 +361,7 @@ const registerAgain = (inputKind: string, referenceId: string): Step => ({
 const findRecipe: Step = { tool: "list_recipes", arguments: { workspaceId: "micws_1" }, why: /recipe/ };
 
 const INPUTS: readonly (readonly [keyof typeof INPUT, Input, RegExp, Step | undefined])[] = [
-  ["in scan", input("WAITING_SCAN", "PENDING"), /waits for its scan \(scan PENDING\)/, readInput(/seconds/)],
+  ["in scan", input("WAITING_SCAN", "PENDING"), /waits for its scan \(scan PENDING\)/, readInput(/waits for the scan/)],
   ["scan stuck", input("WAITING_SCAN", "UNAVAILABLE"), /UNAVAILABLE.*operator/, readInput(/minutes/)],
   ["scan stuck", input("WAITING_SCAN", "STALE"), /STALE/, readInput(/minutes/)],
   ["ready", input("READY", "CLEAN"), /READY to be bound/, findRecipe],
@@ -322,7 +408,7 @@ const request = (state: ProcessingRequest["state"], reasonCode: ProcessingReques
 
 const readRequest: Step = {
   tool: "get_file_processing_request",
-  arguments: { requestId: `micsharedrequest_${hex32}` },
+  arguments: { requestId: `micsharedrequest_${hex32}`, waitSeconds: 45 },
   why: /later/,
 };
 

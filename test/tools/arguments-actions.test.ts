@@ -1,4 +1,4 @@
-// Arguments of the tools that act: at, under and over each bound of service.md, section 4.2, and of each key grammar.
+// Arguments of the tools that act: at, under and over each bound of docs/contract.md, 4.2, and of each key grammar.
 import { expect } from "vitest";
 import { proves } from "../proves.ts";
 import {

@@ -1,4 +1,4 @@
-// Arguments of the tools that read: at, under and over each bound of service.md, sections 4.1 and 4.2.
+// Arguments of the tools that read: at, under and over each bound of docs/contract.md, 4.1 and 4.2.
 import { proves } from "../proves.ts";
 import { anyId, expectBounds, integer, oneOf, pathId, prefixed, workspaceStyleId } from "./arguments.ts";
 import { forEachEra } from "./eras.ts";
@@ -58,10 +58,15 @@ forEachEra((bench) => {
   );
 
   proves("4.2/path-ids", "get_file_processing_request", () =>
-    expectBounds(bench(), "getMicSharedFileProcessingRequest", { requestId: prefixed("micsharedrequest_") }),
+    expectBounds(bench(), "getMicSharedFileProcessingRequest", {
+      requestId: prefixed("micsharedrequest_"),
+      waitSeconds: { takes: [0], ...noRequestIn },
+    }),
   );
 
-  proves("4.2/get-input", "get_input", () => expectBounds(bench(), "getMicPublicInput", { inputId: pathId }));
+  proves("4.2/get-input", "get_input", () =>
+    expectBounds(bench(), "getMicPublicInput", { inputId: pathId, waitSeconds: { takes: [0], ...noRequestIn } }),
+  );
 
   proves("4.2/get-job", "get_job", () =>
     expectBounds(bench(), "getMicJob", { jobId: pathId, waitSeconds: { takes: [0], ...noRequestIn } }),

@@ -106,7 +106,7 @@ export const utcInstant: Bounds = {
   ],
 };
 
-/** The three grammars of Idempotency-Key; keys go into a header, so printable ASCII alone (interface.md, "Settled readings"). */
+/** The three grammars of Idempotency-Key; keys go into a header, so printable ASCII alone (docs/interface.md, "Settled readings"). */
 export const textKey: Bounds = {
   takes: [a(8), a(160), 'a b"c,d;e'],
   refuses: [

@@ -103,10 +103,18 @@ forEachEra((bench) => {
 
   test("a job that has ended is not cancelled, and told so", async () => {
     for (const file of [FILE.succeeds, FILE.failsForGood]) {
-      const { id, state } = await settledJob(bench().service, file);
-      const failed = await bench().fails("cancel_job", { jobId: id, reason }, "conflict");
+      const { id, state, resourceVersion } = await settledJob(bench().service, file);
+      const sent = await bench().sentDuring(async () => {
+        const failed = await bench().fails("cancel_job", { jobId: id, reason }, "conflict");
+        expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
+        expect(failed.text).toContain(state);
+        expect(failed.next).toMatch(/nothing left to cancel/);
+      });
+      // Seen by the reading that the version takes anyway.
+      expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob"]);
+      const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion }, "conflict");
       expect(failed).toMatchObject({ status: 409, code: "JOB_TERMINAL", sideEffect: "none", retryable: false });
-      expect(failed.text).toContain(state);
+      expect(failed.next).toBe("get_job shows how the job stands.");
     }
     // It ended just now: the version that the agent knew is stale as well.
     const { id } = await settledJob(bench().service, FILE.succeeds);

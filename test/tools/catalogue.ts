@@ -1,4 +1,4 @@
-// The tools by operation, copied out by hand from interface.md ("Tools").
+// The tools by operation, copied out by hand from docs/interface.md ("Tools").
 import type { OperationId } from "../emulator/operations.ts";
 
 export const TOOL_OF = {
@@ -27,6 +27,7 @@ export type ToolName = (typeof TOOL_OF)[OperationId];
 /** Arguments beyond the operation's own path, query and body fields. */
 export const EXTRA_ARGUMENTS: Readonly<Partial<Record<ToolName, readonly string[]>>> = {
   register_input: ["idempotencyKey"],
+  get_input: ["waitSeconds"],
   download_asset: ["fileName"],
   list_recipes: ["view"],
   submit_job: ["idempotencyKey"],
@@ -36,6 +37,7 @@ export const EXTRA_ARGUMENTS: Readonly<Partial<Record<ToolName, readonly string[
   retry_job: ["idempotencyKey"],
   get_operation: ["waitSeconds"],
   request_file_processing: ["idempotencyKey"],
+  get_file_processing_request: ["waitSeconds"],
 };
 
 /** Tools that are no single operation, in the catalogue's order, with their arguments. */

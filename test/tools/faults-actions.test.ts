@@ -123,14 +123,21 @@ forEachEra((bench) => {
     });
 
     test(`${tool}: an answer that breaks the contract still says that the action took effect`, async () => {
-      for (const body of ["<html>", '{"data":{},"meta":{"requestId":"r"}}', ""]) {
+      const fault = { kind: "body", body: '{"data":{},"meta":{"requestId":"r"}}' };
+      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), fault);
+      const failed = bench().expectFailure(result, "contract_violation");
+      const key = expectSameCommand(requests, 1);
+      expect(failed).toMatchObject({ sideEffect: "done", retryable: false, idempotencyKey: key });
+      expect(failed.text).toContain("took effect");
+      expect(failed.next).toMatch(/not repeat/);
+      expect(await bench().service.executions(key)).toBe(1);
+    });
+
+    test(`${tool}: an answer that need not be the service's proves nothing, and is asked for again`, async () => {
+      for (const body of ["<html>", '{"data":{}}', ""]) {
         const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "body", body });
-        const failed = bench().expectFailure(result, "contract_violation");
-        const key = expectSameCommand(requests, 1);
-        expect(failed).toMatchObject({ sideEffect: "done", retryable: false, idempotencyKey: key });
-        expect(failed.text).toContain("took effect");
-        expect(failed.next).toMatch(/not repeat/);
-        expect(await bench().service.executions(key)).toBe(1);
+        expect(result.isError, result.text).toBe(false);
+        expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
       }
     });
 

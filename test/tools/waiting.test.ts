@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { waitWhile } from "../../src/catalogue/waiting.ts";
 import { systemTiming } from "../../src/service/attempts.ts";
-import { FILE, submitJob } from "../emulator/work.ts";
+import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
 import { forEachEra } from "./eras.ts";
@@ -42,13 +42,71 @@ forEachEra((bench) => {
     expect(waited.structured["data"]).toMatchObject({ id: operationId, state: "SUCCEEDED" });
   });
 
-  test("what waits for somebody is not waited for, and neither is what has ended", async () => {
-    for (const file of [FILE.waitsForReview, FILE.pauses, FILE.failsForGood]) {
+  test("what comes to wait for somebody has stopped, and what has ended is not waited for", async () => {
+    for (const [file, state] of [
+      [FILE.waitsForReview, "WAITING_REVIEW"],
+      [FILE.pauses, "PAUSED"],
+      [FILE.failsForGood, "FAILED"],
+    ] as const) {
       const { id } = await submitJob(bench().service, file);
-      bench().clock.advance(9 * STAGE_MS);
-      const sent = await bench().sentDuring(() => bench().ok("get_job", { jobId: id, waitSeconds: 45 }));
-      expect(sent).toHaveLength(1);
+      const onprogress = () => bench().clock.advance(9 * STAGE_MS);
+      const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 45 }, { onprogress });
+      expect(structured["data"]).toMatchObject({ state });
     }
+    const { id } = await submitJob(bench().service, FILE.failsForGood);
+    bench().clock.advance(9 * STAGE_MS);
+    const sent = await bench().sentDuring(() => bench().ok("get_job", { jobId: id, waitSeconds: 45 }));
+    expect(sent).toHaveLength(1);
+  });
+
+  test("what waits for a person already is waited for until it changes", async () => {
+    const review = await submitJob(bench().service, FILE.waitsForReview);
+    bench().clock.advance(9 * STAGE_MS);
+    const before = await bench().ok("get_job", { jobId: review.id });
+    expect(before.structured["data"]).toMatchObject({ state: "WAITING_REVIEW" });
+    const ticks: Progress[] = [];
+    const onprogress = (tick: Progress) => {
+      ticks.push(tick);
+      bench().clock.advance(60_000);
+    };
+    const sent = await bench().sentDuring(async () => {
+      const { structured } = await bench().ok("get_job", { jobId: review.id, waitSeconds: 20 }, { onprogress });
+      expect(Object(structured["data"]).state).not.toBe("WAITING_REVIEW");
+    });
+    expect(ticks[0]?.message).toMatch(/^WAITING_REVIEW/);
+    expect(sent.length).toBeGreaterThanOrEqual(2);
+
+    const paused = await submitJob(bench().service, FILE.pauses);
+    bench().clock.advance(9 * STAGE_MS);
+    const held = await bench().sentDuring(async () => {
+      const { structured } = await bench().ok("get_job", { jobId: paused.id, waitSeconds: 1 });
+      expect(structured["data"]).toMatchObject({ state: "PAUSED" });
+    });
+    // Held for its second, and read again at the end of it.
+    expect(held.length).toBeGreaterThanOrEqual(2);
+  });
+
+  test("get_input waits for the scan, get_file_processing_request for the review", async () => {
+    const { id: inputId } = await registerInput(bench().service, FILE.waitsForScan);
+    const scanning = await bench().ok("get_input", { inputId });
+    expect(scanning.structured["nextStep"]).toMatchObject({
+      tool: "get_input",
+      arguments: { inputId, waitSeconds: 30 },
+    });
+    const onprogress = () => bench().clock.advance(60_000);
+    const scanned = await bench().ok("get_input", { inputId, waitSeconds: 20 }, { onprogress });
+    expect(scanned.structured["data"]).toMatchObject({ id: inputId, state: "READY" });
+
+    const args = await bench().argumentsFor("requestMicSharedFileProcessing");
+    const asked = await bench().ok("request_file_processing", args);
+    const requestId = Object(asked.structured["data"]).id;
+    expect(asked.structured["nextStep"]).toMatchObject({ arguments: { requestId, waitSeconds: 45 } });
+    const waited = await bench().ok("get_file_processing_request", { requestId, waitSeconds: 20 }, { onprogress });
+    expect(Object(waited.structured["data"]).state).toMatch(/APPROVED|REJECTED/);
+    const decided = await bench().sentDuring(() =>
+      bench().ok("get_file_processing_request", { requestId, waitSeconds: 45 }),
+    );
+    expect(decided).toHaveLength(1);
   });
 
   test("when time is up the newest state is the answer, with the call that waits on", async () => {

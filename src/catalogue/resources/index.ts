@@ -1,4 +1,4 @@
-// The resources, in the order of interface.md's table.
+// The resources, in the order of docs/interface.md's table.
 
 import * as z from "zod/v4";
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";

@@ -1,6 +1,7 @@
 // What a resource is: data that drives listings, reading, completion and updates. Most are what a tool reads, without
 // its envelope, so whatever a resource shows can also be had by a tool.
 import type { Geography } from "../../geography/geography.ts";
+import { json } from "../../outside.ts";
 import type { CallContext } from "../../service/attempts.ts";
 import type { Service } from "../../service/call.ts";
 import { exact } from "../results.ts";
@@ -56,7 +57,7 @@ export interface Resource {
 }
 
 /** The text of a JSON resource. */
-export const jsonText = (content: unknown): string => JSON.stringify(exact(content));
+export const jsonText = (content: unknown): string => json(exact(content));
 
 interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "variables"> {
   readonly variables?: Resource["variables"];

@@ -1,4 +1,4 @@
-// mic:// URIs: made from a template and its variables, and read back (interface.md, "Resources").
+// mic:// URIs: made from a template and its variables, and read back (docs/interface.md, "Resources").
 import { isWellFormed } from "../../contract/text.ts";
 
 const VARIABLE = /\{(\w+)\}/g;
@@ -8,9 +8,11 @@ export type Variables = Readonly<Record<string, string>>;
 export const variablesIn = (template: string): readonly string[] =>
   [...template.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 
-/** Ids may hold characters that end a path segment: each goes in percent-encoded. */
+/** Ids may hold characters that end a path segment: each goes in percent-encoded. A lone surrogate has no such form. */
 export const expand = (template: string, variables: Variables): string =>
-  template.replace(VARIABLE, (_, name: string) => encodeURIComponent(variables[name] ?? ""));
+  template.replace(VARIABLE, (_, name: string) =>
+    encodeURIComponent((variables[name] ?? "").replace(/\p{Surrogate}/gu, "\ufffd")),
+  );
 
 /** For ids that the service gives: one with a lone surrogate has no URI (doubt 23). */
 const expandIfPossible = (template: string, variables: Variables): string | undefined =>

@@ -1,9 +1,13 @@
 // Which row of the table an input is told by.
 import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
+import { word } from "../../outside.ts";
 import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
 import { INPUT, type InputCase } from "./table.ts";
+
+/** A scan ends by itself, and one that is stuck may. */
+export const isInputMoving = ({ state }: Input): boolean => state === "WAITING_SCAN";
 
 function inputCase({ state, scanState }: Input): InputCase {
   switch (state) {
@@ -27,7 +31,7 @@ export function tellInput(input: Input): Telling {
     id,
     workspaceId,
     scanState,
-    what: `Input ${id} (${inputKind} ${referenceId})`,
+    what: `Input ${word(id)} (${inputKind} ${word(referenceId)})`,
     again: namesItsKind(again) ? again : undefined,
   };
   const { says, step } = INPUT[inputCase(input)];

@@ -1,20 +1,20 @@
 // Which row of the table a job is told by, and what its sentence is filled with.
-import { setTimeout as sleep } from "node:timers/promises";
-import { createdBy, unsettledAbout } from "../../actions/about.ts";
-import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import type { Problem } from "../../contract/problem.ts";
-import { encodeRequest } from "../../service/encode.ts";
+import { quote, word } from "../../outside.ts";
 import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
-import type { ToolCall } from "../tool.ts";
+import { historyOf, type JobHistory } from "./job-history.ts";
 import { problemText, strayFailure } from "./quote.ts";
-import { JOB, type JobCase, type JobFacts, type Unsettled } from "./table.ts";
+import { JOB, type JobCase, type JobFacts } from "./table.ts";
 
 const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
 
 /** The job changes by itself: worth waiting for. Else it is at its end, or waits for somebody. */
 export const isJobMoving = (job: Job): boolean => MOVING.has(job.state);
+
+/** A person at the service has to act before the job goes on. */
+export const waitsForPerson = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
 
 const isDone = (stage: Stage): boolean => stage.state === "SUCCEEDED" || stage.state === "NOT_REQUIRED";
 
@@ -38,15 +38,6 @@ const finished = (job: Job): string =>
 const failingStage = (job: Job): Stage | undefined =>
   job.stages.find(({ state }) => state === "FAILED") ?? currentStage(job);
 
-/** What the journal knows about a job; nothing, where there is none. */
-export interface JobHistory {
-  readonly unsettled: Unsettled | undefined;
-  /** The job is what a RESTART of this server's made. */
-  readonly restarted: boolean;
-}
-
-export const noHistory: JobHistory = { unsettled: undefined, restarted: false };
-
 /** As often as this a stage is worth trying. */
 const MAX_ATTEMPTS = 3;
 
@@ -56,17 +47,17 @@ function failureCase(job: Job, failure: Problem | null, history: JobHistory): Jo
   if (!failure.retryable)
     return failure.fieldErrors.length > 0 ? "failed, input or parameters wrong" : "failed for good";
   const attempts = failingStage(job)?.attemptCount ?? 0;
-  if (attempts >= MAX_ATTEMPTS || history.restarted) return "failed again and again";
+  if (attempts >= MAX_ATTEMPTS || history.restarted === true) return "failed again and again";
   return attempts > 1 && job.retryOfBatchId !== null ? "failed, worth restarting" : "failed, worth resuming";
 }
 
-function jobCase(job: Job, history: JobHistory): JobCase {
-  if (history.unsettled) return "unsettled";
+function jobCase(job: Job, history: JobHistory, isStill: boolean): JobCase {
+  if (history.unsettled) return history.unsettled.isRefused ? "unsettled, refused" : "unsettled";
   switch (job.state) {
     case "PREPARING":
     case "QUEUED":
     case "RUNNING":
-      return "moving";
+      return isStill ? "standing still" : "moving";
     case "WAITING_REVIEW":
       return "waiting for review";
     case "PAUSED":
@@ -74,68 +65,87 @@ function jobCase(job: Job, history: JobHistory): JobCase {
     case "SUCCEEDED":
       return "succeeded";
     case "CANCELLED":
-      return "cancelled";
+      return history.retry ? "cancelled, retried" : "cancelled";
     case "FAILED":
-      return failureCase(job, job.failure, history);
+      return history.retry ? "failed, retried" : failureCase(job, job.failure, history);
   }
 }
 
 const MAX_POINTERS = 3;
 
 function pointersOf(failure: Problem | null): string {
-  const pointers = [...new Set((failure?.fieldErrors ?? []).map(({ pointer }) => pointer || "the whole"))];
+  const pointers = [
+    ...new Set((failure?.fieldErrors ?? []).map(({ pointer }) => (pointer === "" ? "the whole" : word(pointer)))),
+  ];
   const more = pointers.length - MAX_POINTERS;
   return pointers.slice(0, MAX_POINTERS).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-function factsOf(job: Job, { unsettled }: JobHistory): JobFacts {
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * A job that has not changed for an hour is not worth polling: that hour is 80 waits of 45 s, each with the same answer. It
+ * is no verdict, since the contract does not say how long a stage may take: the agent is told, and decides.
+ */
+const STILL_MS = HOUR_MS;
+
+/** How long nothing has moved in words, where that is long; `readAt` is the service's clock, as `updatedAt` is. */
+function stillness({ updatedAt }: Job, readAt: number | undefined): string {
+  const stillMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
+  if (!(stillMs >= STILL_MS)) return "";
+  const long = stillMs < 2 * DAY_MS ? `${Math.floor(stillMs / HOUR_MS)} h` : `${Math.floor(stillMs / DAY_MS)} days`;
+  return ` Nothing has moved since ${updatedAt} (${long}).`;
+}
+
+function factsOf(job: Job, history: JobHistory, still: string): JobFacts {
   const { failure, outputDatasetVersionId: output, publicationState } = job;
   const stage = failingStage(job);
   return {
     id: job.id,
-    what: `Job ${job.id}${job.retryOfBatchId === null ? "" : ` (a retry of ${job.retryOfBatchId})`}`,
+    what: `Job ${word(job.id)}${job.retryOfBatchId === null ? "" : ` (a retry of ${word(job.retryOfBatchId)})`}`,
     state: job.state,
     place: place(job),
     recipeVersionId: job.recipeVersionId,
     results:
-      (output === null ? "" : ` Output dataset version: ${output}.`) +
+      (output === null ? "" : ` Output dataset version: ${word(output)}.`) +
       (publicationState === "NOT_REQUESTED" ? "" : ` Publication: ${publicationState}.`),
     finished: finished(job),
     failure: failure ? problemText(failure) : "",
-    code: failure?.code ?? "",
+    code: failure ? word(failure.code) : "",
     stage: stage?.stage ?? "the job",
     attempts: stage?.attemptCount ?? 0,
     pointers: pointersOf(failure),
-    unsettled,
+    unsettled: history.unsettled,
+    retriedBy: history.retry?.id,
+    workspaceId: job.workspaceId,
+    still,
   };
 }
 
-export function tellJob(job: Job, history: JobHistory = noHistory): Telling {
-  const { says, step } = JOB[jobCase(job, history)];
-  const facts = factsOf(job, history);
+/** `readAt`: when the job was so; undefined of an answer that was kept, of which nobody knows how long it has been so. */
+export function tellJob(job: Job, history: JobHistory = {}, readAt?: number): Telling {
+  const still = stillness(job, readAt);
+  const { says, step } = JOB[jobCase(job, history, still !== "")];
+  const facts = factsOf(job, history, still);
   const nextStep = step?.(facts);
   return { summary: says(facts) + strayFailure(job), ...(nextStep && { nextStep }) };
 }
 
-async function readHistory(job: Job, call: ToolCall): Promise<JobHistory> {
-  const [journal, service] = [await call.journal(), await call.serviceName()];
-  const path = `${encodeRequest(getMicJob, { path: { jobId: job.id } }).path}/`;
-  const unsettled = await unsettledAbout(journal, service, path, call.service.timing.now());
-  const asks = job.state === "FAILED" && job.retryOfBatchId !== null;
-  const made = asks ? await createdBy(journal, service, job.id) : undefined;
-  return { unsettled, restarted: made?.["retryMode"] === "RESTART" };
-}
-
-const HISTORY_LIMIT_MS = 1_000;
-
-/** A journal that cannot be read, or not soon, makes advice poorer; it never makes a reading fail or late. */
-const historyOf = (job: Job, call: ToolCall): Promise<JobHistory> =>
-  Promise.race([readHistory(job, call).catch(() => noHistory), sleep(HISTORY_LIMIT_MS, noHistory, { ref: false })]);
-
 export const jobSubject: Subject<Job> = {
   uri: ({ id }) => uris.job(id),
-  tell: async (job, call) => tellJob(job, await historyOf(job, call)),
+  async tell(job, call, readAt) {
+    call.retries.remember([job]);
+    return tellJob(job, await historyOf(job, call), readAt);
+  },
 };
+
+/** A job as it stands, for a person. `recipeName`: where it is known. */
+export function describeJob(job: Job, recipeName: string | undefined): string {
+  const recipe = recipeName === undefined ? quote(job.recipeVersionId) : quote(recipeName);
+  const failed = job.failure ? ` Its failure: ${problemText(job.failure)}.` : "";
+  return `It is ${job.state}${place(job)}; its recipe is ${recipe}.${failed}`;
+}
 
 /** How far a job is, for a client that asked for progress: stages done of all, units inside the current one. */
 export function jobProgress(job: Job) {
@@ -145,13 +155,14 @@ export function jobProgress(job: Job) {
 }
 
 /** What an agent decides by, in a list; what is usual is left out. */
-export function summarizeJob(job: Job) {
+export function summarizeJob(job: Job, retriedBy: string | undefined) {
   const stage = currentStage(job);
   return {
     id: job.id,
     state: job.state,
     ...(stage && job.state !== "CANCELLED" && { stage: stage.stage }),
     ...(job.failure && { failure: job.failure.code, retryable: job.failure.retryable }),
+    ...(retriedBy !== undefined && { retriedBy }),
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
     updatedAt: job.updatedAt,
   };

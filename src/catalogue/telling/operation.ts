@@ -1,8 +1,9 @@
 // Which row of the table an asynchronous operation is told by.
 import type { Operation } from "../../contract/operation.ts";
+import { quote, word } from "../../outside.ts";
 import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
-import { problemText, quote, strayFailure } from "./quote.ts";
+import { problemText, strayFailure } from "./quote.ts";
 import { OPERATION, type OperationCase } from "./table.ts";
 
 export const isOperationMoving = ({ state }: Operation): boolean => state === "QUEUED" || state === "RUNNING";
@@ -26,7 +27,7 @@ export function tellOperation(operation: Operation): Telling {
   const facts = {
     id,
     state,
-    what: `Operation ${id} (${quote(operation.operationType)} on ${originatingResourceId})`,
+    what: `Operation ${word(id)} (${quote(operation.operationType)} on ${word(originatingResourceId)})`,
     about: resultResourceId ?? originatingResourceId,
     failure: failure ? problemText(failure) : "",
   };

@@ -4,6 +4,9 @@ import { uris } from "../resources/uri.ts";
 import type { Subject, Telling } from "../results.ts";
 import { PROCESSING_REQUEST, type RequestCase } from "./table.ts";
 
+/** A person has it before them. */
+export const isInReview = ({ state }: ProcessingRequest): boolean => state === "SUBMITTED" || state === "REVIEWABLE";
+
 function requestCase({ state, reasonCode }: ProcessingRequest): RequestCase {
   switch (state) {
     case "SUBMITTED":

@@ -1,19 +1,15 @@
-// Text from the service is data: quoted, cut, never instructions (design.md, "Telling an agent").
+// A Problem in words: text from the service is data, never instructions (docs/architecture.md, "What an agent reads").
 import type { Problem } from "../../contract/problem.ts";
-import { excerpt } from "../../excerpt.ts";
-
-const MAX_QUOTED = 300;
-
-export const quote = (text: string): string => JSON.stringify(excerpt(text, MAX_QUOTED));
+import { quote, word } from "../../outside.ts";
 
 /** A failure in words: code, quoted title, and the first field errors. */
 export function problemText(problem: Problem): string {
   const fields = problem.fieldErrors
     .slice(0, 3)
-    .map(({ pointer, message }) => `${pointer === "" ? "the whole" : pointer}: ${quote(message)}`);
+    .map(({ pointer, message }) => `${pointer === "" ? "the whole" : word(pointer)}: ${quote(message)}`);
   const more = problem.fieldErrors.length - fields.length;
   const where = fields.length === 0 ? "" : ` (${fields.join("; ")}${more > 0 ? `; ${more} more` : ""})`;
-  return `${problem.code} ${quote(problem.title)}${where}`;
+  return `${word(problem.code)} ${quote(problem.title)}${where}`;
 }
 
 /** A failure beside a state that should have none (doubt 17), as a sentence; else nothing. */

@@ -1,5 +1,8 @@
 // Every state and outcome of everything that is told: its one plain sentence, and the one sensible call, if there is any.
 // Which row fits is decided beside it: job.ts, operation.ts, input.ts, processing-request.ts.
+
+import type { ActionAbout } from "../../actions/about.ts";
+import { word } from "../../outside.ts";
 import type { NextStep } from "../results.ts";
 
 export interface Row<Facts> {
@@ -9,14 +12,6 @@ export interface Row<Facts> {
 }
 
 type Table<Case extends string, Facts> = Readonly<Record<Case, Row<Facts>>>;
-
-/** An action about a job whose outcome nobody knows. */
-export interface Unsettled {
-  readonly tool: string;
-  readonly idempotencyKey: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-  readonly sentAt: string;
-}
 
 export interface JobFacts {
   readonly id: string;
@@ -38,16 +33,25 @@ export interface JobFacts {
   readonly attempts: number;
   /** JSON pointers of what the failure finds wrong. */
   readonly pointers: string;
-  readonly unsettled: Unsettled | undefined;
+  readonly unsettled: ActionAbout | undefined;
+  /** The job that retries it; undefined where the retry's id was never learned. */
+  readonly retriedBy: string | undefined;
+  readonly workspaceId: string;
+  /** " Nothing has moved since …", or nothing. */
+  readonly still: string;
 }
 
 export type JobCase =
   | "unsettled"
+  | "unsettled, refused"
   | "moving"
+  | "standing still"
   | "waiting for review"
   | "paused"
   | "succeeded"
   | "cancelled"
+  | "cancelled, retried"
+  | "failed, retried"
   | "failed, rejected in review"
   | "failed, unexplained"
   | "failed, worth resuming"
@@ -68,6 +72,20 @@ const retry = ({ id, code }: JobFacts, retryMode: "SAFE_RESUME" | "RESTART", why
   why,
 });
 
+const retried = ({ retriedBy }: JobFacts): string =>
+  retriedBy === undefined
+    ? "It was retried, by a job whose id was not learned."
+    : `It was retried as job ${word(retriedBy)}.`;
+
+const readRetry = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
+  retriedBy === undefined
+    ? {
+        tool: "list_jobs",
+        arguments: { workspaceId, view: "full" },
+        why: "its retry is the job whose retryOfBatchId is this one",
+      }
+    : { tool: "get_job", arguments: { jobId: retriedBy }, why: "shows how the retry stands" };
+
 export const JOB: Table<JobCase, JobFacts> = {
   // Before anything new is done about a job, what was done must be known. Repeating is safe: the key is the same.
   unsettled: {
@@ -80,6 +98,23 @@ export const JOB: Table<JobCase, JobFacts> = {
         why: "repeating this very call is safe: under its key it cannot happen twice, and it tells what became of it",
       },
   },
+  // Under its key it would most likely be refused again; what became of it shows in the jobs alone.
+  "unsettled, refused": {
+    says: ({ what, state, place, unsettled }) =>
+      `${what} is ${state}${place}; what became of a ${unsettled?.tool} call sent at ${unsettled?.sentAt} is unknown, and repeating it tells no more: the service has refused it since.`,
+    step: ({ id, workspaceId, unsettled }) =>
+      unsettled?.tool === "cancel_job"
+        ? {
+            tool: "get_job",
+            arguments: { jobId: id, waitSeconds: 30 },
+            why: "shows whether it ends as CANCELLED; if it goes on, cancel_job with a new idempotencyKey of your own",
+          }
+        : {
+            tool: "list_jobs",
+            arguments: { workspaceId, view: "full" },
+            why: "shows whether a later job's retryOfBatchId is this one: then that is its retry",
+          },
+  },
   moving: {
     says: ({ what, state, place }) => `${what} is ${state}${place}.`,
     step: ({ id }) => ({
@@ -88,15 +123,30 @@ export const JOB: Table<JobCase, JobFacts> = {
       why: "it is still moving; this waits for it",
     }),
   },
+  "standing still": {
+    says: ({ what, state, place, still }) =>
+      `${what} is ${state}${place}.${still} Waiting longer may not help: ask its operator, or cancel it if it is not wanted any more.`,
+  },
   "waiting for review": {
-    says: ({ what, place }) =>
-      `${what} waits for a person's review${place}; nothing can be done from here but wait or cancel.`,
+    says: ({ what, place, still }) =>
+      `${what} waits for a person's review${place}; nothing can be done from here but wait (get_job with waitSeconds) or cancel.${still}`,
   },
   paused: {
-    says: ({ what, place }) => `${what} is PAUSED${place}; only its operator can resume it. It can be cancelled.`,
+    says: ({ what, place, still }) =>
+      `${what} is PAUSED${place}; only its operator can resume it (get_job with waitSeconds waits for that). It can be cancelled.${still}`,
   },
   succeeded: { says: ({ what, results }) => `${what} SUCCEEDED.${results}` },
   cancelled: { says: ({ what, finished }) => `${what} is CANCELLED; ${finished}.` },
+  "cancelled, retried": {
+    says: (facts) => `${facts.what} is CANCELLED; ${facts.finished}. ${retried(facts)}`,
+    step: readRetry,
+  },
+  // Whatever it failed of: the retry is what counts now.
+  "failed, retried": {
+    says: (facts) =>
+      `${facts.what} FAILED${facts.place}${facts.failure === "" ? "" : `: ${facts.failure}`}. ${retried(facts)}`,
+    step: readRetry,
+  },
   "failed, rejected in review": {
     says: ({ what, place, failure }) =>
       `${what} FAILED${place}: ${failure}. A person REJECTED it in review: ask them before another job.`,
@@ -194,21 +244,21 @@ export interface InputFacts {
 
 export type InputCase = "in scan" | "scan stuck" | "ready" | "infected" | "quarantined" | "expired" | "withdrawn";
 
-const readAgain = ({ id }: InputFacts, why: string): NextStep => ({
+const waitForScan = ({ id }: InputFacts, why: string): NextStep => ({
   tool: "get_input",
-  arguments: { inputId: id },
+  arguments: { inputId: id, waitSeconds: 30 },
   why,
 });
 
 export const INPUT: Table<InputCase, InputFacts> = {
   "in scan": {
     says: ({ what, scanState }) => `${what} waits for its scan (scan ${scanState}); a job needs it READY.`,
-    step: (facts) => readAgain(facts, "read again in a few seconds"),
+    step: (facts) => waitForScan(facts, "waits for the scan"),
   },
   "scan stuck": {
     says: ({ what, scanState }) =>
       `${what} waits for a scan that is ${scanState}; a job needs it READY, and if it stays so its operator has to help.`,
-    step: (facts) => readAgain(facts, "read again in some minutes"),
+    step: (facts) => waitForScan(facts, "waits for the scan; if it stays so, ask again in some minutes"),
   },
   ready: {
     says: ({ what }) => `${what} is READY to be bound to a job.`,
@@ -259,8 +309,8 @@ export const PROCESSING_REQUEST: Table<RequestCase, RequestFacts> = {
     says: ({ what, state }) => `${what} is ${state}: a person reviews it before a job may use the file.`,
     step: ({ id }) => ({
       tool: "get_file_processing_request",
-      arguments: { requestId: id },
-      why: "read the decision later",
+      arguments: { requestId: id, waitSeconds: 45 },
+      why: "waits for the review; people take their time, so ask again later",
     }),
   },
   approved: {

@@ -1,6 +1,6 @@
 // How old a geography answer is, in the service's own words: repeated, never interpreted.
 import type { StatesResponse } from "../../contract/playground.ts";
-import { quote } from "./quote.ts";
+import { quote } from "../../outside.ts";
 
 export function vintageText({
   source,

@@ -1,4 +1,4 @@
-// Request bodies of the POST endpoints, service.md section 4.2. No other fields are allowed in any body.
+// Request bodies of the POST endpoints, docs/contract.md, 4.2. No other fields are allowed in any body.
 import * as z from "zod/v4";
 import { InputId, InputKind } from "../inputs.ts";
 import { utcInstant } from "../instants.ts";

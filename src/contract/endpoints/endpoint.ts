@@ -1,4 +1,4 @@
-// What an endpoint is: one row of service.md section 4, as data that the client, the tools and the emulator share.
+// What an endpoint is: one row of docs/contract.md, 4, as data that the client, the tools and the emulator share.
 import * as z from "zod/v4";
 import type { Contradictions } from "../contradictions.ts";
 

@@ -1,4 +1,4 @@
-// All 18 endpoints of service.md section 4, in the contract's order.
+// All 18 endpoints of docs/contract.md, 4, in the contract's order.
 import type { Endpoint } from "./endpoint.ts";
 import * as jobs from "./job-processing.ts";
 import * as playground from "./playground.ts";

@@ -1,4 +1,4 @@
-// The job-processing endpoints, service.md section 4.2, in the order of its table.
+// The job-processing endpoints, docs/contract.md, 4.2, in the order of its table.
 import * as z from "zod/v4";
 import {
   jobContradictions,

@@ -1,4 +1,4 @@
-// The playground's endpoints, service.md section 4.1: anonymous, read-only.
+// The playground's endpoints, docs/contract.md, 4.1: anonymous, read-only.
 import * as z from "zod/v4";
 import { documentContradictions } from "../contradictions.ts";
 import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../playground.ts";

@@ -1,4 +1,4 @@
-// Successful answers in the contract's envelopes (service.md 2.2).
+// Successful answers in the contract's envelopes (docs/contract.md, 2.2).
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import { type Answer, jsonAnswer } from "../http/answer.ts";
 import { refuseField } from "../problems.ts";

@@ -1,4 +1,4 @@
-// What the workspace can do, and the limits that bite when a job binds an input (service.md 2.2, 8).
+// What the workspace can do, and the limits that bite when a job binds an input (docs/contract.md, 2.2, 8).
 import type { Capability } from "../../contract/usage.ts";
 import { Refusal } from "../problems.ts";
 import type { InputRecord } from "./inputs.ts";

@@ -1,13 +1,14 @@
 // Which state of the live list a code or a name means: nothing is known of codes but what the service lists.
 import type { State } from "../../contract/playground.ts";
-import { excerpt } from "../../excerpt.ts";
 import { Failure, invalidArguments } from "../../failure.ts";
+import { quote, word } from "../../outside.ts";
 import { codesLike, stateNamesLike } from "./aliases.ts";
 import { fold } from "./fold.ts";
 import { searchNames } from "./search.ts";
 
 /** A likeness that may be followed without asking. */
 const SURE = 0.85;
+const MAX_NAME = 80;
 
 function byCode(text: string, states: readonly State[]): readonly State[] {
   const code = text.trim().toUpperCase();
@@ -26,14 +27,15 @@ function byName(text: string, states: readonly State[]): readonly State[] {
   return found.filter(({ score, match }) => match === "exact" || score >= SURE).map(({ item }) => item);
 }
 
-const listed = (states: readonly State[]): string => states.map(({ code, name }) => `${code} ${name}`).join(", ");
+const listed = (states: readonly State[]): string =>
+  states.map(({ code, name }) => `${code} ${word(name, MAX_NAME)}`).join(", ");
 
 /** Throws Failure when it means none, or one of several. */
 export function resolveState(text: string, states: readonly State[]): State {
   const coded = byCode(text, states);
   const found = coded.length > 0 ? coded : byName(text, states);
   const [state, ...others] = found;
-  const asked = JSON.stringify(excerpt(text, 80));
+  const asked = quote(text, MAX_NAME);
   if (state === undefined)
     throw new Failure({
       kind: "not_found",

@@ -29,11 +29,11 @@ export async function readBody(from: IncomingMessage): Promise<Buffer | "too lon
   return Buffer.concat(chunks, bytes);
 }
 
-/** Without its body. `signal` fires when the client has gone before it was answered. */
+/** Without its body, and without the token that let it in: that is nothing for a tool. `signal` fires when the client has gone before it was answered. */
 export function webRequest(from: IncomingMessage, url: string, signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(from.headersDistinct))
-    for (const value of values) headers.append(name, value);
+    if (name !== "authorization") for (const value of values) headers.append(name, value);
   return new Request(url, { method: from.method ?? "", headers, signal });
 }
 

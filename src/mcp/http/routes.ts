@@ -1,6 +1,7 @@
 // Where a request goes: /mcp in either protocol era, /healthz, or nowhere.
 import type { IncomingMessage } from "node:http";
 import { isJSONRPCRequest, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
+import { shapeFault } from "../shape.ts";
 import { MAX_BODY_BYTES, readBody, webRequest } from "./exchange.ts";
 import type { Modern } from "./modern.ts";
 import { plain, type Served } from "./port.ts";
@@ -8,6 +9,7 @@ import { refusal } from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
 
 const PARSE_ERROR = -32700;
+const INVALID_REQUEST = -32600;
 
 export const MCP_PATH = "/mcp";
 const HEALTH_PATH = "/healthz";
@@ -32,7 +34,11 @@ async function jsonBody(
     return { refused: refusal(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`) };
   if (bytes === "broken off") return { refused: refusal(400, "The body broke off.") };
   try {
-    return { body: JSON.parse(utf8.decode(bytes)) };
+    const text = utf8.decode(bytes);
+    const fault = shapeFault(text);
+    return fault === undefined
+      ? { body: JSON.parse(text) }
+      : { refused: refusal(400, fault, { code: INVALID_REQUEST }) };
   } catch {
     return { refused: refusal(400, "Parse error: the body is not JSON in UTF-8.", { code: PARSE_ERROR }) };
   }

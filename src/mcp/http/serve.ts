@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf } from "../../failure.ts";
+import { createAdmission } from "./admission.ts";
 import { goneSignal, send } from "./exchange.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { LISTENER_LIMITS, type ListenerLimits, listen } from "./listener.ts";
@@ -18,6 +19,8 @@ export interface HttpOptions extends SessionLimits {
   readonly address: string;
   /** 0: any that is free. */
   readonly port: number;
+  /** The bearer token that requests must carry; without one, on Linux, they must be of this process's user. */
+  readonly token?: string | undefined;
   readonly limits?: Partial<ListenerLimits>;
 }
 
@@ -41,6 +44,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   const sessions = createSessions(service, options);
   const modern = createModern(service);
   const exchanges = new Set<Promise<void>>();
+  const admission = createAdmission(options.token, log);
   /** What each connection brought its client last. */
   const lastOut = new WeakMap<Socket, () => Promise<void>>();
   let isEnding = false;
@@ -49,6 +53,8 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   async function serve(incoming: IncomingMessage, signal: AbortSignal): Promise<Served> {
     const reason = gate(incoming);
     if (reason !== undefined) return plain(refusal(403, reason));
+    const refused = admission(incoming);
+    if (refused) return plain(refused);
     // Requests that are sent behind each other on one connection must not count less than those on several.
     if (exchanges.size >= limits.maxConnections) return plain(refusal(503, "Too many requests at once; call again."));
     const served = await route(incoming, signal, { sessions, modern, isEnding: () => isEnding });
@@ -74,7 +80,9 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     // Whoever asks for more has read what came before.
     lastOut.delete(incoming.socket);
     const { response, over, unread } = await served(incoming, signal);
-    const isWhole = await send(response, incoming, outgoing, { signal, exit, isLast: () => isEnding, ...limits });
+    // Who may not come in does not stay, either: there is not room for everybody.
+    const isLast = () => isEnding || response.status === 401 || response.status === 403;
+    const isWhole = await send(response, incoming, outgoing, { signal, exit, isLast, ...limits });
     await over(isWhole);
     if (isWhole && unread) lastOut.set(incoming.socket, unread);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";

@@ -5,6 +5,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
+import { json } from "../../outside.ts";
 import { Cancelled } from "../cancelled.ts";
 import { createDeliveries, type Deliveries } from "../deliveries.ts";
 import { withLegacyCode } from "../legacy-codes.ts";
@@ -72,7 +73,7 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
     const taken = ids.find((id, at) => transport.outgoing.has(id) || ids.indexOf(id) !== at);
     if (taken !== undefined) {
       // Two answers under one id: the client could not tell them apart, nor this server what it has told.
-      const reason = `Another request of this session with the id ${JSON.stringify(taken)} is not answered yet.`;
+      const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
       return plain(refusal(400, reason, { code: INVALID_REQUEST, message: body }));
     }
     for (const message of messages) {

@@ -2,7 +2,7 @@
 
 const NEWLINE = 0x0a;
 /** Enough of either end to find a request's id in. */
-const END_BYTES = 4_096;
+export const END_BYTES = 4_096;
 const FIRST_ROOM_BYTES = 64 * 1024;
 
 export interface LongLine {

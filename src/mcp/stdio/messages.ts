@@ -3,7 +3,8 @@
 import { type JSONRPCMessage, ProtocolErrorCode, parseJSONRPCMessage } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
-import type { LongLine } from "./lines.ts";
+import { shapeFault } from "../shape.ts";
+import { END_BYTES, type LongLine } from "./lines.ts";
 
 type RequestId = string | number;
 
@@ -42,37 +43,21 @@ function parse(line: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** More than any schema has, and less than what recursion over a message bears. */
-const MAX_DEPTH = 2_500;
-const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}]/g;
-
-function isTooDeep(json: string): boolean {
-  if (json.length < 2 * MAX_DEPTH) return false;
-  let depth = 0;
-  for (const [token] of json.matchAll(TOKEN)) {
-    if (token === "[" || token === "{") depth++;
-    else if (token === "]" || token === "}") depth--;
-    if (depth > MAX_DEPTH) return true;
-  }
-  return false;
-}
-
 /** Longer ones would make much of little: an array of numbers as many answers. */
 const MAX_BATCH = 100;
 
 /** An array is a batch, as revision 2025-03-26 has them: its messages one by one, each answered by itself. */
 export function readLine(line: string): Reading {
   if (line.trim() === "") return { messages: [], refusals: [] };
+  const fault = shapeFault(line);
+  if (fault !== undefined)
+    return { messages: [], refusals: [refusal(ProtocolErrorCode.InvalidRequest, fault, idIn(line))] };
   const parsed = parse(line);
   if (!parsed) {
     const reason = "This line is no JSON; on stdio one line is one JSON-RPC message.";
     return { messages: [], refusals: [refusal(ProtocolErrorCode.ParseError, reason, undefined)] };
   }
   const { value } = parsed;
-  if (isTooDeep(line)) {
-    const reason = `This message is nested deeper than ${MAX_DEPTH} levels; nothing was done.`;
-    return { messages: [], refusals: [refusal(ProtocolErrorCode.InvalidRequest, reason, requestId(value))] };
-  }
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_BATCH) return readOne(value);
   const read = value.map(readOne);
   return { messages: read.flatMap(({ messages }) => messages), refusals: read.flatMap(({ refusals }) => refusals) };
@@ -87,11 +72,21 @@ const ID_AT_HEAD = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?${ID},`
 const ID_AT_TAIL = new RegExp(String.raw`,\s*${ID}(?:,\s*${MEMBER}){0,3}\}\s*$`);
 const IS_RESPONSE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?"(?:result|error)"\s*:`);
 
-function idOf({ head, tail }: LongLine): RequestId | undefined {
+function idOf({ head, tail }: Pick<LongLine, "head" | "tail">): RequestId | undefined {
   if (IS_RESPONSE.test(head)) return undefined;
   const text = ID_AT_HEAD.exec(head)?.groups?.["id"] ?? ID_AT_TAIL.exec(tail)?.groups?.["id"];
   return text === undefined ? undefined : Requestlike.shape.id.safeParse(parse(text)?.value).data;
 }
+
+const idIn = (line: string): RequestId | undefined =>
+  idOf({ head: line.slice(0, END_BYTES), tail: line.slice(-END_BYTES) });
+
+const FAULT = "mic-mcp failed in reading this message; nothing was done.";
+
+/** A fault of our own, met in reading a line or in taking in a request that it held. */
+export const refuseLine = (line: string): JSONRPCMessage => refusal(ProtocolErrorCode.InternalError, FAULT, idIn(line));
+export const refuseRequest = (id: RequestId): JSONRPCMessage =>
+  refusal(ProtocolErrorCode.InternalError, "mic-mcp failed in taking in this request.", id);
 
 export const refuseLongLine = (line: LongLine, maxBytes: number): JSONRPCMessage =>
   refusal(

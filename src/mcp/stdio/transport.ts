@@ -7,10 +7,12 @@ import type { Deliveries } from "../deliveries.ts";
 import type { Exit } from "../exit.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createLines } from "./lines.ts";
-import { readLine, refuseLongLine } from "./messages.ts";
+import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } from "./messages.ts";
 
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
+/** A client that has gone is how every session ends, and nothing to tell. */
+const isGoneReader = (error: Error): boolean => "code" in error && error.code === "EPIPE";
 const isAnswer = (message: JSONRPCMessage) => "result" in message || "error" in message;
 const isNotification = (message: JSONRPCMessage) => "method" in message && !("id" in message);
 const isProgress = (message: JSONRPCMessage) => "method" in message && message.method === "notifications/progress";
@@ -36,7 +38,7 @@ export class StdioTransport implements Transport {
     this.#exit = exit;
     this.#deliveries = deliveries;
     this.#intake = createIntake({
-      deliver: (message) => this.onmessage?.(message),
+      deliver: (message) => this.#deliver(message),
       cancelled: (id) => deliveries.cancelled(id),
       isBackedUp: () => stdout.writableNeedDrain,
     });
@@ -54,18 +56,39 @@ export class StdioTransport implements Transport {
     this.#in.on("error", (error) => this.onerror?.(error));
     this.#out.on("drain", () => this.#goOn());
     this.#out.on("error", (error) => {
-      if (!this.#closed) this.onerror?.(error);
+      if (!this.#closed && !isGoneReader(error)) this.onerror?.(error);
       this.#close();
     });
     for (const end of ["end", "close"]) this.#in.on(end, () => this.#close());
   }
 
   #read(line: string): void {
-    const { messages, refusals } = readLine(line);
+    const { messages, refusals } = this.#reading(line);
     for (const refusal of refusals) this.#refuse(refusal);
     for (const message of messages) {
       if (!("method" in message && message.method === "notifications/cancelled")) this.#deliveries.alive();
       this.#intake.take(message, line.length);
+    }
+  }
+
+  /** Whatever goes wrong with one line is that line's end, and not the server's. */
+  #reading(line: string): Reading {
+    try {
+      return readLine(line);
+    } catch (error) {
+      this.onerror?.(new Error("a line could not be read", { cause: error }));
+      return { messages: [], refusals: [refuseLine(line)] };
+    }
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(new Error("a message could not be taken in", { cause: error }));
+      if (!("method" in message && "id" in message)) return;
+      this.#write(refuseRequest(message.id));
+      this.ended(message.id);
     }
   }
 

@@ -1,5 +1,5 @@
-// Who holds an action: this process, by a name that tells others on the machine whether it still lives.
-import { randomBytes } from "node:crypto";
+// Who this process is, by a name that tells others on the machine whether it still lives: it holds actions and partial files.
+import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
@@ -13,9 +13,17 @@ function machine(): string {
 }
 
 const HERE = machine();
+const UNIQUE = randomBytes(8).toString("hex");
 
 /** This process's name as an owner; no two processes ever have the same. */
-export const ownName = JSON.stringify([HERE, process.pid, randomBytes(8).toString("hex")]);
+export const ownName = JSON.stringify([HERE, process.pid, UNIQUE]);
+
+const PLACE = createHash("sha256").update(HERE).digest("hex").slice(0, 8);
+
+/** The same in short, as a part of a file's name. */
+export const ownMark = `${PLACE}-${process.pid}-${UNIQUE.slice(0, 8)}`;
+/** What marks look like, for a larger pattern. */
+export const MARK = "[0-9a-f]{8}-\\d{1,10}-[0-9a-f]{8}";
 
 function isAlive(pid: number): boolean {
   try {
@@ -36,11 +44,21 @@ function partsOf(owner: string): unknown[] {
   }
 }
 
+// The same process id again, under another name: its former holder is gone.
+const isGoneHere = (pid: number): boolean => pid === process.pid || !isAlive(pid);
+
 /** Certain that this owner is gone. False also where it cannot be known: then its lease has to run out. */
 export function isGone(owner: string): boolean {
   if (owner === ownName) return false;
   const [where, pid] = partsOf(owner);
   if (where !== HERE || typeof pid !== "number") return false;
-  // The same process id again, under another name: its former holder is gone.
-  return pid === process.pid || !isAlive(pid);
+  return isGoneHere(pid);
+}
+
+/** The same of a mark; "elsewhere" where it cannot be known. */
+export function whereIs(mark: string): "here" | "gone" | "elsewhere" {
+  if (mark === ownMark) return "here";
+  const [place, pid] = mark.split("-");
+  if (place !== PLACE) return "elsewhere";
+  return isGoneHere(Number(pid)) ? "gone" : "here";
 }

@@ -1,0 +1,90 @@
+// A journal that cannot be used: no action is sent, reads go on, and what is said is no more than can be known without it.
+import { Failure, type FailureFacts, reasonOf } from "../failure.ts";
+import type { Database } from "./database.ts";
+import { NewerJournal } from "./migrations.ts";
+
+/** As it is told of a reading. */
+export class JournalFailure extends Failure {
+  /** `advice`: what a person can do about it. */
+  constructor(error: unknown, reason: string, advice: string) {
+    super(
+      {
+        kind: "internal",
+        message: `The action journal cannot be used, and without it no action is sent: ${reason}.`,
+        retryable: true,
+        sideEffect: "none",
+        next: advice,
+      },
+      { cause: error },
+    );
+  }
+}
+
+// A host of several addresses fails with an error for each, and no word of its own.
+const describe = (error: unknown): string =>
+  error instanceof AggregateError ? error.errors.map(describe).join("; ") : reasonOf(error) || "it does not answer";
+
+/** Whatever was thrown where only the journal can fail. */
+export function journalFailure(error: unknown): JournalFailure {
+  if (error instanceof JournalFailure) return error;
+  const advice =
+    error instanceof NewerJournal
+      ? "Use that later mic-mcp, or another MIC_STATE_DIR or MIC_JOURNAL_URL."
+      : "mic-mcp doctor may say more.";
+  return new JournalFailure(error, describe(error), advice);
+}
+
+function sqliteFailure(error: unknown): JournalFailure {
+  const reason = describe(error);
+  const advice = (): string => {
+    if (/full|ENOSPC|EDQUOT|disk I\/O/i.test(reason))
+      return "Free space on the disk of the state folder and call again.";
+    if (/not a database|malformed|corrupt/i.test(reason))
+      return "Move the damaged journal file away (keep it: it may hold unsettled actions) and start mic-mcp again.";
+    if (/locked|busy/i.test(reason)) return "Another process holds the journal: call again in a few seconds.";
+    return "Make the state folder writable, or set MIC_STATE_DIR to one that is; mic-mcp doctor says which it is.";
+  };
+  return new JournalFailure(error, reason, advice());
+}
+
+function postgresFailure(error: unknown): JournalFailure {
+  const reason = describe(error);
+  const advice = /No space left|disk full|could not extend/i.test(reason)
+    ? "Free space on the disk of the PostgreSQL server that MIC_JOURNAL_URL names, and call again."
+    : "Check MIC_JOURNAL_URL and its PostgreSQL server, then call again.";
+  return new JournalFailure(error, `PostgreSQL: ${reason}`, advice);
+}
+
+/** The same database, whose faults say what to do about them wherever they come up. */
+export async function toldBy(opening: Promise<Database>, engine: "SQLite" | "PostgreSQL"): Promise<Database> {
+  const fails = (error: unknown): never => {
+    if (error instanceof JournalFailure) throw error;
+    if (error instanceof NewerJournal) throw journalFailure(error);
+    throw engine === "SQLite" ? sqliteFailure(error) : postgresFailure(error);
+  };
+  const database = await opening.catch(fails);
+  return {
+    query: (sql, values) => database.query(sql, values).catch(fails),
+    querySoon: (sql, values) => database.querySoon(sql, values).catch(fails),
+    exclusively: (work) => database.exclusively(work).catch(fails),
+    close: () => database.close(),
+  };
+}
+
+/** Of an action that the journal may hold; `key` is the one that its call gave. */
+export function untellable(error: unknown, key: string | undefined): Failure {
+  const failure = journalFailure(error);
+  const unknown =
+    "This call sent nothing; whether an earlier call of the same action took effect cannot be told without the journal.";
+  const facts: Partial<FailureFacts> = { message: `${failure.message} ${unknown}`, sideEffect: "unknown" };
+  return failure.with(key === undefined ? facts : { ...facts, idempotencyKey: key });
+}
+
+/** Of an action that could not be written: if the journal can be read, and does not hold it, it was never sent. */
+export async function unwritten(error: unknown, look: () => Promise<unknown>): Promise<never> {
+  const isAbsent = await look().then(
+    (found) => found === undefined,
+    () => false,
+  );
+  throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
+}

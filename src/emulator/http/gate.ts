@@ -1,0 +1,64 @@
+// Who may come in: no web page of somebody else's. A page can make a browser send requests here, under a name that its owner
+// points at this machine (DNS rebinding) or across origins: so Host must name what nobody else's page can come from.
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+
+/** Why a request may not come in, and which header says so; undefined when it may. */
+export type Gate = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
+
+export interface Denial {
+  readonly header: "Host" | "Origin";
+  readonly reason: string;
+}
+
+export interface Door {
+  /** What --host said. */
+  readonly host: string;
+  /** What is listened on, and where. */
+  readonly address: string;
+  readonly port: number;
+}
+
+const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
+const ORIGIN = /^https?:\/\/(?<host>.*)$/;
+const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
+
+/** Nobody gets one of these in the public DNS: names of one part, as containers have them, and those kept for local networks. */
+const LOCAL_NAME = /^[a-z0-9_-]+$|\.(?:localhost|local|internal|home\.arpa)$/;
+
+export const isLoopback = (address: string): boolean => /^(?:127\.|::1$|::ffff:127\.)/.test(address);
+
+export const inUrl = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
+function readHost(text: string) {
+  const { name = "", port } = HOST.exec(text.toLowerCase())?.groups ?? {};
+  return { name, port: port === undefined ? undefined : Number(port) };
+}
+
+/**
+ * On loopback, Host names the machine itself and the port. Beyond it clients come by an address (no rebound name is one), by
+ * what --host said or by a name of a local network; and by another port where a container maps it.
+ */
+export function makeGate({ host: given, address, port }: Door): Gate {
+  const own = new Set([...LOOPBACK_NAMES, inUrl(address), inUrl(given).toLowerCase()]);
+  const isLocal = isLoopback(address);
+
+  function isOurs(text: string): boolean {
+    const asked = readHost(text);
+    if (isLocal) return own.has(asked.name) && (asked.port === undefined || asked.port === port);
+    const isAddress = isIP(asked.name.replace(/^\[(.*)\]$/, "$1")) !== 0;
+    return isAddress || own.has(asked.name) || LOCAL_NAME.test(asked.name);
+  }
+
+  return ({ headersDistinct: { host: hosts = [], origin: origins = [] } }) => {
+    // How many there must be is for the service to say.
+    if (!hosts.every(isOurs))
+      return { header: "Host", reason: `Host must name the emulator: ${[...own].join(", ")}${isLocal ? "" : ", …"}.` };
+    const fromHere = (origin: string): boolean => {
+      const host = ORIGIN.exec(origin.toLowerCase())?.groups?.["host"] ?? "";
+      return hosts.some((each) => each.toLowerCase() === host) || LOOPBACK_NAMES.includes(readHost(host).name);
+    };
+    if (!origins.every(fromHere)) return { header: "Origin", reason: "Origin must be absent, or name this machine." };
+    return undefined;
+  };
+}

@@ -1,0 +1,61 @@
+// Whose requests are served: with a token, those that carry it; without one, on Linux, those of whoever started the server.
+// Every path alike: nothing here is for people who may not use the tools, and a monitor learns from a 401 that it is up.
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { Log } from "../runtime.ts";
+import { peerUid } from "./peer.ts";
+import { refusal } from "./refusal.ts";
+
+/** The refusal of a request that may not come in; undefined when it may. */
+export type Admission = (request: IncomingMessage) => Response | undefined;
+
+const BEARER = /^bearer +(\S+)$/i;
+const REALM = 'Bearer realm="mic-mcp"';
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+function byToken(token: string): Admission {
+  const expected = digest(token);
+  return ({ headersDistinct: { authorization: given = [] } }) => {
+    const [header, ...more] = given;
+    const said = header === undefined || more.length > 0 ? undefined : BEARER.exec(header)?.[1];
+    // Of digests, since they are of one length: how long the comparison takes tells nothing of the token.
+    if (said !== undefined && timingSafeEqual(digest(said), expected)) return undefined;
+    // RFC 6750, 3.1: an error is named only where a token was given.
+    const challenge = said === undefined ? REALM : `${REALM}, error="invalid_token"`;
+    const reason = "This server takes requests with its token only: Authorization: Bearer <MIC_HTTP_TOKEN>.";
+    return refusal(401, reason, { headers: { "www-authenticate": challenge } });
+  };
+}
+
+const ROOT = 0;
+
+function byUser(own: number, log: Log): Admission {
+  /** A connection stays whose it was: why not, if not. */
+  const judged = new WeakMap<Socket, { readonly against: string | undefined }>();
+
+  function reasonAgainst(socket: Socket): string | undefined {
+    const uid = peerUid(socket);
+    if (uid === own || uid === ROOT) return undefined;
+    log.info({ uid }, "a connection that is not of this server's user was refused");
+    // Where it cannot be told, the safe answer is no: what is at stake is a person's credentials.
+    const who = uid === undefined ? "whose connection this is cannot be told" : `this connection is of uid ${uid}`;
+    return `This server answers to the user who started it (uid ${own}), and ${who}. With MIC_HTTP_TOKEN set it answers to whoever has that token.`;
+  }
+
+  return ({ socket }) => {
+    const judgement = judged.get(socket) ?? { against: reasonAgainst(socket) };
+    judged.set(socket, judgement);
+    return judgement.against === undefined ? undefined : refusal(403, judgement.against);
+  };
+}
+
+/** Without a token, whoever is on this machine is let in where the system does not tell users apart. */
+export function createAdmission(token: string | undefined, log: Log): Admission {
+  if (token !== undefined) return byToken(token);
+  const own = process.platform === "linux" ? process.geteuid?.() : undefined;
+  if (own !== undefined) return byUser(own, log);
+  log.warn({}, "any user of this machine can use this server: set MIC_HTTP_TOKEN");
+  return () => undefined;
+}

@@ -1,0 +1,103 @@
+// What to do about a refusal: a call is named only where it can help, by what was refused and what the operation is about.
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import type { FieldError } from "../contract/problem.ts";
+import type { FailureKind } from "../failure.ts";
+
+export interface Refused {
+  readonly endpoint: Endpoint;
+  readonly kind: FailureKind;
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly retryable: boolean | undefined;
+  readonly fieldErrors: readonly FieldError[];
+  readonly retryAfterSeconds: number | undefined;
+}
+
+const has = (fields: Endpoint["query"] | undefined, name: string): boolean =>
+  fields !== undefined && Object.hasOwn(fields.shape, name);
+
+/** A pointer that names an argument: into the body (RFC 6901), or, as some services write it, with its place in front. */
+function namesArgument({ body, query }: Endpoint, { pointer }: FieldError): boolean {
+  if (pointer === "") return body !== undefined;
+  const [, first = "", second = ""] = pointer.split("/");
+  const name = first === "body" || first === "query" ? second : first;
+  return has(body, name) || has(query, name);
+}
+
+const canCorrect = ({ endpoint, status, fieldErrors }: Refused): boolean =>
+  (status === 400 || status === 422) && fieldErrors.some((error) => namesArgument(endpoint, error));
+
+const AGAIN = "Try again in a little while.";
+const REFUSED = "The same call will be refused again; the service's operator can say more.";
+
+/** By the path's parameter. */
+const NOT_FOUND: Readonly<Record<string, string>> = {
+  jobId: "Check jobId; list_jobs shows the workspace's jobs.",
+  versionId: "Check versionId; list_recipes shows what is offered.",
+  inputId: "Check inputId; list_actions shows the inputs registered from here.",
+  operationId: "Check operationId; list_actions shows the operations begun from here.",
+  requestId: "Check requestId; list_actions shows the requests made from here.",
+  assetId: "Check assetId: it names an original file, not an input, a job or a dataset version.",
+};
+
+function notFound({ endpoint }: Refused): string {
+  const [parameter = ""] = Object.keys(endpoint.pathParameters.shape);
+  const named = NOT_FOUND[parameter];
+  if (named !== undefined) return named;
+  const ids = endpoint.body
+    ? "Check the ids: list_recipes shows recipe versions, list_actions the inputs registered from here. Check also"
+    : has(endpoint.query, "workspaceId")
+      ? "Check workspaceId, and"
+      : "Check";
+  return `${ids} that MIC_BASE_URL points at the service itself.`;
+}
+
+/** By operation. */
+const CONFLICT: Readonly<Record<string, string>> = {
+  cancelMicJob: "get_job shows how the job stands.",
+  retryMicJob: "get_job shows how the job stands.",
+  createMicJob: "get_input shows how each input stands; a job needs them READY.",
+  requestMicSharedFileProcessing: "get_recipe shows the current versionHash, get_input how the input stands.",
+  getMicPublicAssetContent: "The file is not handed out as it stands now; get_input shows an input's scan.",
+};
+
+function forbidden({ endpoint }: Refused): string {
+  if (endpoint.api === "playground") return "The playground's policy denies this; its operator can say why.";
+  const workspace =
+    has(endpoint.query, "workspaceId") || has(endpoint.body, "workspaceId") ? "check workspaceId, or " : "";
+  const permission =
+    endpoint.id === "createMicJob" ? " A shared file needs an APPROVED request first: request_file_processing." : "";
+  return `The application may not do this: ${workspace}ask its owner for the scope or permission.${permission}`;
+}
+
+function rejected(refused: Refused): string {
+  switch (refused.endpoint.id) {
+    case "createMicJob":
+      return "get_recipe shows what the recipe asks for, get_capabilities what this workspace may do.";
+    case "listPlaygroundDistricts":
+      return "list_states has the codes in use.";
+    default:
+      return REFUSED;
+  }
+}
+
+// The contract shows no codes; a capability is its own word (2.2).
+const isCapability = ({ code = "" }: Refused): boolean => /capability/i.test(code);
+
+/** In one or two sentences. */
+export function refusalAdvice(refused: Refused): string {
+  const { kind, retryable, retryAfterSeconds } = refused;
+  if (kind === "rate_limited") return `Wait ${retryAfterSeconds ?? 60} s, then repeat the call.`;
+  if (kind === "unauthorized")
+    return "Check the client id and secret (mic-mcp doctor); repeating the call will not help before they are right.";
+  if (kind === "upstream_unavailable") return AGAIN;
+  if (kind === "not_found") return notFound(refused);
+  if (isCapability(refused))
+    return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the service's operator.";
+  if (canCorrect(refused)) return "Correct the fields named above and call again.";
+  if (retryable === true) return AGAIN;
+  if (kind === "forbidden") return forbidden(refused);
+  if (kind === "conflict") return CONFLICT[refused.endpoint.id] ?? REFUSED;
+  if (kind === "precondition_failed") return "get_job shows the job's current resourceVersion.";
+  return rejected(refused);
+}

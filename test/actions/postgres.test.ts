@@ -1,0 +1,168 @@
+// The journal of many machines when its database is frozen, stuck, careless, killed, or behind a pooler.
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openPostgres } from "../../src/actions/postgres.ts";
+import { createJob, enveloped, job } from "../contract/samples.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { startServer } from "../support/server.ts";
+import { answer, neverAnswer, stubForTest } from "../support/stub.ts";
+
+const isLinux = process.platform === "linux";
+const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
+
+let postgres: PostgresServer | undefined;
+function running(): PostgresServer {
+  if (!postgres) throw new Error("PostgreSQL is there only while tests run");
+  return postgres;
+}
+
+async function bench() {
+  const stub = await stubForTest();
+  const url = await running().database();
+  const env = {
+    MIC_BASE_URL: stub.baseUrl,
+    MIC_CLIENT_ID: "client",
+    MIC_CLIENT_SECRET: "client-secret-0123456789",
+    MIC_JOURNAL_URL: url,
+  };
+  return { stub, url, serve: () => startServer({ env }) };
+}
+
+async function openForTest(url: string) {
+  const database = await openPostgres(url);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+const keysOf = (requests: readonly { headers: Readonly<Record<string, unknown>> }[]) =>
+  requests.map(({ headers }) => headers["idempotency-key"]);
+
+describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}`, { timeout: 120_000 }, () => {
+  beforeAll(async () => {
+    // What no commit waits for stays in memory for ten seconds.
+    postgres = await startPostgres(["wal_writer_delay=10000"]);
+  }, 60_000);
+  afterAll(() => postgres?.stop());
+
+  test("frozen: what an earlier call did stays open, and the same call works once it thaws", async () => {
+    const { stub, serve } = await bench();
+    const server = await serve();
+    const call = { ...createJob, idempotencyKey: "key-of-the-agent" };
+    stub.expect(answer(503, undefined, { "retry-after": "600" }));
+    expect((await server.call("submit_job", call)).error?.sideEffect).toBe("unknown");
+    running().signal("SIGSTOP");
+    onTestFinished(() => running().signal("SIGCONT"));
+    const told = await server.call("submit_job", call);
+    const { error: read } = await server.call("list_actions", {});
+    running().signal("SIGCONT");
+    expect(told.error).toMatchObject({ kind: "internal", sideEffect: "unknown", idempotencyKey: call.idempotencyKey });
+    expect(told.error?.message).toMatch(/This call sent nothing; whether an earlier call .* cannot be told/);
+    expect(told.text).toContain("It is not known whether anything was changed.");
+    expect(told.text).not.toContain("Nothing was changed");
+    expect(read).toMatchObject({ kind: "internal", sideEffect: "none" });
+    for (const next of [told.error?.next, read?.next]) {
+      expect(next).toContain("MIC_JOURNAL_URL");
+      expect(next).not.toMatch(/folder|MIC_STATE_DIR/);
+    }
+    stub.expect(answer(202, enveloped(job)));
+    expect((await server.call("submit_job", call)).action).toMatchObject({ idempotencyKey: call.idempotencyKey });
+    expect(new Set(keysOf(stub.requests))).toEqual(new Set([call.idempotencyKey]));
+  });
+
+  test("killed together with the server, its role careless of what is on disk: the action is still known", async () => {
+    await running().run("ALTER ROLE mic SET synchronous_commit = off");
+    onTestFinished(() => running().run("ALTER ROLE mic RESET synchronous_commit"));
+    const { stub, serve } = await bench();
+    const server = await serve();
+    const sent = new Promise<void>((resolve) => {
+      stub.respond(() => {
+        resolve();
+        return neverAnswer;
+      });
+    });
+    // The tables are there, on disk, before the kill.
+    await server.call("list_actions", {});
+    await running().run("CHECKPOINT");
+    server.send("submit_job", createJob, 7);
+    await sent;
+    running().signal("SIGSTOP");
+    await server.kill();
+    await running().crash();
+    stub.respond(() => answer(202, enveloped(job)));
+    const told = await (await serve()).call("submit_job", createJob);
+    expect(told.error, told.text).toBeUndefined();
+    const keys = keysOf(stub.requests);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size, "one action").toBe(1);
+  });
+
+  const pidOf = async (query: Awaited<ReturnType<typeof openPostgres>>["query"]): Promise<number> => {
+    const [row] = await query("SELECT pg_backend_pid() AS pid");
+    return Number(row?.["pid"]);
+  };
+
+  test("a connection that is stuck is not used again", async () => {
+    const database = await openForTest(await running().database());
+    const pid = await pidOf(database.query);
+    process.kill(pid, "SIGSTOP");
+    onTestFinished(() => void process.kill(pid, "SIGCONT"));
+    await expect(database.query("SELECT 1")).rejects.toThrow("timeout");
+    expect(await pidOf(database.query)).not.toBe(pid);
+  });
+
+  test("nor one that got stuck in the middle of a transaction", async () => {
+    const database = await openForTest(await running().database());
+    let pid = 0;
+    const stuck = database.exclusively(async (query) => {
+      pid = await pidOf(query);
+      process.kill(pid, "SIGSTOP");
+      await query("SELECT 1");
+    });
+    onTestFinished(() => void process.kill(pid, "SIGCONT"));
+    await expect(stuck).rejects.toThrow("timeout");
+    expect(await pidOf(database.query)).not.toBe(pid);
+  });
+
+  test("what fails in the middle of a transaction is undone", async () => {
+    const database = await openForTest(await running().database());
+    const failed = database.exclusively(async (query) => {
+      await query("CREATE TABLE half (a INTEGER)");
+      throw new Error("on purpose");
+    });
+    await expect(failed).rejects.toThrow("on purpose");
+    await expect(database.query("SELECT * FROM half")).rejects.toThrow("does not exist");
+  });
+
+  test("behind a pooler that knows no options at the start of a connection", async () => {
+    const url = await running().database();
+    const { port, hostname } = new URL(url);
+    const asked: string[] = [];
+    // As pgbouncer: refuses what it does not know, else passes on.
+    const pooler = createServer((client) => {
+      client.once("data", (startup) => {
+        const words = startup.toString("latin1", 8).split("\0");
+        const names = words.filter((_, index) => index % 2 === 0).filter((name) => name !== "");
+        asked.push(...names);
+        const strange = names.find((name) => !/^(user|database|application_name|client_encoding)$/.test(name));
+        if (strange !== undefined) return void client.end(`unsupported startup parameter: ${strange}`);
+        const server = connect(Number(port), hostname);
+        server.write(startup);
+        client.pipe(server).pipe(client);
+        for (const side of [client, server]) side.on("error", () => undefined);
+      });
+    });
+    pooler.listen(0, "127.0.0.1");
+    await once(pooler, "listening");
+    onTestFinished(() => void pooler.close());
+    const address = pooler.address();
+    const behind = new URL(url);
+    behind.port = String(typeof address === "object" ? address?.port : "");
+    const database = await openForTest(behind.href);
+    await running().run("ALTER ROLE mic SET synchronous_commit = off");
+    onTestFinished(() => running().run("ALTER ROLE mic RESET synchronous_commit"));
+    expect(await database.query("SHOW synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
+    expect(await database.query("SHOW statement_timeout")).toEqual([{ statement_timeout: "10s" }]);
+    expect(asked).toContain("application_name");
+  });
+});

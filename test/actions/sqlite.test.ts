@@ -1,0 +1,214 @@
+// The journal's file under a running server: moved, removed or replaced, it is noticed; killed, next to nothing hangs on the WAL.
+import { EventEmitter, once } from "node:events";
+import { copyFile, mkdtemp, rename, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openJournal } from "../../src/actions/journal.ts";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import { createJob, enveloped, job } from "../contract/samples.ts";
+import { startServer } from "../support/server.ts";
+import { answer, holdUntil, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
+import { newAction } from "./samples.ts";
+
+const FILE = "actions.sqlite";
+const LONG = { timeout: 60_000 };
+
+async function bench() {
+  const parent = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
+  onTestFinished(() => rm(parent, { recursive: true, force: true }));
+  const stub = await stubForTest();
+  const stateDir = join(parent, "state");
+  const env = {
+    MIC_BASE_URL: stub.baseUrl,
+    MIC_CLIENT_ID: "client",
+    MIC_CLIENT_SECRET: "client-secret-0123456789",
+    MIC_STATE_DIR: stateDir,
+  };
+  return { parent, stateDir, stub, serve: () => startServer({ env }) };
+}
+
+async function openForTest(stateDir: string) {
+  const database = await openSqlite(stateDir);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+const accepted = answer(202, enveloped(job));
+const lost = answer(503, undefined, { "retry-after": "600" });
+const named = (run: string) => ({ ...createJob, parameterValues: { ...createJob.parameterValues, run } });
+
+const keysOf = (stub: Stub, run: string) =>
+  stub.requests
+    .filter(({ body }) => body.includes(`"${run}"`))
+    .map(({ headers }) => String(headers["idempotency-key"]));
+
+/** Answers what comes first with nothing, until its sender is killed. */
+async function arrived(stub: Stub): Promise<void> {
+  await new Promise<void>((resolve) => {
+    stub.respond(() => {
+      resolve();
+      return neverAnswer;
+    });
+  });
+}
+
+const walSize = async (stateDir: string) => (await stat(join(stateDir, `${FILE}-wal`))).size;
+
+type Bench = Awaited<ReturnType<typeof bench>>;
+const strikes: readonly (readonly [string, (bench: Bench) => Promise<void>])[] = [
+  ["its folder removed", ({ stateDir }) => rm(stateDir, { recursive: true })],
+  ["its folder moved", ({ parent, stateDir }) => rename(stateDir, join(parent, "elsewhere"))],
+  ["its file removed", ({ stateDir }) => rm(join(stateDir, FILE))],
+  ["its file moved", ({ parent, stateDir }) => rename(join(stateDir, FILE), join(parent, FILE))],
+  [
+    "another file put over it",
+    async ({ parent, stateDir }) => {
+      await (await openSqlite(join(parent, "other"))).close();
+      await rename(join(parent, "other", FILE), join(stateDir, FILE));
+    },
+  ],
+  [
+    "an old copy put over it",
+    async ({ parent, stateDir }) => {
+      await rename(join(parent, "copy"), join(stateDir, FILE));
+    },
+  ],
+];
+
+// An open file cannot be moved there.
+describe.skipIf(process.platform === "win32").each(strikes)("a journal with %s under running servers", (_, strike) => {
+  async function begun() {
+    const given = await bench();
+    const [server, other] = [await given.serve(), await given.serve()];
+    given.stub.expect(accepted, accepted);
+    for (const each of [server, other]) expect((await each.call("submit_job", named("before"))).error).toBeUndefined();
+    await expect.poll(() => walSize(given.stateDir), { timeout: 20_000 }).toBe(0);
+    await copyFile(join(given.stateDir, FILE), join(given.parent, "copy"));
+    return { ...given, server, other };
+  }
+
+  test("holds what is sent next: another server goes on with it", LONG, async () => {
+    const given = await begun();
+    const { server, other, stub } = given;
+    await strike(given);
+    const coming = arrived(stub);
+    server.send("submit_job", named("next"), 7);
+    await coming;
+    await server.kill();
+    stub.respond(() => accepted);
+    // One that had the former file open, and one that is new.
+    expect((await other.call("submit_job", named("next"))).error).toBeUndefined();
+    const keys = keysOf(stub, "next");
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size, "one action").toBe(1);
+    expect((await (await given.serve()).call("list_actions", {})).text).toContain(keys[0]);
+  });
+
+  test("still knows what was unknown or under way", LONG, async () => {
+    const given = await begun();
+    const { server, stub } = given;
+    stub.expect(lost);
+    expect((await server.call("submit_job", named("unknown"))).error?.sideEffect).toBe("unknown");
+    const gate = new EventEmitter();
+    const released = once(gate, "open");
+    stub.expect(holdUntil(released, accepted));
+    server.send("submit_job", { ...named("under way"), idempotencyKey: "under-way" }, 7);
+    await expect.poll(() => keysOf(stub, "under way")).toHaveLength(1);
+    await strike(given);
+    gate.emit("open");
+    expect((await server.answerTo(7)).error).toBeUndefined();
+    await server.kill();
+    const next = await given.serve();
+    const replayed = await next.call("submit_job", { ...named("under way"), idempotencyKey: "under-way" });
+    expect(replayed.action).toEqual({ idempotencyKey: "under-way", replayed: true, attempts: 1 });
+    stub.expect(accepted);
+    expect((await next.call("submit_job", named("unknown"))).error).toBeUndefined();
+    expect(new Set(keysOf(stub, "unknown")).size, "one action").toBe(1);
+    const database = await openForTest(given.stateDir);
+    expect(await database.query("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  });
+});
+
+test("a journal whose place cannot be opened sends nothing, and works once it can", LONG, async () => {
+  const { stateDir, parent, stub, serve } = await bench();
+  const server = await serve();
+  stub.expect(accepted);
+  await server.call("submit_job", named("before"));
+  await rename(stateDir, join(parent, "elsewhere"));
+  await copyFile(process.execPath, stateDir);
+  expect((await server.call("submit_job", named("next"))).error).toMatchObject({
+    kind: "internal",
+    sideEffect: "unknown",
+  });
+  expect(keysOf(stub, "next")).toEqual([]);
+  await rm(stateDir);
+  stub.expect(accepted);
+  expect((await server.call("submit_job", named("next"))).error).toBeUndefined();
+});
+
+describe("the WAL", () => {
+  test("holds nothing a moment after a write: without it, an action under way is still known", LONG, async () => {
+    const { stateDir, stub, serve } = await bench();
+    const server = await serve();
+    stub.expect(lost);
+    expect((await server.call("submit_job", named("unknown"))).error?.sideEffect).toBe("unknown");
+    const coming = arrived(stub);
+    server.send("submit_job", named("under way"), 7);
+    await coming;
+    await expect.poll(() => walSize(stateDir), { timeout: 20_000 }).toBe(0);
+    await server.kill();
+    for (const suffix of ["-wal", "-shm"]) await rm(join(stateDir, FILE + suffix));
+    stub.respond(() => accepted);
+    const next = await serve();
+    for (const name of ["unknown", "under way"]) {
+      expect((await next.call("submit_job", named(name))).error).toBeUndefined();
+      expect(keysOf(stub, name)).toHaveLength(2);
+      expect(new Set(keysOf(stub, name)).size, "one action").toBe(1);
+    }
+  });
+
+  test("that a killed process left is emptied when the journal is opened", LONG, async () => {
+    const { stateDir, stub, serve } = await bench();
+    const server = await serve();
+    const coming = arrived(stub);
+    server.send("submit_job", named("under way"), 7);
+    await coming;
+    await server.kill();
+    expect(await walSize(stateDir)).toBeGreaterThan(0);
+    await openForTest(stateDir);
+    expect(await walSize(stateDir)).toBe(0);
+  });
+
+  test("is emptied at the end, while others go on", async () => {
+    const { stateDir } = await bench();
+    await openForTest(stateDir);
+    const database = await openSqlite(stateDir);
+    await openJournal(database, { owner: "owner", now: Date.now, leaseMs: 30_000, repeatMs: 0 });
+    expect(await walSize(stateDir)).toBeGreaterThan(0);
+    await database.close();
+    expect(await walSize(stateDir)).toBe(0);
+  });
+
+  test("waits for others, and nobody waits for it", LONG, async () => {
+    const { stateDir } = await bench();
+    const [busy, other] = [await openForTest(stateDir), await openForTest(stateDir)];
+    const journal = await openJournal(other, { owner: "owner", now: Date.now, leaseMs: 30_000, repeatMs: 0 });
+    await journal.insert(newAction());
+    const gate = new EventEmitter();
+    const released = once(gate, "open");
+    const holding = busy.exclusively(async (query) => {
+      await query("UPDATE actions SET attempts = 1");
+      await released;
+    });
+    // Long enough for the other one to have tried in vain; meanwhile it reads.
+    for (let tries = 0; tries < 30; tries++) {
+      expect(await journal.find("service", "key-0000")).toMatchObject({ attempts: 0 });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    gate.emit("open");
+    await holding;
+    await expect.poll(() => walSize(stateDir), { timeout: 20_000 }).toBe(0);
+    expect(await journal.find("service", "key-0000")).toMatchObject({ attempts: 1 });
+  });
+});

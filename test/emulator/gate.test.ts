@@ -1,0 +1,177 @@
+// Who may come in: no page of somebody else's, under whatever name (DNS rebinding, other origins); every client that means it.
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import { describe, expect, test } from "vitest";
+import { proves } from "../proves.ts";
+import { connectionForTest } from "../support/mcp.ts";
+import { at, expectPlaygroundError, expectProblem, parseJson, rawClient } from "./http.ts";
+import { operations } from "./operations.ts";
+import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
+
+const service = serviceForFile();
+const STATES = operations.listPlaygroundStates.path;
+const CLOCK = "/__emulator/clock";
+
+/** `PORT` in the headers is the emulator's. */
+function send(to: Service, path: string, headers: Readonly<Record<string, string>>) {
+  const { port } = new URL(to.emulator.baseUrl);
+  const filled = Object.entries(headers).map(([name, value]) => [name, value.replaceAll("PORT", port)]);
+  return to.send({ path, headers: Object.fromEntries(filled) });
+}
+
+describe("on this machine", () => {
+  test.each(["127.0.0.1:PORT", "localhost:PORT", "LocalHost:PORT", "[::1]:PORT", "localhost", "127.0.0.1"])(
+    "Host %s comes in",
+    async (host) => {
+      for (const path of [STATES, CLOCK]) expect((await send(service(), path, { host })).status).toBe(200);
+    },
+  );
+
+  test.each([
+    "evil.example",
+    "evil.example:PORT",
+    "localhost:1",
+    "localhost.:PORT",
+    "localhost.evil.example:PORT",
+    "evil.localhost:PORT",
+    "127.0.0.1.nip.io:PORT",
+    "127.1:PORT",
+    "0.0.0.0:PORT",
+    "user@localhost:PORT",
+    "emulator:PORT",
+    "localhost, evil.example",
+  ])("Host %s does not", async (host) => {
+    expectPlaygroundError(await send(service(), STATES, { host }), 403, "PLAYGROUND_REQUEST_DENIED");
+    const admin = await send(service(), CLOCK, { host });
+    expect([admin.status, at(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Host")]);
+  });
+
+  test.each(["http://localhost:3000", "https://127.0.0.1:PORT", "http://[::1]:6274"])(
+    "Origin %s comes in",
+    async (origin) => {
+      for (const path of [STATES, CLOCK]) expect((await send(service(), path, { origin })).status).toBe(200);
+    },
+  );
+
+  test.each([
+    "null",
+    "http://evil.example",
+    "https://evil.example:PORT",
+    "http://localhost.evil.example",
+    "http://localhost@evil.example",
+    "file://",
+    "http://127.0.0.1.nip.io",
+    "localhost",
+  ])("Origin %s does not", async (origin) => {
+    expectPlaygroundError(await send(service(), STATES, { origin }), 403, "PLAYGROUND_REQUEST_DENIED");
+    const admin = await send(service(), CLOCK, { origin });
+    expect([admin.status, at(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Origin")]);
+  });
+});
+
+proves(["7.1/denied", "7.1/body", "7.2/problem"], "who is denied is told so in the words of each API", async () => {
+  const { clientId, clientSecret, workspaceId } = service().emulator;
+  const host = "evil.example";
+  const jobs = await service().call(operations.listMicJobs, { query: { workspaceId }, headers: { host } });
+  const { code, fieldErrors } = expectProblem(jobs, 403);
+  expect({ code, fieldErrors }).toMatchObject({ code: "REQUEST_DENIED", fieldErrors: [{ pointer: "/header/Host" }] });
+  const token = await service().requestToken("grant_type=client_credentials&scope=mic.jobs:read", {
+    authorization: basic(clientId, clientSecret),
+    host,
+  });
+  expect([token.status, at(parseJson(token.text), "error")]).toEqual([403, "invalid_request"]);
+  expectPlaygroundError(await send(service(), STATES, { host }), 403, "PLAYGROUND_REQUEST_DENIED");
+});
+
+test("what is denied changes nothing, counts for nothing, and is no request of the service", async () => {
+  const own = await serviceForTest();
+  const hostile = { host: "evil.example", origin: "http://evil.example" };
+  const requests = await own.admin("GET", "requests");
+  const json = { ...hostile, "content-type": "application/json" };
+  const fault = JSON.stringify({ fault: { kind: "hang" } });
+  expect((await own.send({ method: "POST", path: "/__emulator/faults", headers: json, body: fault })).status).toBe(403);
+  const advance = JSON.stringify({ advanceMs: 60_000 });
+  expect((await own.send({ method: "POST", path: CLOCK, headers: json, body: advance })).status).toBe(403);
+  const denied = await Promise.all(Array.from({ length: 700 }, () => send(own, STATES, hostile)));
+  expect(new Set(denied.map(({ status }) => status))).toEqual(new Set([403]));
+  expect(await own.admin("GET", "requests")).toEqual(requests);
+  // No rate is used up, and no fault waits.
+  expect((await own.send({ path: STATES })).status).toBe(200);
+});
+
+test("a large body of a denied request is not waited for", async () => {
+  const body = "x".repeat(4 * 1024 * 1024);
+  const answer = await service().send({ method: "POST", path: CLOCK, headers: { host: "evil.example" }, body });
+  expect(answer.status).toBe(403);
+});
+
+const lan = Object.values(networkInterfaces())
+  .flatMap((addresses = []) => addresses)
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+describe("beyond this machine", () => {
+  test.each([
+    ["an address", "192.0.2.7:PORT"],
+    ["an IPv6 address", "[2001:db8::7]:PORT"],
+    ["a port that a container maps", "localhost:9000"],
+    ["a container's name", "emulator:8080"],
+    ["a name of the local network", "desk.local:PORT"],
+    ["a container's way to its host", "host.docker.internal:PORT"],
+  ])("clients come by %s", async (_, host) => {
+    const own = await serviceForTest({ host: "0.0.0.0" });
+    expect((await send(own, STATES, { host })).status).toBe(200);
+    expect((await send(own, STATES, { host, origin: `http://${host}` })).status).toBe(200);
+  });
+
+  test.each([
+    { host: "evil.example:PORT" },
+    { host: "evil.example" },
+    { host: "192.0.2.7.nip.io:PORT" },
+    { host: "emulator:PORT", origin: "http://evil.example" },
+    { host: "192.0.2.7:PORT", origin: "http://192.0.2.8:PORT" },
+    { host: "192.0.2.7:PORT", origin: "null" },
+  ])("%j does not come in", async (headers) => {
+    const own = await serviceForTest({ host: "0.0.0.0" });
+    for (const path of [STATES, CLOCK]) expect((await send(own, path, headers)).status).toBe(403);
+  });
+
+  test.skipIf(lan === undefined)("another machine's clients are served; /__emulator is for this one", async () => {
+    const own = await serviceForTest({ host: "0.0.0.0" });
+    const fromAfar = rawClient(`http://${lan}:${new URL(own.emulator.baseUrl).port}`);
+    expect((await fromAfar({ path: STATES })).status).toBe(200);
+    expect((await fromAfar({ path: CLOCK })).status).toBe(403);
+    expect((await own.send({ path: CLOCK })).status).toBe(200);
+  });
+});
+
+/** The TCP ports that a process listens on. */
+function listeningPorts(pid: number): number[] {
+  const inodes = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  const listening = readFileSync(`/proc/${pid}/net/tcp`, "utf8").matchAll(
+    /^ *\d+: \w+:(\w+) \S+ 0A (?:\S+ +){5}(\d+)/gm,
+  );
+  return [...listening].flatMap(([, port = "", inode = ""]) => (inodes.has(inode) ? Number.parseInt(port, 16) : []));
+}
+
+test.skipIf(process.platform !== "linux")("the emulator inside serve --emulator has the same gate", async () => {
+  const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
+  expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+  const statuses = await Promise.all(
+    listeningPorts(connection.pid).map(async (port) => {
+      const inner = rawClient(`http://127.0.0.1:${port}`);
+      const headers = { host: "evil.example", origin: "http://evil.example" };
+      return [(await inner({ path: CLOCK })).status, (await inner({ path: CLOCK, headers })).status];
+    }),
+  );
+  // Over HTTP (MIC_TEST_OVER) the server itself listens as well, and has no such path.
+  expect(statuses).toContainEqual([200, 403]);
+  for (const [, hostile] of statuses) expect(hostile).toBe(403);
+});

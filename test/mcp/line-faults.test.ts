@@ -1,0 +1,54 @@
+// A fault of our own met while a message is taken in: that message is refused, and the next one is heard.
+import { PassThrough } from "node:stream";
+import type { JSONRPCMessage } from "@modelcontextprotocol/server";
+import { expect, test } from "vitest";
+import { createDeliveries } from "../../src/mcp/deliveries.ts";
+import { StdioTransport } from "../../src/mcp/stdio/transport.ts";
+
+const line = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
+
+async function server() {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const transport = new StdioTransport(stdin, stdout, (json) => json, createDeliveries());
+  const heard: JSONRPCMessage[] = [];
+  const errors: string[] = [];
+  transport.onmessage = (message) => {
+    if ("params" in message && message.params?.["bad"] === true)
+      throw new RangeError("Maximum call stack size exceeded");
+    heard.push(message);
+  };
+  transport.onerror = ({ message }) => errors.push(message);
+  await transport.start();
+  let said = "";
+  stdout.on("data", (chunk: Buffer) => {
+    said += chunk;
+  });
+  const answers = (): unknown[] =>
+    said
+      .split("\n")
+      .slice(0, -1)
+      .map((text) => JSON.parse(text));
+  return { stdin, heard, errors, answers };
+}
+
+test("a request is refused under its id, which is then free again", async () => {
+  const { stdin, heard, errors, answers } = await server();
+  stdin.write(line({ id: 1, method: "tools/call", params: { bad: true } }));
+  stdin.write(line({ id: 1, method: "tools/call", params: {} }));
+  await expect.poll(() => heard).toHaveLength(1);
+  await expect.poll(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.any(String) } }]);
+  expect(errors).toHaveLength(1);
+});
+
+test("a notification is dropped, and a batch loses only what was at fault", async () => {
+  const { stdin, heard, answers } = await server();
+  stdin.write(line({ method: "notifications/message", params: { bad: true } }));
+  const batch = [
+    { jsonrpc: "2.0", id: 1, method: "ping" },
+    { jsonrpc: "2.0", id: 2, method: "ping", params: { bad: true } },
+    { jsonrpc: "2.0", id: 3, method: "ping" },
+  ];
+  stdin.write(`${JSON.stringify(batch)}\n`);
+  await expect.poll(() => heard).toHaveLength(2);
+  await expect.poll(answers).toMatchObject([{ id: 2, error: { code: -32603 } }]);
+});

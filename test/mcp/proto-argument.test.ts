@@ -1,0 +1,74 @@
+// An argument named __proto__, which JavaScript would rather not see: unknown like any other, on every way in.
+import { expect, test } from "vitest";
+import { createJob, job, micEnveloped } from "../contract/samples.ts";
+import { resultOf, type Speaker, speakers } from "../http/raw.ts";
+import { startHttp, stubEnv } from "../http/server.ts";
+import { callMessage, initialize, start } from "../process/child.ts";
+import { answer, type Stub, stubForTest } from "../support/stub.ts";
+
+type Call = (id: number, tool: string, args: object) => Promise<unknown>;
+
+async function overStdio(stub: Stub): Promise<Call> {
+  const program = start(["serve"], { env: stubEnv(stub) });
+  await initialize(program);
+  return async (id, tool, args) => {
+    program.send(callMessage(id, tool, args));
+    return (await program.answersTo([id])).get(id)?.["result"];
+  };
+}
+
+const overHttp =
+  (era: keyof typeof speakers) =>
+  async (stub: Stub): Promise<Call> => {
+    const client: Speaker = await speakers[era]((await startHttp({ env: stubEnv(stub) })).url);
+    return (id, tool, args) => resultOf(client.call(id, tool, args), id);
+  };
+
+const ways: readonly (readonly [string, (stub: Stub) => Promise<Call>])[] = [
+  ["stdio", overStdio],
+  ["HTTP with sessions", overHttp("legacy")],
+  ["HTTP of 2026-07-28", overHttp("modern")],
+];
+
+/** As it comes from a client: a key like any other. */
+const evil: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
+
+test.each(ways)("over %s it is refused by name, and nothing is sent", async (_, connect) => {
+  const stub = await stubForTest();
+  const call = await connect(stub);
+  const calls = [
+    ["get_job", { jobId: "job-1" }],
+    ["submit_job", createJob],
+    ["cancel_job", { jobId: "job-1", reason: "no need" }],
+    ["list_states", {}],
+    ["list_actions", {}],
+  ] as const;
+  for (const [n, [tool, args]] of calls.entries()) {
+    const facts = {
+      kind: "invalid_arguments",
+      sideEffect: "none",
+      fieldErrors: [{ pointer: "/__proto__", code: "UNKNOWN_ARGUMENT" }],
+    };
+    expect(await call(10 + n, tool, { ...args, ...evil })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/wrong argument "__proto__"/) }],
+      _meta: { "mic-mcp/error": facts },
+    });
+  }
+  const bound = { ...createJob, inputBindings: createJob.inputBindings.map((binding) => ({ ...binding, ...evil })) };
+  expect(await call(20, "submit_job", bound)).toMatchObject({
+    isError: true,
+    _meta: { "mic-mcp/error": { fieldErrors: [{ pointer: "/inputBindings/0/__proto__" }] } },
+  });
+  expect(stub.requests).toHaveLength(0);
+});
+
+test.each(ways)("over %s it is data in free-form values, and travels as it is", async (_, connect) => {
+  const stub = await stubForTest();
+  const call = await connect(stub);
+  stub.expect(answer(202, micEnveloped(job)));
+  const parameterValues = { ...evil, year: 2026, deep: { list: [evil] } };
+  expect(await call(2, "submit_job", { ...createJob, parameterValues })).toMatchObject({ structuredContent: {} });
+  const body = stub.requests[0]?.body.toString() ?? "";
+  expect(body).toContain(`"parameterValues":${JSON.stringify(parameterValues)}`);
+});

@@ -1,0 +1,117 @@
+// What is advised after a refusal: only what can help, and never a call that cannot.
+import { expect, test } from "vitest";
+import {
+  FILE,
+  fileId,
+  inputsFor,
+  jobBody,
+  listOffers,
+  oneInputOffer,
+  registerInput,
+  settledJob,
+} from "../emulator/work.ts";
+import { proves } from "../proves.ts";
+import type { Facts } from "../support/mcp.ts";
+import type { Args, Bench } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
+
+const CORRECT = /^Correct the fields named above and call again\.$/;
+const reason = "no";
+const hex32 = "0".repeat(32);
+
+async function jobArguments(bench: Bench, change: Args): Promise<Args> {
+  return { ...(await bench.argumentsFor("createMicJob")), ...change };
+}
+
+forEachEra((bench) => {
+  const refused = async (tool: string, args: Args, kind: Facts["kind"], next: RegExp, code?: string) => {
+    const failed = await bench().fails(tool, args, kind);
+    expect(failed, failed.text).toMatchObject({ sideEffect: "none", ...(code !== undefined && { code }) });
+    expect(failed.next, failed.text).toMatch(next);
+    if (next !== CORRECT) expect(failed.text).not.toContain("Correct the fields");
+  };
+
+  test("what is not there is looked for in its list", async () => {
+    for (const [tool, args, next] of [
+      ["get_job", { jobId: "micjob_none" }, /jobId; list_jobs/],
+      ["cancel_job", { jobId: "micjob_none", reason }, /jobId; list_jobs/],
+      ["retry_job", { jobId: "micjob_none", retryMode: "SAFE_RESUME", reason }, /jobId; list_jobs/],
+      ["get_recipe", { versionId: `micrecipev_${hex32}` }, /versionId; list_recipes/],
+      ["get_input", { inputId: "micinput_none" }, /inputId; list_actions/],
+      ["get_operation", { operationId: "micop_none" }, /operationId; list_actions/],
+      ["get_file_processing_request", { requestId: `micsharedrequest_${hex32}` }, /requestId; list_actions/],
+      ["download_asset", { assetId: "micdsv_none" }, /assetId: it names an original file/],
+    ] as const)
+      await refused(tool, args, "not_found", next);
+  });
+
+  test("a job in another state than the call needs is looked at", async () => {
+    const { id } = await settledJob(bench().service, FILE.succeeds);
+    const retry = { jobId: id, retryMode: "RESTART", reason };
+    await refused("retry_job", retry, "conflict", /^get_job shows how the job stands\.$/, "JOB_NOT_RETRYABLE");
+    const offer = await oneInputOffer(bench().service);
+    const input = await registerInput(bench().service, FILE.quarantined);
+    bench().clock.advance(60_000);
+    const port = offer.recipe.inputs[0]?.name ?? "";
+    const order = { inputBindings: [{ port, inputId: input.id }], recipeVersionId: offer.recipe.versionId };
+    const args = { ...(await jobArguments(bench(), order)), parameterValues: {} };
+    await refused("submit_job", args, "conflict", /get_input.*READY/, "INPUT_NOT_READY");
+  });
+
+  test("a capability that is not enabled is nothing that arguments could mend", async () => {
+    const codes = new Set<string>();
+    for (const offer of await listOffers(bench().service)) {
+      const inputIds = await inputsFor(bench().service, offer);
+      bench().clock.advance(60_000);
+      const { parameterValues: _parameters, ...order } = jobBody(bench().service, offer, ...inputIds);
+      // Capabilities are judged before parameters.
+      const { error, text } = await bench().call("submit_job", { ...order, parameterValues: { none: "such" } });
+      codes.add(error?.code ?? "");
+      if (error?.code !== "CAPABILITY_DISABLED") continue;
+      expect(error.next).toMatch(/^get_capabilities shows/);
+      expect(text).not.toContain("Correct the fields");
+    }
+    expect(codes).toContain("CAPABILITY_DISABLED");
+  });
+
+  proves("2.2/problem-field-error", "fields are to be corrected where fields can be corrected", async () => {
+    const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId: "devfile_none" };
+    await refused("register_input", registration, "rejected", CORRECT, "REFERENCE_NOT_FOUND");
+    const bindings = [{ port: "p", inputId: "micinput_none" }];
+    const job = await jobArguments(bench(), { recipeVersionId: `micrecipev_${hex32}`, inputBindings: bindings });
+    await refused("submit_job", job, "rejected", CORRECT, "RECIPE_NOT_OFFERED");
+    const usage = { workspaceId: bench().workspaceId, window: "MONTH" };
+    await refused("get_usage", usage, "rejected", CORRECT, "WINDOW_NOT_AVAILABLE");
+    await refused(
+      "list_jobs",
+      { workspaceId: bench().workspaceId, cursor: "x" },
+      "rejected",
+      CORRECT,
+      "INVALID_CURSOR",
+    );
+  });
+
+  test("what is forbidden is for the application's owner; what a workspace may not, begins with its id", async () => {
+    await refused("list_jobs", { workspaceId: "micws_other" }, "forbidden", /check workspaceId, or ask its owner/);
+    await bench().service.fault({ kind: "status", status: 403, code: "X" }, { operationId: "getMicJob" });
+    await refused("get_job", { jobId: "micjob_1" }, "forbidden", /^The application may not do this: ask its owner/);
+    await bench().service.fault({ kind: "status", status: 403, code: "X" }, { operationId: "createMicJob" });
+    await refused("submit_job", await jobArguments(bench(), {}), "forbidden", /APPROVED.*request_file_processing/);
+    await bench().service.fault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi" });
+    await refused("get_geography_openapi", {}, "forbidden", /^The playground's policy/);
+  });
+
+  test("a refusal that names nothing to correct is not called again", async () => {
+    const referenceId = fileId(bench().service, FILE.succeeds);
+    const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId };
+    for (const [status, retryable, next] of [
+      [400, false, /^The same call will be refused again/],
+      [422, false, /^The same call will be refused again/],
+      [402, false, /^The same call will be refused again/],
+      [423, true, /^Try again in a little while/],
+    ] as const) {
+      await bench().service.fault({ kind: "status", status, retryable }, { operationId: "createMicPublicInput" });
+      await refused("register_input", registration, "rejected", next);
+    }
+  });
+});
