@@ -12,6 +12,8 @@ export interface Deliveries {
   cancelled(id: RequestId): void;
   /** The client goes on behind the answers that are out. */
   alive(): void;
+  /** An answer is out so recently that a client which dies now has not read it. */
+  mayBeUnread(): boolean;
   /** The client has died: what went out to it just before has not been read, for all anybody knows. */
   died(): void;
   /** Resolves when everything so far is written down. */
@@ -29,6 +31,10 @@ export function createDeliveries(): Deliveries {
   /** Those behind which nothing has come yet. */
   const last = new Map<RequestId, number>();
   let writing: Promise<unknown> = Promise.resolve();
+
+  /** Out just now, and nothing has come behind it. */
+  const fresh = (): RequestId[] =>
+    [...last].filter(([, outAt]) => performance.now() - outAt < READ_MS).map(([id]) => id);
 
   function unread(id: RequestId): void {
     const outcomes = out.get(id);
@@ -57,8 +63,9 @@ export function createDeliveries(): Deliveries {
     },
     cancelled: unread,
     alive: () => last.clear(),
+    mayBeUnread: () => fresh().length > 0,
     died() {
-      for (const [id, outAt] of last) if (performance.now() - outAt < READ_MS) unread(id);
+      for (const id of fresh()) unread(id);
       last.clear();
     },
     settled: async () => {

@@ -1,5 +1,6 @@
 // MCP on stdin and stdout, for protocol revisions 2024-11-05 to 2025-11-25 and 2026-07-28.
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../failure.ts";
@@ -56,6 +57,10 @@ export interface Stdio {
   readonly answered: Answered;
 }
 
+/** Between the closing of a dying client's pipes and its children's new parent. */
+const DEATH_MS = 250;
+const DEATH_LOOK_MS = 5;
+
 /** Serves until stdin ends. Returns a function that ends it earlier, and waits for what is still being written down. */
 export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void> {
   const deliveries = createDeliveries();
@@ -74,8 +79,12 @@ export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void
   return async () => {
     subscriptions.close();
     await handle.close();
-    // A client that ends in good order lives until this process has gone; it started it, so that its death shows.
-    if (process.ppid !== client || stdio.stdout.errored) deliveries.died();
+    // A client that ends in good order lives until this process has gone; it started it, so that its death shows. It shows a
+    // moment after its pipes are closed.
+    const hasDied = () => process.ppid !== client || stdio.stdout.errored !== null;
+    const until = performance.now() + DEATH_MS;
+    while (!hasDied() && deliveries.mayBeUnread() && performance.now() < until) await sleep(DEATH_LOOK_MS);
+    if (hasDied()) deliveries.died();
     await deliveries.settled();
   };
 }

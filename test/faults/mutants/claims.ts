@@ -1,0 +1,131 @@
+// Who works on an action: one process at a time, another one only when that is certain to be gone, and only that one ends it.
+import { inside, type Mutant, outside } from "./mutant.ts";
+
+const journal = inside("test/actions/journal.test.ts", "SQLite ");
+const leases = inside("test/actions/leases.test.ts");
+const machine = inside("test/actions/machine.test.ts");
+const owner = inside("test/actions/owner.test.ts");
+const repeat = outside("test/actions/repeat.test.ts");
+
+export const claimMutants: readonly Mutant[] = [
+  {
+    what: "a refusal that decided is taken up again",
+    code: "(state = 'rejected' AND repeatable = 1)",
+    instead: "(state = 'rejected')",
+    seenBy: journal("what is unknown or put off is taken up again; what is decided is not"),
+  },
+  {
+    what: "an action is taken from an owner that lives",
+    code: "(state = 'open' AND $6 = 1 AND",
+    instead: "(state = 'open' AND $6 >= 0 AND",
+    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+  },
+  {
+    what: "two take over from the same dead owner: the claim does not ask who holds it by now",
+    code: "owner = $7 AND lease_until = $8",
+    instead: "$7 <> '' AND lease_until = $8",
+    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+  },
+  {
+    what: "an owner that has moved since loses its claim",
+    code: "owner = $7 AND lease_until = $8",
+    instead: "owner = $7 AND $8 >= 0",
+    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+  },
+  {
+    what: "an action that was taken over leaves no doubt",
+    code: "in_doubt = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END",
+    instead: "in_doubt = 0",
+    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+  },
+  {
+    what: "an action that is taken up again stays delivered",
+    code: "ELSE 1 END, delivered_at = NULL",
+    instead: "ELSE 1 END",
+    seenBy: journal("told is what was told, not what has been taken up again since"),
+  },
+  {
+    what: "an action is settled by a process that holds it no more",
+    code: "AND owner = $9 AND state = 'open' RETURNING",
+    instead: "AND $9 <> '' AND state = 'open' RETURNING",
+    seenBy: journal("only its owner settles an action, once"),
+  },
+  {
+    what: "an action is settled twice",
+    code: "AND owner = $9 AND state = 'open' RETURNING",
+    instead: "AND owner = $9 RETURNING",
+    seenBy: journal("only its owner settles an action, once"),
+  },
+  {
+    what: "any owner counts as gone",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
+    instead: "true",
+    seenBy: machine("while its owner lives, another process waits and hears the same"),
+  },
+  {
+    what: "a dead owner is not seen to be dead",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
+    instead: "stored.owner === open.owner || leases.standsStill(stored)",
+    seenBy: machine("an owner that is known to be dead is followed at once"),
+  },
+  {
+    what: "an owner that gives no sign of life holds its action for ever",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
+    instead: "stored.owner === open.owner || isGone(stored.owner)",
+    seenBy: machine("an owner that gives no sign of life is followed when its lease has stood still"),
+  },
+  {
+    what: "a process does not take up what it could not write down itself",
+    code: "stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored)",
+    instead: "isGone(stored.owner) || leases.standsStill(stored)",
+    seenBy: machine("an end that could not be written is told, and found out again at once"),
+  },
+  {
+    what: "a lease stands still before its time",
+    code: "return monotonicMs() - seen.sinceMs >= LEASE_MS;",
+    instead: "return true;",
+    seenBy: leases("stands still when it has not moved for 30 seconds"),
+  },
+  {
+    what: "a lease stands still at the first look",
+    code: "watched.delete(oldest);\n      return false;",
+    instead: "watched.delete(oldest);\n      return true;",
+    seenBy: leases("stands still when it has not moved for 30 seconds"),
+  },
+  {
+    what: "a lease that moves stands still",
+    code: "if (seen?.lease === lease)",
+    instead: "if (seen)",
+    seenBy: leases("that moves does not stand still"),
+  },
+  {
+    what: "a process that works does not renew its leases",
+    code: "open.heartbeat().catch(",
+    instead: "Promise.resolve().catch(",
+    seenBy: machine("while an action is under way its lease moves"),
+  },
+  {
+    what: "a heartbeat leaves the leases as they are",
+    code: '"UPDATE actions SET lease_until = $2 WHERE owner = $1',
+    instead: '"UPDATE actions SET lease_until = lease_until WHERE $2 > 0 AND owner = $1',
+    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+  },
+  {
+    what: "a process takes over what it is working on itself",
+    code: "isFree && !underway.has(name)",
+    instead: "isFree",
+    seenBy: repeat("two identical calls at once are one, and the second is told so"),
+  },
+  {
+    what: "two calls at once with one new key forget that one of them works on it",
+    code: "if (underway.has(name)) return await wait(",
+    instead: 'if (call.tool === "") return await wait(',
+    seenBy: machine("two calls at once under one key of their own send one request"),
+  },
+  {
+    what: "a process id of another machine is looked for here",
+    code: 'if (where !== HERE || typeof pid !== "number") return false;',
+    instead: 'if (typeof pid !== "number") return false;',
+    seenBy: owner("of another boot, machine or process namespace nothing is known"),
+  },
+];

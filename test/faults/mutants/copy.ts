@@ -1,0 +1,123 @@
+// A copy of this tree in a temporary folder, to change and test: nothing is ever changed in place.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as z from "zod/v4";
+import { type Mutant, placeOf, readSources, type TestName } from "./mutant.ts";
+
+/** A test that does not end says nothing: the machine may be slow. */
+const LIMIT_MS = 300_000;
+
+const Report = z.object({
+  testResults: z.array(
+    z.object({
+      assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
+      message: z.string().optional(),
+    }),
+  ),
+});
+
+export interface Tested {
+  readonly passed: readonly string[];
+  readonly failed: readonly string[];
+  /** Why there is no result: it cannot be built or loaded, or does not end. */
+  readonly trouble: string | undefined;
+}
+
+export interface Copy {
+  /** The tests with these names, up to the first that fails; of the tree as it is, or with this change. */
+  test(names: readonly TestName[], mutant?: Mutant): Promise<Tested>;
+  remove(): Promise<void>;
+}
+
+const running = new Set<ChildProcess>();
+
+/** With all that it has started. */
+function kill(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}
+
+export function killAll(): void {
+  for (const child of running) kill(child);
+}
+
+/** What it wrote, and how it ended; undefined when it did not. */
+async function run(cwd: string, args: readonly string[]): Promise<{ code: number | undefined; output: string }> {
+  const child = spawn(process.execPath, [...args], { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const alarm = setTimeout(() => kill(child), LIMIT_MS);
+  const [code] = await once(child, "close");
+  clearTimeout(alarm);
+  running.delete(child);
+  return { code: typeof code === "number" ? code : undefined, output: Buffer.concat(chunks).toString() };
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+export async function makeCopy(root: string): Promise<Copy> {
+  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-mutants-"));
+  const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
+  const names = [...new Set(listed.toString().split("\0"))].filter(
+    (name) => name !== "" && existsSync(join(root, name)),
+  );
+  for (const name of names) await cp(join(root, name), join(folder, name), { recursive: true });
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"), "junction");
+
+  async function runTests(wanted: readonly TestName[]): Promise<Tested> {
+    const nothing = { passed: [], failed: [] };
+    if (wanted.some(({ isBuilt }) => isBuilt)) {
+      const { code, output } = await run(folder, ["--import", "tsx", "scripts/build.ts"]);
+      if (code !== 0) return { ...nothing, trouble: `it cannot be built: ${output}` };
+    }
+    const report = join(folder, "report.json");
+    await rm(report, { force: true });
+    const { code, output } = await run(folder, [
+      join("node_modules", "vitest", "vitest.mjs"),
+      "run",
+      "--bail=1",
+      "--maxWorkers=1",
+      "--reporter=json",
+      "--reporter=default",
+      `--outputFile.json=${report}`,
+      `--testNamePattern=${wanted.map(({ name }) => escaped(name)).join("|")}`,
+      ...new Set(wanted.map(({ file }) => file)),
+    ]);
+    if (code === undefined) return { ...nothing, trouble: `it did not end in ${LIMIT_MS / 1_000} s` };
+    if (!existsSync(report)) return { ...nothing, trouble: `it cannot be tested: ${output}` };
+    const files = Report.parse(JSON.parse(await readFile(report, "utf8"))).testResults;
+    const results = files.flatMap(({ assertionResults }) => assertionResults);
+    const named = (status: string) => results.filter((each) => each.status === status).map(({ fullName }) => fullName);
+    const [passed, failed] = [named("passed"), named("failed")];
+    const isCertain = failed.length > 0 || code === 0;
+    const said = files.map(({ message = "" }) => message).join("\n");
+    return { passed, failed, trouble: isCertain ? undefined : `no test failed, and yet: ${said} ${output}` };
+  }
+
+  return {
+    async test(wanted, mutant) {
+      if (!mutant) return await runTests(wanted);
+      const path = join(folder, placeOf(mutant, readSources(folder)));
+      const text = await readFile(path, "utf8");
+      // Not by its pattern characters: "$5" stands in much of the SQL.
+      await writeFile(
+        path,
+        text.replace(mutant.code, () => mutant.instead),
+      );
+      try {
+        return await runTests(wanted);
+      } finally {
+        await writeFile(path, text);
+      }
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}

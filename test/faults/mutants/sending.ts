@@ -1,0 +1,214 @@
+// What is sent, and what is known of it then: journal first, one key, the same bytes, and doubt wherever there is any.
+import { inside, type Mutant, outside } from "./mutant.ts";
+
+const durable = inside("test/actions/durable.test.ts");
+const journal = inside("test/actions/journal.test.ts", "SQLite ");
+const machine = inside("test/actions/machine.test.ts");
+const cancellation = inside("test/service/cancelled.test.ts");
+const outcomes = inside("test/service/outcomes.test.ts");
+const tokens = inside("test/auth/tokens.test.ts");
+const repeat = outside("test/actions/repeat.test.ts");
+const resend = outside("test/actions/resend.test.ts");
+const telling = outside("test/actions/telling.test.ts");
+
+export const sendingMutants: readonly Mutant[] = [
+  {
+    what: "the request leaves before the journal has it",
+    code: "return await own(open, name, call, () => open.insert(action)",
+    instead: "await call.send(request, action.key, {}); return await own(open, name, call, () => open.insert(action)",
+    seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
+  },
+  {
+    what: "the journal's writes are not synced",
+    code: "one(await database.query(sql, values));",
+    instead: "one(await database.querySoon(sql, values));",
+    seenBy: durable("what a power cut must not take away is synced"),
+  },
+  {
+    what: "SQLite does not sync what it commits",
+    code: 'engine.exec("PRAGMA synchronous = FULL");\n  } catch',
+    instead: 'engine.exec("PRAGMA synchronous = NORMAL");\n  } catch',
+    seenBy: durable("SQLite syncs each commit, also after one that need not be"),
+  },
+  {
+    what: "SQLite goes on without syncing after a write that need not be",
+    code: '} finally {\n          engine.exec("PRAGMA synchronous = FULL");',
+    instead: "} finally {",
+    seenBy: durable("SQLite syncs each commit, also after one that need not be"),
+  },
+  {
+    what: "an action that is sent again is made anew",
+    code: "const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };",
+    instead: "const request = await call.prepare();",
+    seenBy: resend("sent again, an action has the version and the words of the first time"),
+  },
+  {
+    what: "an action that is sent again has a new key",
+    code: "const idempotencyKey = stored.key;",
+    instead: "const idempotencyKey = stored.attempts === 0 ? stored.key : makeKey();",
+    seenBy: telling("an unknown outcome names the call that resolves it; made exactly so, it is the same action"),
+  },
+  {
+    what: "an action is sent under another key than the journal's",
+    code: "await call.send(request, idempotencyKey, {",
+    instead: "await call.send(request, makeKey(), {",
+    seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
+  },
+  {
+    what: "a refused token is not renewed",
+    code: "tokens.discard(scopes, token);\n    const renewed",
+    instead: "if (scopes.length > 0) return answer;\n    const renewed",
+    seenBy: tokens("is replaced once, and the same bytes go out under the same key"),
+  },
+  {
+    what: "with a new token other bytes are sent",
+    code: "send(withToken(renewed))",
+    instead: 'send({ ...withToken(renewed), body: Buffer.from("{}") })',
+    seenBy: tokens("is replaced once, and the same bytes go out under the same key"),
+  },
+  {
+    what: "with a token there is no key",
+    code: "headers: { ...wire.headers, authorization:",
+    instead: 'headers: { "content-type": "application/json", authorization:',
+    seenBy: tokens("is replaced once, and the same bytes go out under the same key"),
+  },
+  {
+    what: "a success is not told again but sent again",
+    code: "carry(open, stored, call);\n      return replay(stored, call);",
+    instead: "return await work(open, stored, call);",
+    seenBy: repeat("the same call is the same action for a while: the stored answer"),
+  },
+  {
+    what: "a refusal that decided is sent again",
+    code: "repeatable: facts.retryable || !DEFINITIVE.has(facts.kind)",
+    instead: "repeatable: true",
+    seenBy: machine("a refusal that decided is told again; one that put it off is not the last word"),
+  },
+  {
+    what: "an action that was put off can never be done",
+    code: "repeatable: facts.retryable || !DEFINITIVE.has(facts.kind)",
+    instead: "repeatable: false",
+    seenBy: machine("a refusal that decided is told again; one that put it off is not the last word"),
+  },
+  {
+    what: "what took effect with an unreadable answer may be done again",
+    code: 'if (facts.sideEffect === "done") return { state: "succeeded", repeatable: false };',
+    instead: "",
+    seenBy: machine("what took effect, with an answer that cannot be read, is not done again"),
+  },
+  {
+    what: "what is unknown is written down as refused",
+    code: 'if (facts.sideEffect === "unknown") return { state: "unknown", repeatable: false };',
+    instead: "",
+    seenBy: machine("a fault of our own while sending leaves the outcome unknown"),
+  },
+  {
+    what: "a fault of our own while sending counts as nothing sent",
+    code: "error instanceof Failure ? error.with({ idempotencyKey }) : unknownOutcome(reasonOf(error))",
+    instead:
+      'error instanceof Failure ? error.with({ idempotencyKey }) : unknownOutcome(reasonOf(error)).with({ sideEffect: "none" })',
+    seenBy: machine("a fault of our own while sending leaves the outcome unknown"),
+  },
+  {
+    what: "a lost answer leaves no doubt",
+    code: "lost ||= error.sent;",
+    instead: "",
+    seenBy: outcomes("may have taken effect: a conflict"),
+  },
+  {
+    what: "a server error leaves no doubt",
+    code: "lost ||= answer.status >= 500;",
+    instead: "",
+    seenBy: outcomes("has an unknown outcome: HTTP 503"),
+  },
+  {
+    what: "a connection that breaks counts as never made",
+    code: "return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;",
+    instead: "return false;",
+    seenBy: outcomes("has an unknown outcome: reset after reading"),
+  },
+  {
+    what: "a request without an answer in its time counts as not sent",
+    code: "giveUp(tooLate(timeoutMs, { sent: isSent() }))",
+    instead: "giveUp(tooLate(timeoutMs, { sent: false }))",
+    seenBy: cancellation("a request that is not answered in time may have taken effect"),
+  },
+  {
+    what: "doubt is forgotten at the end of a call",
+    code: 'if (!isAction(endpoint) || !lost || failure.facts.sideEffect !== "none") return keyed;',
+    instead: "if (endpoint) return keyed;",
+    seenBy: outcomes("has an unknown outcome: HTTP 503"),
+  },
+  {
+    what: "a conflict decides about what was lost before",
+    code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
+    instead: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "conflict"]',
+    seenBy: outcomes("may have taken effect: a conflict"),
+  },
+  {
+    what: "a refused token decides about what was lost before",
+    code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
+    instead: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "unauthorized"]',
+    seenBy: outcomes("may have taken effect: unauthorized"),
+  },
+  {
+    what: "a stale version decides about what was lost before",
+    code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
+    instead: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "precondition_failed"]',
+    seenBy: outcomes("may have taken effect: a version that has moved on"),
+  },
+  {
+    what: "nothing decides after a lost answer, not even the service's judgement of these bytes",
+    code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
+    instead: "DECIDES: ReadonlySet<FailureKind> = new Set<FailureKind>([]",
+    seenBy: outcomes("changed nothing when its own bytes are refused"),
+  },
+  {
+    what: "a call that is cancelled while its request is out has sent nothing",
+    code: "sent = true;",
+    instead: "sent = lostBefore;",
+    seenBy: cancellation("a call that is cancelled while its request is out may have taken effect"),
+  },
+  {
+    what: "a call that is cancelled before it sends knows nothing of earlier ones",
+    code: "let sent = lostBefore;",
+    instead: "let sent = false;",
+    seenBy: cancellation("a call that is cancelled before it sends may have taken effect by an earlier one"),
+  },
+  {
+    what: "an action is sent again without the doubt it is in",
+    code: "lost: stored.in_doubt === 1,",
+    instead: "lost: false,",
+    seenBy: telling("a call that was put off is told as such while nothing is in doubt"),
+  },
+  {
+    what: "a call knows nothing of what earlier ones have lost",
+    code: "let lost = lostBefore;",
+    instead: "let lost = false;",
+    seenBy: telling("a call that was put off is told as such while nothing is in doubt"),
+  },
+  {
+    what: "an action is sent again however old its key",
+    code: 'if (stored.state !== "rejected" && isTooOld(stored)) throw',
+    instead: 'if (stored.state === "succeeded" && isTooOld(stored)) throw',
+    seenBy: telling("an action from before the limit is not sent again"),
+  },
+  {
+    what: "an action that was put off for a day is too old",
+    code: 'if (stored.state !== "rejected" && isTooOld(stored)) throw',
+    instead: "if (isTooOld(stored)) throw",
+    seenBy: machine("a refusal that decided is told again; one that put it off is not the last word"),
+  },
+  {
+    what: "the age of a doubt counts from when the action was first put off",
+    code: "first_sent_at = CASE WHEN state = 'rejected' THEN $5 ELSE first_sent_at END",
+    instead: "first_sent_at = first_sent_at",
+    seenBy: journal("the age of a doubt counts from when the service may have known the key"),
+  },
+  {
+    what: "what is unknown is forgotten with the rest",
+    code: "DELETE FROM actions WHERE state IN ('succeeded', 'rejected') AND",
+    instead: "DELETE FROM actions WHERE state <> 'open' AND",
+    seenBy: journal("forgets what was settled long ago, and never what is open or unknown"),
+  },
+];

@@ -1,0 +1,40 @@
+// The README's table of mutants, as the last whole run has made it.
+import { basename } from "node:path";
+import type { Mutant } from "./mutant.ts";
+
+export const README = "test/faults/README.md";
+const HEAD = ["| mutation | where | fails |", "|---|---|---|"];
+
+export interface Row {
+  readonly what: string;
+  readonly where: string;
+  readonly fails: string;
+}
+
+/** `name`: the test that failed. */
+export const rowOf = ({ what, seenBy }: Mutant, where: string, name: string): Row => ({
+  what,
+  where: `\`${where}\``,
+  fails: `${basename(seenBy.file)}: ${name}`,
+});
+
+const cell = (text: string): string => text.replaceAll("|", "\\|");
+
+/** The rows of the table in this text. */
+export function readTable(text: string): readonly Row[] {
+  const lines = text.split("\n");
+  return lines
+    .slice(lines.indexOf(HEAD[0] ?? "") + HEAD.length)
+    .filter((line) => line.startsWith("|"))
+    .map((line) => line.split(/(?<!\\)\|/).map((part) => part.trim().replaceAll("\\|", "|")))
+    .map(([, what = "", where = "", fails = ""]) => ({ what, where, fails }));
+}
+
+/** The text with these rows for those that it has. */
+export function writeTable(text: string, rows: readonly Row[]): string {
+  const lines = text.split("\n");
+  const from = lines.indexOf(HEAD[0] ?? "");
+  const behind = lines.slice(from).findIndex((line) => !line.startsWith("|"));
+  const made = rows.map(({ what, where, fails }) => `| ${[what, where, fails].map(cell).join(" | ")} |`);
+  return [...lines.slice(0, from), ...HEAD, ...made, ...(behind < 0 ? [] : lines.slice(from + behind))].join("\n");
+}

@@ -1,0 +1,34 @@
+// The list of mutants is true to the code, and the README's table to the list. That they are seen, `npm run mutants` shows.
+import { existsSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { expect, test } from "vitest";
+import { placeOf, readSources } from "./faults/mutants/mutant.ts";
+import { mutants } from "./faults/mutants/mutants.ts";
+import { README, readTable } from "./faults/mutants/table.ts";
+
+const sources = readSources(".");
+
+test.each(mutants)("$what: its code stands in one place, and its test is there", (mutant) => {
+  const { code, instead, seenBy } = mutant;
+  expect(placeOf(mutant, sources)).toMatch(/^src\//);
+  expect(instead).not.toBe(code);
+  expect(existsSync(seenBy.file), seenBy.file).toBe(true);
+});
+
+test("the README lists exactly the mutants, with the tests that see them", () => {
+  const rows = readTable(readFileSync(README, "utf8"));
+  const listed = rows.map(({ what, where, fails }) => ({ what, where, file: fails.split(":")[0] }));
+  expect(listed).toEqual(
+    mutants.map((mutant) => ({
+      what: mutant.what,
+      where: `\`${placeOf(mutant, sources)}\``,
+      file: basename(mutant.seenBy.file),
+    })),
+  );
+  for (const [at, { fails }] of rows.entries()) expect(fails).toContain(mutants[at]?.seenBy.name);
+});
+
+test("each mutant is one of its own", () => {
+  expect(new Set(mutants.map(({ what }) => what)).size).toBe(mutants.length);
+  expect(mutants.length).toBeGreaterThanOrEqual(25);
+});
