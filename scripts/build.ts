@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
-import { listingOf } from "../src/mcp/surface.ts";
+import { listingOf } from "../src/mcp/tools/offered-tools.ts";
 import { tools } from "../tools/index.ts";
 
 const OUT = "dist";
@@ -28,17 +28,17 @@ async function licences(inputs: readonly string[]): Promise<string> {
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
 const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 2 },
-  front: { source: "src/cli/front.ts", maxKiB: 40 },
+  front: { source: "src/cli/start/front.ts", maxKiB: 40 },
   "code-cache": { source: "src/cli/code-cache.ts", maxKiB: 5 },
   main: { source: "src/cli/main.ts", maxKiB: 1_300 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
-  "parameter-schema": { source: "src/service/parameter-schema.ts", maxKiB: 200 },
+  "parameter-schema": { source: "src/toolkit/jobs/parameter-schema.ts", maxKiB: 200 },
   postgres: { source: "src/actions/postgres.ts", maxKiB: 125 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
-  "keychain-worker": { source: "src/auth/keychain-worker.ts", maxKiB: 5 },
-  "keychain-thread": { source: "src/auth/keychain-thread.ts", maxKiB: 140 },
+  "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 5 },
+  "keychain-thread": { source: "src/auth/keychain/thread.ts", maxKiB: 140 },
 } as const;
 
 const partOf = new Map(Object.entries(PARTS).map(([name, { source }]) => [resolve(source), `./${name}.js`]));
@@ -83,9 +83,9 @@ type Bundle = Awaited<ReturnType<typeof bundle>>;
 
 const main = await bundle(PARTS.main.source, {});
 const define = {
-  // src/cli/reception.ts lists the tools without having them.
+  // src/cli/start/reception.ts lists the tools without having them.
   BUILT_LISTINGS: JSON.stringify(JSON.stringify(tools.map(listingOf))),
-  // src/cli/front.ts keeps the compiled program under its hash.
+  // src/cli/start/front.ts keeps the compiled program under its hash.
   BUILT_MAIN: JSON.stringify(createHash("sha256").update(main.contents).digest("hex").slice(0, 32)),
 };
 const bundles = await Promise.all(

@@ -1,11 +1,11 @@
 // Everything that repeats the catalogue is made from it: the README's tables and manifest.json's tools.
 // With --check nothing is written; a file that is not up to date fails.
 import { readFile, writeFile } from "node:fs/promises";
-import { prompts } from "../src/catalogue/prompts.ts";
-import { resources } from "../src/catalogue/resources/index.ts";
 import { version } from "../src/cli/version.ts";
 import { createSkills } from "../src/mcp/skills/skills.ts";
 import { readSkillFiles } from "../src/skills.ts";
+import { prompts } from "../src/toolkit/prompts.ts";
+import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
 
 const HEAD = "| tool | operation | what it does |\n|---|---|---|\n";

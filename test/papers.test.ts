@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { prompts } from "../src/catalogue/prompts.ts";
-import { resources } from "../src/catalogue/resources/index.ts";
 import { FAILURE_KINDS } from "../src/failure.ts";
+import { prompts } from "../src/toolkit/prompts.ts";
+import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
 import { requirements } from "./requirements.ts";
 

@@ -1,12 +1,12 @@
 import * as z from "zod/v4";
-import { cancelAtVersion, cancelTraits, refuseEnded } from "../src/catalogue/cancellation.ts";
-import { askAboutJob } from "../src/catalogue/job-question.ts";
-import { keyArgument } from "../src/catalogue/requests.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { cancelMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { resourceVersion } from "../src/contract/jobs.ts";
 import { word } from "../src/outside.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { cancelAtVersion, cancelTraits, refuseEnded } from "../src/toolkit/jobs/cancellation.ts";
+import { askAboutJob } from "../src/toolkit/jobs/job-question.ts";
+import { keyArgument } from "../src/toolkit/requests.ts";
+import { outputs } from "../src/toolkit/results.ts";
 
 export const cancelJob = defineTool({
   endpoint: cancelMicJob,

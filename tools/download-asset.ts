@@ -1,9 +1,9 @@
 import * as z from "zod/v4";
-import { outputs } from "../src/catalogue/results.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
 import { word } from "../src/outside.ts";
 import { fileNameSchema } from "../src/service/file-names.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/results.ts";
 
 export const downloadAsset = defineTool({
   endpoint: getMicPublicAssetContent,

@@ -1,11 +1,11 @@
 import * as z from "zod/v4";
-import { askCountry, sweepSeconds } from "../src/catalogue/geography.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { findDistricts, needsForFinding } from "../src/geography/find.ts";
+import { alignedTable, plural } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
-import { alignedTable, plural } from "../src/geography/telling.ts";
 import { quote, word } from "../src/outside.ts";
+import { askCountry, sweepSeconds } from "../src/toolkit/country.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/results.ts";
 
 const DEFAULT_LIMIT = 5;
 

@@ -1,6 +1,6 @@
-import { outputs, resourceResult } from "../src/catalogue/results.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { getMicPublicCapabilities } from "../src/contract/endpoints/job-processing.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs, resourceResult } from "../src/toolkit/results.ts";
 
 export const getCapabilities = defineTool({
   endpoint: getMicPublicCapabilities,

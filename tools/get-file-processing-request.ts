@@ -1,9 +1,9 @@
 import * as z from "zod/v4";
-import { outputs, toldResult } from "../src/catalogue/results.ts";
-import { isInReview, processingRequestSubject } from "../src/catalogue/telling/processing-request.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
-import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
+import { isInReview, processingRequestSubject } from "../src/toolkit/advice/processing-request.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs, toldResult } from "../src/toolkit/results.ts";
+import { waitSeconds, waitWhile } from "../src/toolkit/wait-while.ts";
 
 export const getFileProcessingRequest = defineTool({
   endpoint: getMicSharedFileProcessingRequest,

@@ -1,7 +1,7 @@
 import * as z from "zod/v4";
-import { exactFields, lean, outputs } from "../src/catalogue/results.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { exactFields, lean, outputs } from "../src/toolkit/results.ts";
 
 export const getGeographyOpenApi = defineTool({
   endpoint: getPlaygroundOpenApi,

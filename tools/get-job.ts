@@ -1,9 +1,9 @@
 import * as z from "zod/v4";
-import { outputs, toldResult } from "../src/catalogue/results.ts";
-import { isJobMoving, jobProgress, jobSubject, waitsForPerson } from "../src/catalogue/telling/job.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
-import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
+import { isJobMoving, jobProgress, jobSubject, waitsForPerson } from "../src/toolkit/advice/job.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs, toldResult } from "../src/toolkit/results.ts";
+import { waitSeconds, waitWhile } from "../src/toolkit/wait-while.ts";
 
 export const getJob = defineTool({
   endpoint: getMicJob,

@@ -1,9 +1,9 @@
 import * as z from "zod/v4";
-import { outputs, toldResult } from "../src/catalogue/results.ts";
-import { isOperationMoving, operationSubject } from "../src/catalogue/telling/operation.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
-import { waitSeconds, waitWhile } from "../src/catalogue/waiting.ts";
 import { getMicPublicOperation } from "../src/contract/endpoints/job-processing.ts";
+import { isOperationMoving, operationSubject } from "../src/toolkit/advice/operation.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs, toldResult } from "../src/toolkit/results.ts";
+import { waitSeconds, waitWhile } from "../src/toolkit/wait-while.ts";
 
 export const getOperation = defineTool({
   endpoint: getMicPublicOperation,

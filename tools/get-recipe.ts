@@ -1,7 +1,7 @@
-import { uris } from "../src/catalogue/resources/uri.ts";
-import { outputs, resourceResult } from "../src/catalogue/results.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { uris } from "../src/toolkit/resources/uri.ts";
+import { outputs, resourceResult } from "../src/toolkit/results.ts";
 
 export const getRecipe = defineTool({
   endpoint: getMicExecutableRecipe,

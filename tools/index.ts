@@ -1,5 +1,5 @@
 // The catalogue in the contract's order: everything that repeats it is made from this list.
-import type { Tool } from "../src/catalogue/tool.ts";
+import type { Tool } from "../src/toolkit/define-tool.ts";
 import { cancelJob } from "./cancel-job.ts";
 import { downloadAsset } from "./download-asset.ts";
 import { findDistrict } from "./find-district.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod/v4";
 import { DEFAULT_LIMIT } from "../src/actions/listing.ts";
-import { uris } from "../src/catalogue/resources/uri.ts";
-import { callText, outputs, table } from "../src/catalogue/results.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { uris } from "../src/toolkit/resources/uri.ts";
+import { callText, outputs, table } from "../src/toolkit/results.ts";
 
 export const listActions = defineTool({
   name: "list_actions",

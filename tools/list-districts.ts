@@ -1,10 +1,10 @@
-import { uris } from "../src/catalogue/resources/uri.ts";
-import { outputs, table } from "../src/catalogue/results.ts";
-import { vintageText } from "../src/catalogue/telling/vintage.ts";
-import { defineTool, type ToolCall } from "../src/catalogue/tool.ts";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import { Failure } from "../src/failure.ts";
+import { vintageText } from "../src/geography/vintage-text.ts";
 import { word } from "../src/outside.ts";
+import { defineTool, type ToolCall } from "../src/toolkit/define-tool.ts";
+import { uris } from "../src/toolkit/resources/uri.ts";
+import { outputs, table } from "../src/toolkit/results.ts";
 
 const noSuchState = (state: string): Failure =>
   new Failure({

@@ -1,10 +1,10 @@
 import * as z from "zod/v4";
-import { pageResult, view } from "../src/catalogue/pages.ts";
-import { uris } from "../src/catalogue/resources/uri.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { summarizeJob } from "../src/catalogue/telling/job.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
+import { summarizeJob } from "../src/toolkit/advice/job.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { pageResult, view } from "../src/toolkit/pages.ts";
+import { uris } from "../src/toolkit/resources/uri.ts";
+import { outputs } from "../src/toolkit/results.ts";
 
 export const listJobs = defineTool({
   endpoint: listMicJobs,

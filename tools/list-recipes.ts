@@ -1,10 +1,10 @@
 import * as z from "zod/v4";
-import { pageResult, view } from "../src/catalogue/pages.ts";
-import { uris } from "../src/catalogue/resources/uri.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { summarizeOffer } from "../src/catalogue/telling/recipe.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
+import { summarizeOffer } from "../src/toolkit/advice/recipe.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { pageResult, view } from "../src/toolkit/pages.ts";
+import { uris } from "../src/toolkit/resources/uri.ts";
+import { outputs } from "../src/toolkit/results.ts";
 
 export const listRecipes = defineTool({
   endpoint: listMicExecutableRecipes,

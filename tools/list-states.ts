@@ -1,10 +1,10 @@
 import * as z from "zod/v4";
-import { uris } from "../src/catalogue/resources/uri.ts";
-import { outputs, table } from "../src/catalogue/results.ts";
-import { vintageText } from "../src/catalogue/telling/vintage.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
+import { vintageText } from "../src/geography/vintage-text.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { uris } from "../src/toolkit/resources/uri.ts";
+import { outputs, table } from "../src/toolkit/results.ts";
 
 function textOf(response: StatesResponse): string {
   const rows = response.states.map(({ code, name, districtCount, mandalCount, lgdCode }) => [

@@ -1,10 +1,8 @@
 import * as z from "zod/v4";
-import { type Answered, askCountry, sweepSeconds } from "../src/catalogue/geography.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import type { State } from "../src/contract/playground.ts";
 import { invalidArguments } from "../src/failure.ts";
 import { differencesIn } from "../src/geography/consistency.ts";
+import { alignedTable, plural, thousands } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import {
   needsForRanking,
@@ -14,7 +12,9 @@ import {
   rankStates,
   type Totals,
 } from "../src/geography/rank.ts";
-import { alignedTable, plural, thousands } from "../src/geography/telling.ts";
+import { type Answered, askCountry, sweepSeconds } from "../src/toolkit/country.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/results.ts";
 
 const DEFAULT_LIMIT = 10;
 

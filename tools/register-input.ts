@@ -1,11 +1,11 @@
 import * as z from "zod/v4";
-import { runAction } from "../src/catalogue/action.ts";
-import { keyArgument } from "../src/catalogue/requests.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { inputSubject } from "../src/catalogue/telling/input.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import { inputSubject } from "../src/toolkit/advice/input.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { keyArgument } from "../src/toolkit/requests.ts";
+import { outputs } from "../src/toolkit/results.ts";
+import { runAction } from "../src/toolkit/run-action.ts";
 
 const traits = { about: "referenceId", notes: ["alias", "clientReference"] };
 

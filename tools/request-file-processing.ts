@@ -1,12 +1,12 @@
 import * as z from "zod/v4";
-import { runAction } from "../src/catalogue/action.ts";
-import { keyArgument } from "../src/catalogue/requests.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { processingRequestSubject } from "../src/catalogue/telling/processing-request.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { requestMicSharedFileProcessing } from "../src/contract/endpoints/job-processing.ts";
 import { parseDateTime } from "../src/contract/instants.ts";
 import { invalidArguments } from "../src/failure.ts";
+import { processingRequestSubject } from "../src/toolkit/advice/processing-request.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { keyArgument } from "../src/toolkit/requests.ts";
+import { outputs } from "../src/toolkit/results.ts";
+import { runAction } from "../src/toolkit/run-action.ts";
 
 /** This machine's clock may be wrong by so much: the service judges by its own (doubt 16). */
 const CLOCK_SLACK_MS = 5 * 60_000;

@@ -1,11 +1,11 @@
 import * as z from "zod/v4";
-import { askAboutJob } from "../src/catalogue/job-question.ts";
-import { keyArgument } from "../src/catalogue/requests.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { retryOnce, retryTraits } from "../src/catalogue/retrying.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { word } from "../src/outside.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { askAboutJob } from "../src/toolkit/jobs/job-question.ts";
+import { retryOnce, retryTraits } from "../src/toolkit/jobs/retrying.ts";
+import { keyArgument } from "../src/toolkit/requests.ts";
+import { outputs } from "../src/toolkit/results.ts";
 
 export const retryJob = defineTool({
   endpoint: retryMicJob,

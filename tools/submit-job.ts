@@ -1,12 +1,12 @@
 import * as z from "zod/v4";
-import { runAction } from "../src/catalogue/action.ts";
-import { keyArgument } from "../src/catalogue/requests.ts";
-import { outputs } from "../src/catalogue/results.ts";
-import { jobSubject } from "../src/catalogue/telling/job.ts";
-import { defineTool } from "../src/catalogue/tool.ts";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { invalidArguments } from "../src/failure.ts";
-import { offerErrors } from "../src/service/offers.ts";
+import { jobSubject } from "../src/toolkit/advice/job.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { offerErrors } from "../src/toolkit/jobs/offers.ts";
+import { keyArgument } from "../src/toolkit/requests.ts";
+import { outputs } from "../src/toolkit/results.ts";
+import { runAction } from "../src/toolkit/run-action.ts";
 
 const traits = { about: "recipeVersionId", notes: ["clientReference"] };
 

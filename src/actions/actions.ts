@@ -12,6 +12,7 @@ import { createLeases } from "./leases.ts";
 import { type ListingOptions, listActions } from "./listing.ts";
 import { createLookup, findAction, type NamedCall, whyDoubtful } from "./lookup.ts";
 import { type Outcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
+import { JournalFailure, untellable, unwritten } from "./trouble.ts";
 import {
   type Begun,
   notDoneAgain,
@@ -20,8 +21,7 @@ import {
   tooOld,
   unknownOutcome,
   untold,
-} from "./telling.ts";
-import { JournalFailure, untellable, unwritten } from "./trouble.ts";
+} from "./unknown-outcome.ts";
 
 export interface Reply {
   readonly value: unknown;

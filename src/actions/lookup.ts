@@ -4,8 +4,8 @@ import { readCanonical } from "./canonical.ts";
 import { type ActionTraits, type Identity, identify } from "./identity.ts";
 import type { Journal, StoredAction } from "./journal.ts";
 import { isOwnKey } from "./keys.ts";
-import { settleFirst, unknownKey } from "./telling.ts";
 import { untellable } from "./trouble.ts";
+import { settleFirst, unknownKey } from "./unknown-outcome.ts";
 
 /** What tells which action a call is about. */
 export interface NamedCall {

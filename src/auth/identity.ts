@@ -2,7 +2,7 @@
 // comes from the login in the keychain, read only when needed, and again when its sign says so or every few seconds: a logout
 // is for servers too.
 import { type Failure, notConfigured } from "../failure.ts";
-import { type Keychain, KeychainError } from "./keychain.ts";
+import { type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";

@@ -3,7 +3,7 @@ import * as z from "zod/v4";
 import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { workspaceStyleId } from "../contract/text.ts";
-import { fitsKeychain, type Keychain, KeychainError } from "./keychain.ts";
+import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.ts";
 
 const printable = z.string().regex(/^[\x20-\x7e]+$/);
 

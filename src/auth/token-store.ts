@@ -1,6 +1,6 @@
 // Tokens in the OS keychain, so that the next process need not ask for its own. Where the keychain fails, memory is enough.
 import * as z from "zod/v4";
-import { fitsKeychain, type Keychain, KeychainError } from "./keychain.ts";
+import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { type TokenOwner, tokenAccount } from "./login.ts";
 import { accessToken } from "./oauth.ts";
 

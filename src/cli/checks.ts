@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Identity } from "../auth/identity.ts";
-import { type Keychain, KeychainError } from "../auth/keychain.ts";
+import { type Keychain, KeychainError } from "../auth/keychain/keychain.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";

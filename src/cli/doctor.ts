@@ -1,6 +1,6 @@
 // `mic-mcp doctor`: checks everything a call depends on; each line says what is wrong and what mends it.
 import { parseArgs } from "node:util";
-import { COMMAND_LIMIT_MS } from "../auth/keychain.ts";
+import { COMMAND_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { noTokenStore } from "../auth/token-store.ts";
 import { createTokens } from "../auth/tokens.ts";
 import { readConfig } from "../config.ts";

@@ -1,7 +1,7 @@
 // `mic-mcp login`: asks for the client credentials, proves them by fetching a token, then keeps them in the OS keychain.
 import { parseArgs } from "node:util";
 import { createIdentity } from "../auth/identity.ts";
-import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../auth/keychain.ts";
+import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../auth/keychain/keychain.ts";
 import { fitsLogin, readLogin, removeAll, type StoredLogin, scopeSets, storeLogin } from "../auth/login.ts";
 import { giveSign } from "../auth/login-sign.ts";
 import { createRedactor } from "../auth/redaction.ts";

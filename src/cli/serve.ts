@@ -1,9 +1,9 @@
 // `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
-import { SERVER_LIMIT_MS } from "../auth/keychain.ts";
+import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
 import type { Answered } from "../mcp/first-answers.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { serveOnStdio } from "../mcp/stdio.ts";
+import { serveOnStdio } from "../mcp/stdio/serve.ts";
 import { compose } from "./compose.ts";
 import { crashReason } from "./crash.ts";
 import { keepHeapSmall } from "./heap.ts";

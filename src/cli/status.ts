@@ -1,6 +1,6 @@
 // `mic-mcp status`: what is configured, from where, which keychain, and how old its tokens are; never a secret.
 import { parseArgs } from "node:util";
-import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../auth/keychain.ts";
+import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../auth/keychain/keychain.ts";
 import { readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../auth/login.ts";
 import { readToken } from "../auth/token-store.ts";
 import { type Config, readConfig } from "../config.ts";

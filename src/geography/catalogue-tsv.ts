@@ -4,8 +4,8 @@ import type { CallContext } from "../service/attempts.ts";
 import { differencesIn } from "./consistency.ts";
 import { coverageOf, driftIn } from "./country.ts";
 import { districtRows, needsForAll } from "./find.ts";
+import { coverageLine } from "./format.ts";
 import type { Geography } from "./geography.ts";
-import { coverageLine } from "./telling.ts";
 import { vintageOf } from "./vintage.ts";
 
 /** How long a reader of the resource waits for what is not there yet. */

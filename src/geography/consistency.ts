@@ -2,8 +2,8 @@
 import type { State } from "../contract/playground.ts";
 import { quote, word } from "../outside.ts";
 import type { Country } from "./country.ts";
+import { plural, thousands } from "./format.ts";
 import { fold } from "./names/fold.ts";
-import { plural, thousands } from "./telling.ts";
 
 const MAX_NAME = 80;
 

@@ -1,6 +1,6 @@
 // What is known of the country at one moment, which states' lists a question needs, and what is missing.
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
-import type { Reading } from "./shelf.ts";
+import type { Reading } from "./cache.ts";
 import type { Unread } from "./sweep.ts";
 
 export interface Country {

@@ -2,15 +2,15 @@
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
+import type { Reading } from "./cache.ts";
 import type { Country, Gathered, Needs } from "./country.ts";
-import { unlessAborted } from "./flights.ts";
 import { Playground } from "./playground.ts";
-import type { Reading } from "./shelf.ts";
+import { unlessAborted } from "./shared-requests.ts";
 import { Sweep, type Unread } from "./sweep.ts";
 import { idleTiming } from "./timing.ts";
 
+export type { Reading } from "./cache.ts";
 export type { Country, Gathered, Needs } from "./country.ts";
-export type { Reading } from "./shelf.ts";
 
 /** Time kept within the call's own limit for making its answer. */
 const MARGIN_MS = 2_000;

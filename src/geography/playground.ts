@@ -11,10 +11,10 @@ import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, waitBeforeRetry } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
-import { isPassing } from "../service/verdicts.ts";
-import { Flights } from "./flights.ts";
+import { isPassing } from "../service/outcomes.ts";
+import { type Reading, Shelf } from "./cache.ts";
 import { Limiter, type Permit } from "./limiter.ts";
-import { type Reading, Shelf } from "./shelf.ts";
+import { Flights } from "./shared-requests.ts";
 
 /** After a 429 that does not say for how long. */
 const DEFAULT_RETRY_AFTER_SECONDS = 60;

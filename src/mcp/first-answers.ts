@@ -2,9 +2,9 @@
 // are word for word what it would say (test/mcp/first-answers.test.ts). Whatever is unusual in a request is for the SDK.
 import type { Config } from "../config.ts";
 import { isJsonObject } from "../contract/json-object.ts";
-import { CACHE_HINTS, capabilities, serverInfo } from "./about.ts";
 import { instructions } from "./instructions.ts";
-import { hasTasks, type Listing, listed, offeredTools } from "./surface.ts";
+import { CACHE_HINTS, capabilities, serverInfo } from "./server-info.ts";
+import { hasTasks, type Listing, listed, offeredTools } from "./tools/offered-tools.ts";
 
 export const LEGACY_VERSIONS: readonly string[] = [
   "2025-11-25",

@@ -1,9 +1,9 @@
-// Prompts as the protocol shows them. What they say stands in src/catalogue/prompts.ts.
+// Prompts as the protocol shows them. What they say stands in src/toolkit/prompts.ts.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
-import { type Prompt, type PromptArgument, prompts } from "../catalogue/prompts.ts";
 import { word } from "../outside.ts";
+import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
 import type { Runtime } from "./runtime.ts";
-import { isOfferedTool } from "./surface.ts";
+import { isOfferedTool } from "./tools/offered-tools.ts";
 
 const MAX_CHARS = 4_000;
 

@@ -2,16 +2,16 @@
 import type { Actions } from "../actions/actions.ts";
 import type { Journal } from "../actions/journal.ts";
 import type { Redactor } from "../auth/redaction.ts";
-import type { Candidates } from "../catalogue/resources/candidates.ts";
-import type { Resource } from "../catalogue/resources/resource.ts";
-import type { Retries } from "../catalogue/retries.ts";
-import type { Tool } from "../catalogue/tool.ts";
-import type { Watching } from "../catalogue/watching.ts";
 import type { Config } from "../config.ts";
 import type { Geography } from "../geography/geography.ts";
 import type { Service } from "../service/call.ts";
 import type { Downloads } from "../service/downloads.ts";
-import type { Offers } from "../service/offers.ts";
+import type { Tool } from "../toolkit/define-tool.ts";
+import type { Offers } from "../toolkit/jobs/offers.ts";
+import type { Retries } from "../toolkit/jobs/retries.ts";
+import type { Candidates } from "../toolkit/resources/completion.ts";
+import type { Resource } from "../toolkit/resources/resource.ts";
+import type { Watching } from "../toolkit/resources/watching.ts";
 import type { Skills } from "./skills/skills.ts";
 
 /** The part of a logger that is used; lines go to stderr, never to stdout. */

@@ -9,20 +9,20 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { word } from "../outside.ts";
-import { CACHE_HINTS, capabilities, serverInfo } from "./about.ts";
-import { callTool } from "./call.ts";
-import { serveCompletion } from "./completion.ts";
-import type { Confirmation } from "./confirmation.ts";
-import type { Deliveries } from "./deliveries.ts";
 import { instructions } from "./instructions.ts";
-import { createJobTasks } from "./job-tasks.ts";
 import { servePrompts } from "./prompts.ts";
-import { type Era, serveResources } from "./resources.ts";
+import { serveCompletion } from "./resources/completion.ts";
+import { type Era, serveResources } from "./resources/resources.ts";
+import { type Subscriptions, serveSubscriptions } from "./resources/subscriptions.ts";
 import type { Runtime } from "./runtime.ts";
+import { CACHE_HINTS, capabilities, serverInfo } from "./server-info.ts";
 import { serveSkills } from "./skills/serve.ts";
-import { type Subscriptions, serveSubscriptions } from "./subscriptions.ts";
-import { hasTasks, listed, offeredTools, whyNotOffered } from "./surface.ts";
+import { createJobTasks } from "./tasks/job-tasks.ts";
 import { serveTasks, takesTasks } from "./tasks/serve.ts";
+import { callTool } from "./tools/call.ts";
+import type { Confirmation } from "./tools/confirmation.ts";
+import type { Deliveries } from "./tools/deliveries.ts";
+import { hasTasks, listed, offeredTools, whyNotOffered } from "./tools/offered-tools.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
 

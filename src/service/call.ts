@@ -5,9 +5,9 @@ import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
+import { cancelled, conclude, isPassing, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
 import { dateOf } from "./problems.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
-import { cancelled, conclude, isPassing, refusal, tooLarge, transportFailure, violation } from "./verdicts.ts";
 
 /** Where Bearer tokens come from; src/auth/ has one. */
 export interface TokenSource {

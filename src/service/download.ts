@@ -10,9 +10,9 @@ import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from 
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
+import { cancelled, isPassing, refusal, transportFailure } from "./outcomes.ts";
 import { partialName, removeLeftFiles } from "./partial-files.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
-import { cancelled, isPassing, refusal, transportFailure } from "./verdicts.ts";
 
 export interface SavedFile {
   readonly path: string;

@@ -5,7 +5,7 @@ import { type CallContext, timeLeftMs } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { downloadFile, type SavedFile, type Target } from "./download.ts";
 import type { CallRequest } from "./encode.ts";
-import { cancelled } from "./verdicts.ts";
+import { cancelled } from "./outcomes.ts";
 
 interface Running {
   readonly done: Promise<SavedFile>;

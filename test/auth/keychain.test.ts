@@ -1,6 +1,6 @@
 // What fits into a keychain entry, on systems that this test does not run on too.
 import { expect, test } from "vitest";
-import { fitsKeychain, type Keychain } from "../../src/auth/keychain.ts";
+import { fitsKeychain, type Keychain } from "../../src/auth/keychain/keychain.ts";
 import { keychainTokens } from "../../src/auth/token-store.ts";
 
 test.each([

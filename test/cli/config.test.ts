@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readConfig, UsageError } from "../../src/config.ts";
-import { run } from "../process/child.ts";
+import { run } from "../mcp/stdio/child.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
 const HIDDEN = "hunter2";

@@ -2,7 +2,7 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { run, start } from "../process/child.ts";
+import { run, start } from "../mcp/stdio/child.ts";
 import { proves } from "../proves.ts";
 import { connectionForTest } from "../support/mcp.ts";
 

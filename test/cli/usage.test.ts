@@ -1,7 +1,7 @@
 // The command line as a person meets it: help, version, and what a wrong word costs (docs/interface.md, "Program").
 import { describe, expect, test } from "vitest";
 import { version } from "../../src/cli/version.ts";
-import { run } from "../process/child.ts";
+import { run } from "../mcp/stdio/child.ts";
 
 describe("mic-mcp", () => {
   test.concurrent.each([[["--help"]], [["-h"]], [["serve", "--help"]], [["emulator", "--help"]], [["demo", "--help"]]])(

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { startHttp } from "../http/server.ts";
+import { startHttp } from "../mcp/http/server.ts";
 import { type Check, isInstalled, runSuite, type Verdict } from "./suite.ts";
 
 const isAsked = process.env["CONFORMANCE"] !== undefined && isInstalled();

@@ -10,15 +10,12 @@ import { createIdentity } from "../../src/auth/identity.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
 import { noTokenStore } from "../../src/auth/token-store.ts";
 import { createTokens } from "../../src/auth/tokens.ts";
-import { createRetries } from "../../src/catalogue/retries.ts";
-import type { Tool, ToolCall } from "../../src/catalogue/tool.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../src/service/attempts.ts";
 import { createService } from "../../src/service/call.ts";
 import { createDownloads } from "../../src/service/downloads.ts";
-import { createOffers } from "../../src/service/offers.ts";
 import {
   createTransport,
   type Transport,
@@ -26,6 +23,9 @@ import {
   type WireAnswer,
   type WireRequest,
 } from "../../src/service/transport.ts";
+import type { Tool, ToolCall } from "../../src/toolkit/define-tool.ts";
+import { createOffers } from "../../src/toolkit/jobs/offers.ts";
+import { createRetries } from "../../src/toolkit/jobs/retries.ts";
 import { problem } from "../contract/samples.ts";
 import type { ManualClock } from "../support/emulator.ts";
 

@@ -10,9 +10,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import * as z from "zod/v4";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
-import { legacySpeaker, modernSpeaker, resultOf } from "../http/raw.ts";
-import { startHttp } from "../http/server.ts";
-import { callMessage } from "../process/child.ts";
+import { legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { startHttp } from "../mcp/http/server.ts";
+import { callMessage } from "../mcp/stdio/child.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
 import { startServer, toldBy } from "../support/server.ts";
 

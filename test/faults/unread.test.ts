@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { callMessage } from "../process/child.ts";
+import { callMessage } from "../mcp/stdio/child.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { postgresMissing, startPostgres } from "../support/postgres.ts";
 import { startServer } from "../support/server.ts";

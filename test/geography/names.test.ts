@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
 import { readDistricts, readStates } from "../../src/emulator/geography/load.ts";
 import { Failure } from "../../src/failure.ts";
+import { alignedTable, thousands } from "../../src/geography/format.ts";
 import { fold } from "../../src/geography/names/fold.ts";
 import { searchNames } from "../../src/geography/names/search.ts";
 import { resolveState } from "../../src/geography/names/state.ts";
-import { alignedTable, thousands } from "../../src/geography/telling.ts";
 import { otherNames, ratesOf, spellings } from "./name-variants.ts";
 
 const districts = readDistricts();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { tools } from "../../tools/index.ts";
-import { startHttp } from "../http/server.ts";
+import { startHttp } from "../mcp/http/server.ts";
 import { type Client, clients } from "./clients.ts";
 import { type Exchange, tappedServer } from "./wire.ts";
 import { tapHttp } from "./wire-http.ts";

@@ -15,7 +15,7 @@ import {
   statesResponse,
 } from "../contract/samples.ts";
 import { sessionForTest } from "../gaps/session.ts";
-import { callMessage, initialize, start } from "../process/child.ts";
+import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
 import { proves } from "../proves.ts";
 import { credentials } from "../service/client.ts";
 import { answer, stubForTest } from "../support/stub.ts";

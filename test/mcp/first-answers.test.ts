@@ -6,9 +6,9 @@ import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createFirstAnswers, isSettled, LEGACY_VERSIONS } from "../../src/mcp/first-answers.ts";
-import { listingOf } from "../../src/mcp/surface.ts";
+import { listingOf } from "../../src/mcp/tools/offered-tools.ts";
 import { tools } from "../../tools/index.ts";
-import { type Program, start } from "../process/child.ts";
+import { type Program, start } from "./stdio/child.ts";
 
 const clientInfo = { name: "first-answers-test", title: "Test", version: "1" };
 const META = "io.modelcontextprotocol";

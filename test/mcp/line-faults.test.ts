@@ -2,8 +2,8 @@
 import { PassThrough } from "node:stream";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
-import { createDeliveries } from "../../src/mcp/deliveries.ts";
 import { StdioTransport } from "../../src/mcp/stdio/transport.ts";
+import { createDeliveries } from "../../src/mcp/tools/deliveries.ts";
 
 const line = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
 

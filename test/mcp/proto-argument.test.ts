@@ -1,10 +1,10 @@
 // An argument named __proto__, which JavaScript would rather not see: unknown like any other, on every way in.
 import { expect, test } from "vitest";
 import { createJob, job, micEnveloped } from "../contract/samples.ts";
-import { resultOf, type Speaker, speakers } from "../http/raw.ts";
-import { startHttp, stubEnv } from "../http/server.ts";
-import { callMessage, initialize, start } from "../process/child.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
+import { resultOf, type Speaker, speakers } from "./http/raw.ts";
+import { startHttp, stubEnv } from "./http/server.ts";
+import { callMessage, initialize, start } from "./stdio/child.ts";
 
 type Call = (id: number, tool: string, args: object) => Promise<unknown>;
 

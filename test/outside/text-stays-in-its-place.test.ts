@@ -12,7 +12,7 @@ import {
   retryMicJob,
 } from "../../src/contract/endpoints/job-processing.ts";
 import * as samples from "../contract/samples.ts";
-import { run } from "../process/child.ts";
+import { run } from "../mcp/stdio/child.ts";
 import { type CallResult, connectionForFile } from "../support/mcp.ts";
 import { answer, type Step, stubForFile } from "../support/stub.ts";
 import {

@@ -1,7 +1,7 @@
 // The built server as a process that tests may kill, starve and cut off: raw protocol lines, answers by their id.
 import { createInterface } from "node:readline";
 import * as z from "zod/v4";
-import { initialize, start } from "../process/child.ts";
+import { initialize, start } from "../mcp/stdio/child.ts";
 
 const Result = z.looseObject({
   content: z.array(z.looseObject({ text: z.string().optional() })),

@@ -8,10 +8,10 @@ import {
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import { createDeliveries } from "../deliveries.ts";
-import { Listen } from "../listen-request.ts";
-import { refusalText, type Subscriptions } from "../subscriptions.ts";
+import { Listen } from "../resources/listen-request.ts";
+import { refusalText, type Subscriptions } from "../resources/subscriptions.ts";
 import { refusedListen } from "../tasks/serve.ts";
+import { createDeliveries } from "../tools/deliveries.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 

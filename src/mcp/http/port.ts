@@ -1,11 +1,11 @@
 // The seam of this room: what is served, apart from how. The product is one implementation (../http.ts); whoever else gives
 // serveHttp another one gets the very same serving of sessions, single requests, subscriptions and limits.
 import type { McpServerFactory, ServerEventBus } from "@modelcontextprotocol/server";
-import type { Deliveries } from "../deliveries.ts";
-import type { Exit } from "../exit.ts";
-import type { Era } from "../resources.ts";
+import type { Exit } from "../redact-messages.ts";
+import type { Era } from "../resources/resources.ts";
+import type { Subscriptions } from "../resources/subscriptions.ts";
 import type { Log } from "../runtime.ts";
-import type { Subscriptions } from "../subscriptions.ts";
+import type { Deliveries } from "../tools/deliveries.ts";
 
 /** What a server may lean on: made for it alone, and gone with it. */
 export interface HttpConnection {

@@ -7,8 +7,8 @@ import {
 import { reasonOf } from "../../failure.ts";
 import { json } from "../../outside.ts";
 import { Cancelled } from "../cancelled.ts";
-import { createDeliveries, type Deliveries } from "../deliveries.ts";
 import { withLegacyCode } from "../legacy-codes.ts";
+import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 

@@ -2,7 +2,7 @@
 // server; this one has its own resources/read, where skill:// resources are read.
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import type { Era } from "../resources.ts";
+import type { Era } from "../resources/resources.ts";
 import type { Skills } from "./skills.ts";
 
 /** What a server says of itself that serves skills. */

@@ -3,8 +3,8 @@
 // that does not read.
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-import type { Deliveries } from "../deliveries.ts";
-import type { Exit } from "../exit.ts";
+import type { Exit } from "../redact-messages.ts";
+import type { Deliveries } from "../tools/deliveries.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createLines } from "./lines.ts";
 import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } from "./messages.ts";

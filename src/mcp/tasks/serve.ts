@@ -10,8 +10,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import { TASKS_EXTENSION } from "../about.ts";
-import type { Listen } from "../listen-request.ts";
+import type { Listen } from "../resources/listen-request.ts";
+import { TASKS_EXTENSION } from "../server-info.ts";
 import type { Task, TaskBackend } from "./task.ts";
 
 const Declaring = z.looseObject({

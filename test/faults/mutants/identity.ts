@@ -7,7 +7,7 @@ const postgres = inside("test/actions/journal.test.ts", "PostgreSQL ");
 const machine = inside("test/actions/machine.test.ts");
 const repeat = outside("test/actions/repeat.test.ts");
 const unread = outside("test/faults/unread.test.ts");
-const telling = outside("test/actions/telling.test.ts");
+const telling = outside("test/actions/unknown-outcome.test.ts");
 
 export const identityMutants: readonly Mutant[] = [
   {

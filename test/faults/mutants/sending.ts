@@ -9,7 +9,7 @@ const outcomes = inside("test/service/outcomes.test.ts");
 const tokens = inside("test/auth/tokens.test.ts");
 const repeat = outside("test/actions/repeat.test.ts");
 const resend = outside("test/actions/resend.test.ts");
-const telling = outside("test/actions/telling.test.ts");
+const telling = outside("test/actions/unknown-outcome.test.ts");
 
 export const sendingMutants: readonly Mutant[] = [
   {

@@ -1,0 +1,119 @@
+// Resources as the protocol shows them: lists, templates, reading. What there is stands in src/toolkit/resources/.
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { type FailureFacts, reasonOf } from "../../failure.ts";
+import { word } from "../../outside.ts";
+import { CALL_LIMIT_MS } from "../../service/attempts.ts";
+import type { Resource } from "../../toolkit/resources/resource.ts";
+import { expand, type Variables, variablesIn, variablesOf } from "../../toolkit/resources/uri.ts";
+import type { Runtime } from "../runtime.ts";
+import { skillCache } from "../skills/serve.ts";
+import { MARKDOWN } from "../skills/skills.ts";
+import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
+import { isOfferedTool } from "../tools/offered-tools.ts";
+import { toolUser } from "../tools/tool-call.ts";
+
+export type Era = "legacy" | "modern";
+
+export const offeredResources = ({ resources, catalogue, config }: Runtime): readonly Resource[] =>
+  resources.filter(({ tool }) => isOfferedTool(tool, catalogue, config));
+
+export interface Found {
+  readonly resource: Resource;
+  readonly variables: Variables;
+}
+
+export function findResource(offered: readonly Resource[], uri: string): Found | undefined {
+  for (const resource of offered) {
+    const variables = variablesOf(resource.uri, uri);
+    if (variables) return { resource, variables };
+  }
+  return undefined;
+}
+
+export const notFound = (uri: string, why: string): ProtocolError =>
+  new ResourceNotFoundError(uri, `Resource not found: ${word(uri)}. ${why}`);
+
+export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
+  notFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
+
+/** What the URI names is not there, or it cannot be the name of anything. */
+const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
+
+function readFailure(uri: string, facts: FailureFacts): ProtocolError {
+  if (isMissing(facts)) {
+    const fields = fieldTexts(facts).map((text) => text.replace(/^\//, ""));
+    return notFound(uri, [facts.message, ...fields].join(" "));
+  }
+  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(word(uri), facts), {
+    uri,
+    "mic-mcp/error": facts,
+  });
+}
+
+const shown = ({ name, title, description, mimeType }: Resource) => ({ name, title, description, mimeType });
+
+/** Resources without variables, and those that the default workspace fills. */
+function listed(resource: Resource, workspaceId: string | undefined) {
+  const names = variablesIn(resource.uri);
+  if (names.length === 0) return [{ uri: resource.uri, ...shown(resource) }];
+  if (workspaceId === undefined || names.join() !== "workspaceId") return [];
+  return [{ uri: expand(resource.uri, { workspaceId }), ...shown(resource) }];
+}
+
+export async function readResource(
+  uri: string,
+  runtime: Runtime,
+  context: ServerContext,
+  era: Era,
+): Promise<ReadResourceResult> {
+  const { service, skills } = runtime;
+  if (uri.startsWith("skill:")) {
+    const text = await skills.read(uri);
+    if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCache(era) };
+  }
+  const offered = offeredResources(runtime);
+  const found = findResource(offered, uri);
+  if (!found) throw noSuchUri(uri, offered);
+  const { resource, variables } = found;
+  const limits = { signal: context.mcpReq.signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+  try {
+    const { text, drift, ttlMs } = await resource.read(variables, {
+      useTool: toolUser(runtime, limits),
+      geography: runtime.geography,
+      context: limits,
+    });
+    const _meta = drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {};
+    return {
+      contents: [{ uri, mimeType: resource.mimeType, text, ..._meta }],
+      ...(era === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
+    };
+  } catch (error) {
+    throw readFailure(uri, factsOf(error));
+  }
+}
+
+export function serveResources(server: Server, runtime: Runtime, era: Era): void {
+  server.setRequestHandler("resources/list", async () => {
+    // A login that cannot be read leaves the list shorter.
+    const workspaceId = await runtime.workspaceId().catch(() => undefined);
+    const resources = offeredResources(runtime).flatMap((resource) => listed(resource, workspaceId));
+    const skills = await runtime.skills.resources().catch((error: unknown) => {
+      runtime.log.error({ reason: reasonOf(error) }, "the skills could not be read");
+      return [];
+    });
+    return { resources: [...resources, ...skills] };
+  });
+  server.setRequestHandler("resources/templates/list", async () => ({
+    resourceTemplates: offeredResources(runtime)
+      .filter(({ uri }) => variablesIn(uri).length > 0)
+      .map((resource) => ({ uriTemplate: resource.uri, ...shown(resource) })),
+  }));
+  server.setRequestHandler("resources/read", ({ params }, context) => readResource(params.uri, runtime, context, era));
+}

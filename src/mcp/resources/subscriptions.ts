@@ -1,0 +1,125 @@
+// Who listens to which resource on one connection, in either era: resources/subscribe, or subscriptions/listen.
+import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import { Failure, reasonOf } from "../../failure.ts";
+import { escaped, word } from "../../outside.ts";
+import { expand } from "../../toolkit/resources/uri.ts";
+import type { Watch } from "../../toolkit/resources/watching.ts";
+import type { Runtime } from "../runtime.ts";
+import { type Era, findResource, noSuchUri, notFound, offeredResources } from "./resources.ts";
+
+/** A listen request's id, or the one subscriber that a 2025 connection is. */
+export type Subscriber = string | number;
+const CONNECTION = "connection";
+
+interface Entry {
+  readonly watch: Watch;
+  readonly subscribers: Set<Subscriber>;
+}
+
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
+
+export function createSubscriptions(runtime: Runtime) {
+  const { watching, service } = runtime;
+  const entries = new Map<string, Entry>();
+  let send: (uri: string) => void = () => undefined;
+
+  function watch(uri: string): Watch | undefined {
+    const found = findResource(offeredResources(runtime), uri);
+    const look = found?.resource.look;
+    if (!found || !look) return undefined;
+    const { resource, variables } = found;
+    // However a client writes the URI, it is one resource.
+    const name = expand(resource.uri, variables);
+    return watching.watch(
+      name,
+      (context) => look(variables, service, context),
+      () => send(uri),
+    );
+  }
+
+  function leave(uri: string, subscriber: Subscriber): void {
+    const entry = entries.get(uri);
+    if (!entry?.subscribers.delete(subscriber) || entry.subscribers.size > 0) return;
+    entry.watch.stop();
+    entries.delete(uri);
+  }
+
+  return {
+    /** Where updates go from now on. */
+    deliverTo(deliver: (uri: string) => void): void {
+      send = deliver;
+    },
+
+    canWatch: (uri: string): boolean => findResource(offeredResources(runtime), uri)?.resource.look !== undefined,
+
+    /**
+     * Begins to watch; settles when no move is missed any more: false when there is no such resource. Throws Failure, at
+     * once, when too many are watched.
+     */
+    join(uri: string, subscriber: Subscriber): Promise<boolean> {
+      let entry = entries.get(uri);
+      if (!entry) {
+        const begun = watch(uri);
+        if (!begun) return Promise.resolve(false);
+        entry = { watch: begun, subscribers: new Set() };
+        entries.set(uri, entry);
+      }
+      entry.subscribers.add(subscriber);
+      return entry.watch.there.then((there) => {
+        if (!there) leave(uri, subscriber);
+        return there;
+      });
+    },
+
+    leave,
+
+    /** The subscriber listens to nothing any more. */
+    leaveAll(subscriber: Subscriber): void {
+      for (const uri of [...entries.keys()]) leave(uri, subscriber);
+    },
+
+    close(): void {
+      for (const { watch } of entries.values()) watch.stop();
+      entries.clear();
+    },
+  };
+}
+
+/** Why no more can be watched. */
+export const refusalText = (thrown: unknown): string =>
+  thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escaped(reasonOf(thrown));
+
+async function joined(join: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await join();
+  } catch (error) {
+    throw new ProtocolError(ProtocolErrorCode.InternalError, refusalText(error));
+  }
+}
+
+/** The 2025 requests; 2026-07-28 listens below the server, in listening.ts. */
+export function serveSubscriptions(server: Server, runtime: Runtime, subscriptions: Subscriptions, era: Era): void {
+  subscriptions.deliverTo((uri) => {
+    server.sendResourceUpdated({ uri }).catch(() => undefined);
+  });
+  if (era === "modern") return;
+  server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
+    const offered = offeredResources(runtime);
+    const found = findResource(offered, uri);
+    if (!found) throw noSuchUri(uri, offered);
+    if (!found.resource.look) {
+      const can = offered.filter(({ look }) => look !== undefined).map((resource) => resource.uri);
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `${word(uri)} sends no updates; these do: ${can.join(", ")}.`,
+      );
+    }
+    if (!(await joined(() => subscriptions.join(uri, CONNECTION))))
+      throw notFound(uri, "The service has nothing at this id.");
+    return {};
+  });
+  server.setRequestHandler("resources/unsubscribe", async ({ params: { uri } }) => {
+    subscriptions.leave(uri, CONNECTION);
+    return {};
+  });
+}

@@ -1,0 +1,103 @@
+// The jobs of the service as tasks of the protocol. A task's id is the job's, sealed with what belongs to it: any server with
+// the same credentials finds it again, after a restart too, and nothing is stored.
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { CALL_LIMIT_MS } from "../../service/attempts.ts";
+import type { Tool, ToolCall, ToolResult } from "../../toolkit/define-tool.ts";
+import { cancelStarted, type Standing, StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
+import type { Runtime } from "../runtime.ts";
+import { factsOf, failureText } from "../tools/failure-text.ts";
+import { isOfferedTool } from "../tools/offered-tools.ts";
+import { driftMeta, shownResult } from "../tools/result.ts";
+import { toolCall } from "../tools/tool-call.ts";
+import { createSealedIds } from "./sealed-ids.ts";
+import { taskAnswer } from "./serve.ts";
+import type { Task, TaskBackend } from "./task.ts";
+
+export interface JobTasks extends TaskBackend {
+  /** The task that a tool's result has become; undefined where the result itself is the answer. Throws Failure. */
+  answer(tool: Tool, told: ToolResult): Promise<CallToolResult | undefined>;
+}
+
+/** The tool whose action a cancellation is. */
+const CANCEL = "cancel_job";
+
+const failed = (text: string, data?: unknown): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InternalError, text, data);
+
+export function createJobTasks(runtime: Runtime): JobTasks {
+  const { service, catalogue, config, log } = runtime;
+  const ids = createSealedIds(StartedJob, runtime.sealingKey);
+
+  function shown(taskId: string, standing: Standing): Task {
+    const { summary: statusMessage, createdAt, lastUpdatedAt } = standing;
+    const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
+    switch (standing.status) {
+      case "working":
+        return { ...facts, status: "working", pollIntervalMs: standing.pollIntervalMs };
+      case "cancelled":
+        return { ...facts, status: "cancelled" };
+      case "completed": {
+        const { told, isError } = standing;
+        return { ...facts, status: "completed", result: { ...shownResult(told, runtime, true), isError } };
+      }
+    }
+  }
+
+  /** What `work` gives of the task; undefined when there is none: the id is not ours, or the service has no such job. */
+  async function withJob<T>(
+    taskId: string,
+    { mcpReq: { method, signal } }: ServerContext,
+    work: (started: StartedJob, call: ToolCall) => Promise<T>,
+    tool?: string,
+  ): Promise<T | undefined> {
+    try {
+      const started = await ids.open(taskId);
+      if (!started) return undefined;
+      const limits = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+      return await work(started, toolCall(runtime, tool ?? started.tool, limits));
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      const facts = factsOf(error);
+      log.info({ method, kind: facts.kind }, "task request failed");
+      if (facts.kind === "not_found") return undefined;
+      throw failed(failureText(method, facts), { "mic-mcp/error": facts });
+    }
+  }
+
+  return {
+    async answer({ name, startsJob }, told) {
+      const started = startsJob ? startedBy(name, told) : undefined;
+      if (!started) return undefined;
+      const { standing, ...identity } = started;
+      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(told) };
+    },
+
+    get: (taskId, context) =>
+      withJob(taskId, context, async (started, call) => shown(taskId, await standingOf(started, call))),
+
+    async update(taskId, _responses, context) {
+      // A job asks its client nothing; who asks before one is started is the call that starts it.
+      return (await withJob(taskId, context, async () => true)) ?? false;
+    },
+
+    async cancel(taskId, context) {
+      const cancelled = await withJob(
+        taskId,
+        context,
+        async (started, call) => {
+          if (!isOfferedTool(CANCEL, catalogue, config))
+            throw failed("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
+          await cancelStarted(started, call);
+          return true;
+        },
+        CANCEL,
+      );
+      return cancelled ?? false;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+// Asking the person before something is thrown away, where the client can ask: one handler for both protocol eras. A
+// courtesy to the person at the client, not a security boundary: a client may answer by itself.
+import { randomBytes } from "node:crypto";
+import {
+  createRequestStateCodec,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import * as z from "zod/v4";
+import { canonicalArguments, hashOf } from "../../actions/canonical.ts";
+import { makeKey } from "../../actions/keys.ts";
+import { Failure } from "../../failure.ts";
+import type { Question, Tool, ToolCall } from "../../toolkit/define-tool.ts";
+import type { Runtime } from "../runtime.ts";
+
+/** As long as a person may take to answer. */
+const ANSWER_SECONDS = 600;
+const CONFIRM = "confirm";
+
+/** What a question was about; sealed, since it comes back through the client. */
+const Sealed = z.strictObject({
+  tool: z.string(),
+  argumentsHash: z.string(),
+  key: z.string(),
+  shownVersion: z.int().optional(),
+});
+type Sealed = z.infer<typeof Sealed>;
+
+export type Consent =
+  | { readonly ask: InputRequiredResult }
+  /** `key`: the Idempotency-Key of the action that the person has agreed to; `shownVersion`: what they were asked about. */
+  | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
+
+const GO: Consent = { go: true };
+
+const Capabilities = z.object({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial() });
+
+/** Whether a client that said this of itself can show a form; `elicitation: {}` means that it can. */
+function canAsk(capabilities: unknown): boolean {
+  const elicitation = Capabilities.safeParse(capabilities).data?.elicitation;
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+const declined = (tool: string): Failure =>
+  new Failure({
+    kind: "cancelled",
+    message: `The person was asked and did not agree to ${tool}; nothing was sent.`,
+    retryable: false,
+    sideEffect: "none",
+    next: "Do not call it again unless the person asks for it.",
+  });
+
+const foreign = (): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", {
+    reason: "invalid_request_state",
+  });
+
+export type Confirmation = ReturnType<typeof createConfirmation>;
+
+/** One for a process: what it has sealed, no other can open. */
+export function createConfirmation({ config, actions, serviceName }: Runtime) {
+  const codec = createRequestStateCodec<Sealed>({
+    key: randomBytes(32),
+    ttlSeconds: ANSWER_SECONDS,
+    // One process may serve many sessions: none opens what was sealed for another.
+    bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
+  });
+
+  /** An action that is in the journal already was agreed to, or needed no consent, when it was made. */
+  async function isResumed(tool: Tool, { meant, idempotencyKey: explicitKey }: Question): Promise<boolean> {
+    if (!tool.traits) return true;
+    try {
+      const call = { tool: tool.name, arguments: meant, traits: tool.traits, explicitKey };
+      return await actions.isKnown({ ...call, service: await serviceName() });
+    } catch {
+      // The call itself fails in the same way, and says why: nothing to ask about.
+      return true;
+    }
+  }
+
+  return {
+    /** For the SDK: opens what came back with a request. Throws when it is not ours, altered, or too old. */
+    verify: codec.verify,
+
+    /**
+     * The arguments are checked and the job is looked at first: nobody is asked about what cannot be done. Throws Failure,
+     * ProtocolError.
+     */
+    async seek(
+      tool: Tool,
+      args: Readonly<Record<string, unknown>>,
+      context: ServerContext,
+      capabilities: unknown,
+      call: ToolCall,
+    ): Promise<Consent> {
+      const question = config.confirm === "never" ? undefined : tool.question(args);
+      if (!question || !canAsk(capabilities)) return GO;
+      const argumentsHash = hashOf(canonicalArguments({ ...args }));
+      const carried = context.mcpReq.requestState<unknown>();
+      const state = carried === undefined ? undefined : Sealed.safeParse(carried).data;
+      if (carried !== undefined && (state?.tool !== tool.name || state.argumentsHash !== argumentsHash))
+        throw foreign();
+      if (state) {
+        const response = inputResponse(context.mcpReq.inputResponses, CONFIRM);
+        if (response.kind === "elicit") {
+          if (response.action !== "accept" || response.content?.[CONFIRM] === false) throw declined(tool.name);
+          return { go: true, key: state.key, shownVersion: state.shownVersion };
+        }
+      } else if (await isResumed(tool, question)) return GO;
+      const key = state?.key ?? question.idempotencyKey ?? makeKey();
+      const look = await question.look(call);
+      return {
+        ask: inputRequired({
+          inputRequests: {
+            [CONFIRM]: inputRequired.elicit({
+              message: look.question,
+              requestedSchema: { type: "object", properties: {} },
+            }),
+          },
+          requestState: await codec.mint(
+            { tool: tool.name, argumentsHash, key, shownVersion: look.resourceVersion },
+            context,
+          ),
+        }),
+      };
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// The one formatter from a failure to what an agent reads: text that is complete by itself, and the same facts for programs.
+import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
+import { escaped, quote, word } from "../../outside.ts";
+
+const SIDE_EFFECTS: Readonly<Record<FailureFacts["sideEffect"], string>> = {
+  none: "Nothing was changed.",
+  done: "The action took effect.",
+  unknown: "It is not known whether anything was changed.",
+};
+
+const MAX_FIELDS = 20;
+/** As long as the contract lets a field's message be. */
+const MAX_MESSAGE = 1_000;
+
+/** What is wrong with each field. A status is the service's, and so are the words of what came with it. */
+export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly string[] =>
+  fieldErrors.map(({ pointer, message }) => {
+    const where = pointer === "" ? "(the whole)" : word(pointer, MAX_MESSAGE);
+    return `${where}: ${status === undefined ? escaped(message) : quote(message, MAX_MESSAGE)}`;
+  });
+
+export function failureText(tool: string, facts: FailureFacts): string {
+  const codes = (facts.fieldErrors ?? []).map(({ code }) => word(code));
+  const fields = fieldTexts(facts).map((text, index) => `- ${text} [${codes[index]}]`);
+  const shown = fields.slice(0, MAX_FIELDS);
+  if (fields.length > shown.length) shown.push(`- and ${fields.length - shown.length} more`);
+  const lines = [
+    `${tool} failed (${facts.kind}): ${facts.message}`,
+    ...shown,
+    SIDE_EFFECTS[facts.sideEffect],
+    facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
+    facts.idempotencyKey !== undefined && `idempotencyKey: ${word(facts.idempotencyKey)}`,
+    facts.code !== undefined && !facts.message.includes(word(facts.code)) && `code: ${word(facts.code)}`,
+    facts.requestId !== undefined && `requestId: ${word(facts.requestId)}`,
+    facts.next !== undefined && `Next: ${facts.next}`,
+  ];
+  return lines.filter((line) => line !== false).join("\n");
+}
+
+/** A tool that is not there for whoever would use it. */
+export const notFoundTool = (name: string): Failure =>
+  new Failure({
+    kind: "not_found",
+    message: `${word(name)} is not offered here.`,
+    retryable: false,
+    sideEffect: "none",
+  });
+
+/** Whatever was thrown, as facts. A fault of our own says so and nothing else of its insides than its message. */
+export function factsOf(thrown: unknown): FailureFacts {
+  if (thrown instanceof Failure) return thrown.facts;
+  return {
+    kind: "internal",
+    message: `mic-mcp itself failed: ${escaped(reasonOf(thrown))}.`,
+    retryable: false,
+    sideEffect: "unknown",
+    next: "This is a fault of mic-mcp; its log on stderr has more at MIC_LOG_LEVEL=debug.",
+  };
+}

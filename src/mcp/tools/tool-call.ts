@@ -1,0 +1,42 @@
+// What one use of a tool works with, whoever uses it: tools/call, a resource that is read, a completion.
+import type { Delivery } from "../../actions/actions.ts";
+import type { CallContext } from "../../service/attempts.ts";
+import type { Progress, ToolCall, ToolResult } from "../../toolkit/define-tool.ts";
+import type { Runtime } from "../runtime.ts";
+import { notFoundTool } from "./failure-text.ts";
+import { isOfferedTool, offeredTools } from "./offered-tools.ts";
+
+interface Caller {
+  readonly report?: (progress: Progress) => void;
+  readonly proposedKey?: string | undefined;
+  readonly shownVersion?: number | undefined;
+  readonly carry?: (delivery: Delivery) => void;
+}
+
+export const toolCall = (runtime: Runtime, tool: string, context: CallContext, caller: Caller = {}): ToolCall => ({
+  tool,
+  actions: runtime.actions,
+  journal: runtime.journal,
+  serviceName: runtime.serviceName,
+  service: runtime.service,
+  geography: runtime.geography,
+  downloads: runtime.downloads,
+  offers: runtime.offers,
+  retries: runtime.retries,
+  downloadDir: runtime.config.downloadDir,
+  context,
+  proposedKey: caller.proposedKey,
+  shownVersion: caller.shownVersion,
+  isOffered: (name) => isOfferedTool(name, runtime.catalogue, runtime.config),
+  report: caller.report ?? (() => undefined),
+  carry: caller.carry ?? (() => undefined),
+});
+
+/** Uses the offered tools on a resource's or a completion's behalf: only what reads is reached so. Throws Failure. */
+export const toolUser =
+  (runtime: Runtime, context: CallContext) =>
+  async (name: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
+    const tool = offeredTools(runtime.catalogue, runtime.config).find((each) => each.name === name);
+    if (tool === undefined || tool.effect !== "read") throw notFoundTool(name);
+    return await tool.invoke(args, toolCall(runtime, name, context));
+  };

@@ -1,0 +1,169 @@
+// Which row of the table a job is told by, and what its sentence is filled with.
+import type { Job, Stage } from "../../contract/jobs.ts";
+import type { Problem } from "../../contract/problem.ts";
+import { quote, word } from "../../outside.ts";
+import { uris } from "../resources/uri.ts";
+import type { Subject, Telling } from "../results.ts";
+import { historyOf, type JobHistory } from "./job-history.ts";
+import { JOB, type JobCase, type JobFacts } from "./phrases.ts";
+import { problemText, strayFailure } from "./problem-text.ts";
+
+const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
+
+/** The job changes by itself: worth waiting for. Else it is at its end, or waits for somebody. */
+export const isJobMoving = (job: Job): boolean => MOVING.has(job.state);
+
+/** A person at the service has to act before the job goes on. */
+export const waitsForPerson = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
+
+const isDone = (stage: Stage): boolean => stage.state === "SUCCEEDED" || stage.state === "NOT_REQUIRED";
+
+/** The stage the job is at: the first one that is neither finished nor not needed. */
+const currentStage = (job: Job): Stage | undefined => job.stages.find((stage) => !isDone(stage));
+
+const stagesBehind = (job: Job): number => job.stages.filter(isDone).length;
+
+function place(job: Job): string {
+  const stage = currentStage(job);
+  if (!stage) return "";
+  const units =
+    stage.totalUnits === null ? `${stage.completedUnits}` : `${stage.completedUnits} of ${stage.totalUnits}`;
+  const position = `stage ${stage.stage} (${job.stages.indexOf(stage) + 1} of ${job.stages.length})`;
+  return stage.state === "PENDING" ? `, ${position} next` : `, at ${position}, ${units} units`;
+}
+
+const finished = (job: Job): string =>
+  `${job.stages.filter(({ state }) => state === "SUCCEEDED").length} of ${job.stages.length} stages finished`;
+
+const failingStage = (job: Job): Stage | undefined =>
+  job.stages.find(({ state }) => state === "FAILED") ?? currentStage(job);
+
+/** As often as this a stage is worth trying. */
+const MAX_ATTEMPTS = 3;
+
+function failureCase(job: Job, failure: Problem | null, history: JobHistory): JobCase {
+  if (!failure) return "failed, unexplained";
+  if (job.reviewState === "REJECTED") return "failed, rejected in review";
+  if (!failure.retryable)
+    return failure.fieldErrors.length > 0 ? "failed, input or parameters wrong" : "failed for good";
+  const attempts = failingStage(job)?.attemptCount ?? 0;
+  if (attempts >= MAX_ATTEMPTS || history.restarted === true) return "failed again and again";
+  return attempts > 1 && job.retryOfBatchId !== null ? "failed, worth restarting" : "failed, worth resuming";
+}
+
+function jobCase(job: Job, history: JobHistory, isStill: boolean): JobCase {
+  if (history.unsettled) return history.unsettled.isRefused ? "unsettled, refused" : "unsettled";
+  switch (job.state) {
+    case "PREPARING":
+    case "QUEUED":
+    case "RUNNING":
+      return isStill ? "standing still" : "moving";
+    case "WAITING_REVIEW":
+      return "waiting for review";
+    case "PAUSED":
+      return "paused";
+    case "SUCCEEDED":
+      return "succeeded";
+    case "CANCELLED":
+      return history.retry ? "cancelled, retried" : "cancelled";
+    case "FAILED":
+      return history.retry ? "failed, retried" : failureCase(job, job.failure, history);
+  }
+}
+
+const MAX_POINTERS = 3;
+
+function pointersOf(failure: Problem | null): string {
+  const pointers = [
+    ...new Set((failure?.fieldErrors ?? []).map(({ pointer }) => (pointer === "" ? "the whole" : word(pointer)))),
+  ];
+  const more = pointers.length - MAX_POINTERS;
+  return pointers.slice(0, MAX_POINTERS).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * A job that has not changed for an hour is not worth polling: that hour is 80 waits of 45 s, each with the same answer. It
+ * is no verdict, since the contract does not say how long a stage may take: the agent is told, and decides.
+ */
+const STILL_MS = HOUR_MS;
+
+/** How long nothing has moved in words, where that is long; `readAt` is the service's clock, as `updatedAt` is. */
+function stillness({ updatedAt }: Job, readAt: number | undefined): string {
+  const stillMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
+  if (!(stillMs >= STILL_MS)) return "";
+  const long = stillMs < 2 * DAY_MS ? `${Math.floor(stillMs / HOUR_MS)} h` : `${Math.floor(stillMs / DAY_MS)} days`;
+  return ` Nothing has moved since ${updatedAt} (${long}).`;
+}
+
+function factsOf(job: Job, history: JobHistory, still: string): JobFacts {
+  const { failure, outputDatasetVersionId: output, publicationState } = job;
+  const stage = failingStage(job);
+  return {
+    id: job.id,
+    what: `Job ${word(job.id)}${job.retryOfBatchId === null ? "" : ` (a retry of ${word(job.retryOfBatchId)})`}`,
+    state: job.state,
+    place: place(job),
+    recipeVersionId: job.recipeVersionId,
+    results:
+      (output === null ? "" : ` Output dataset version: ${word(output)}.`) +
+      (publicationState === "NOT_REQUESTED" ? "" : ` Publication: ${publicationState}.`),
+    finished: finished(job),
+    failure: failure ? problemText(failure) : "",
+    code: failure ? word(failure.code) : "",
+    stage: stage?.stage ?? "the job",
+    attempts: stage?.attemptCount ?? 0,
+    pointers: pointersOf(failure),
+    unsettled: history.unsettled,
+    retriedBy: history.retry?.id,
+    workspaceId: job.workspaceId,
+    still,
+  };
+}
+
+/** `readAt`: when the job was so; undefined of an answer that was kept, of which nobody knows how long it has been so. */
+export function tellJob(job: Job, history: JobHistory = {}, readAt?: number): Telling {
+  const still = stillness(job, readAt);
+  const { says, step } = JOB[jobCase(job, history, still !== "")];
+  const facts = factsOf(job, history, still);
+  const nextStep = step?.(facts);
+  return { summary: says(facts) + strayFailure(job), ...(nextStep && { nextStep }) };
+}
+
+export const jobSubject: Subject<Job> = {
+  uri: ({ id }) => uris.job(id),
+  async tell(job, call, readAt) {
+    call.retries.remember([job]);
+    return tellJob(job, await historyOf(job, call), readAt);
+  },
+};
+
+/** A job as it stands, for a person. `recipeName`: where it is known. */
+export function describeJob(job: Job, recipeName: string | undefined): string {
+  const recipe = recipeName === undefined ? quote(job.recipeVersionId) : quote(recipeName);
+  const failed = job.failure ? ` Its failure: ${problemText(job.failure)}.` : "";
+  return `It is ${job.state}${place(job)}; its recipe is ${recipe}.${failed}`;
+}
+
+/** How far a job is, for a client that asked for progress: stages done of all, units inside the current one. */
+export function jobProgress(job: Job) {
+  const stage = currentStage(job);
+  const units = stage ? ` ${stage.stage} ${stage.completedUnits}/${stage.totalUnits ?? "?"} units` : "";
+  return { progress: stagesBehind(job), total: job.stages.length, message: `${job.state}${units}` };
+}
+
+/** What an agent decides by, in a list; what is usual is left out. */
+export function summarizeJob(job: Job, retriedBy: string | undefined) {
+  const stage = currentStage(job);
+  return {
+    id: job.id,
+    state: job.state,
+    ...(stage && job.state !== "CANCELLED" && { stage: stage.stage }),
+    ...(job.failure && { failure: job.failure.code, retryable: job.failure.retryable }),
+    ...(retriedBy !== undefined && { retriedBy }),
+    ...(job.reviewState === "PENDING" && { review: job.reviewState }),
+    updatedAt: job.updatedAt,
+  };
+}

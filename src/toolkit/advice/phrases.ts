@@ -1,0 +1,339 @@
+// Every state and outcome of everything that is told: its one plain sentence, and the one sensible call, if there is any.
+// Which row fits is decided beside it: job.ts, operation.ts, input.ts, processing-request.ts.
+
+import type { ActionAbout } from "../../actions/history.ts";
+import { word } from "../../outside.ts";
+import type { NextStep } from "../results.ts";
+
+export interface Row<Facts> {
+  readonly says: (facts: Facts) => string;
+  /** None: there is nothing to do, or nothing that can be done from here. */
+  readonly step?: (facts: Facts) => NextStep | undefined;
+}
+
+type Table<Case extends string, Facts> = Readonly<Record<Case, Row<Facts>>>;
+
+export interface JobFacts {
+  readonly id: string;
+  /** "Job x", with the job it retries. */
+  readonly what: string;
+  readonly state: string;
+  /** ", at stage …", or nothing. */
+  readonly place: string;
+  readonly recipeVersionId: string;
+  /** " Output dataset version: …" and " Publication: …", or nothing. */
+  readonly results: string;
+  /** "3 of 9 stages finished". */
+  readonly finished: string;
+  /** The failure in words: code, quoted title, first field errors. */
+  readonly failure: string;
+  readonly code: string;
+  /** Where the failing stage failed, how often. */
+  readonly stage: string;
+  readonly attempts: number;
+  /** JSON pointers of what the failure finds wrong. */
+  readonly pointers: string;
+  readonly unsettled: ActionAbout | undefined;
+  /** The job that retries it; undefined where the retry's id was never learned. */
+  readonly retriedBy: string | undefined;
+  readonly workspaceId: string;
+  /** " Nothing has moved since …", or nothing. */
+  readonly still: string;
+}
+
+export type JobCase =
+  | "unsettled"
+  | "unsettled, refused"
+  | "moving"
+  | "standing still"
+  | "waiting for review"
+  | "paused"
+  | "succeeded"
+  | "cancelled"
+  | "cancelled, retried"
+  | "failed, retried"
+  | "failed, rejected in review"
+  | "failed, unexplained"
+  | "failed, worth resuming"
+  | "failed, worth restarting"
+  | "failed again and again"
+  | "failed, input or parameters wrong"
+  | "failed for good";
+
+const recipe = ({ recipeVersionId }: JobFacts, why: string): NextStep => ({
+  tool: "get_recipe",
+  arguments: { versionId: recipeVersionId },
+  why,
+});
+
+const retry = ({ id, code }: JobFacts, retryMode: "SAFE_RESUME" | "RESTART", why: string): NextStep => ({
+  tool: "retry_job",
+  arguments: { jobId: id, retryMode, reason: `Retry after ${code}` },
+  why,
+});
+
+const retried = ({ retriedBy }: JobFacts): string =>
+  retriedBy === undefined
+    ? "It was retried, by a job whose id was not learned."
+    : `It was retried as job ${word(retriedBy)}.`;
+
+const readRetry = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
+  retriedBy === undefined
+    ? {
+        tool: "list_jobs",
+        arguments: { workspaceId, view: "full" },
+        why: "its retry is the job whose retryOfBatchId is this one",
+      }
+    : { tool: "get_job", arguments: { jobId: retriedBy }, why: "shows how the retry stands" };
+
+export const JOB: Table<JobCase, JobFacts> = {
+  // Before anything new is done about a job, what was done must be known. Repeating is safe: the key is the same.
+  unsettled: {
+    says: ({ what, state, place, unsettled }) =>
+      `${what} is ${state}${place}; a ${unsettled?.tool} call about it, sent at ${unsettled?.sentAt}, has an unknown outcome.`,
+    step: ({ unsettled }) =>
+      unsettled && {
+        tool: unsettled.tool,
+        arguments: { ...unsettled.arguments, idempotencyKey: unsettled.idempotencyKey },
+        why: "repeating this very call is safe: under its key it cannot happen twice, and it tells what became of it",
+      },
+  },
+  // Under its key it would most likely be refused again; what became of it shows in the jobs alone.
+  "unsettled, refused": {
+    says: ({ what, state, place, unsettled }) =>
+      `${what} is ${state}${place}; what became of a ${unsettled?.tool} call sent at ${unsettled?.sentAt} is unknown, and repeating it tells no more: the service has refused it since.`,
+    step: ({ id, workspaceId, unsettled }) =>
+      unsettled?.tool === "cancel_job"
+        ? {
+            tool: "get_job",
+            arguments: { jobId: id, waitSeconds: 30 },
+            why: "shows whether it ends as CANCELLED; if it goes on, cancel_job with a new idempotencyKey of your own",
+          }
+        : {
+            tool: "list_jobs",
+            arguments: { workspaceId, view: "full" },
+            why: "shows whether a later job's retryOfBatchId is this one: then that is its retry",
+          },
+  },
+  moving: {
+    says: ({ what, state, place }) => `${what} is ${state}${place}.`,
+    step: ({ id }) => ({
+      tool: "get_job",
+      arguments: { jobId: id, waitSeconds: 30 },
+      why: "it is still moving; this waits for it",
+    }),
+  },
+  "standing still": {
+    says: ({ what, state, place, still }) =>
+      `${what} is ${state}${place}.${still} Waiting longer may not help: ask its operator, or cancel it if it is not wanted any more.`,
+  },
+  "waiting for review": {
+    says: ({ what, place, still }) =>
+      `${what} waits for a person's review${place}; nothing can be done from here but wait (get_job with waitSeconds) or cancel.${still}`,
+  },
+  paused: {
+    says: ({ what, place, still }) =>
+      `${what} is PAUSED${place}; only its operator can resume it (get_job with waitSeconds waits for that). It can be cancelled.${still}`,
+  },
+  succeeded: { says: ({ what, results }) => `${what} SUCCEEDED.${results}` },
+  cancelled: { says: ({ what, finished }) => `${what} is CANCELLED; ${finished}.` },
+  "cancelled, retried": {
+    says: (facts) => `${facts.what} is CANCELLED; ${facts.finished}. ${retried(facts)}`,
+    step: readRetry,
+  },
+  // Whatever it failed of: the retry is what counts now.
+  "failed, retried": {
+    says: (facts) =>
+      `${facts.what} FAILED${facts.place}${facts.failure === "" ? "" : `: ${facts.failure}`}. ${retried(facts)}`,
+    step: readRetry,
+  },
+  "failed, rejected in review": {
+    says: ({ what, place, failure }) =>
+      `${what} FAILED${place}: ${failure}. A person REJECTED it in review: ask them before another job.`,
+  },
+  "failed, unexplained": {
+    says: ({ what, place }) =>
+      `${what} FAILED${place}; the service gives no reason. Ask its operator before another try.`,
+  },
+  "failed, worth resuming": {
+    says: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
+    step: (facts) =>
+      retry(facts, "SAFE_RESUME", `the failure is retryable; SAFE_RESUME keeps what is done (${facts.finished})`),
+  },
+  "failed, worth restarting": {
+    says: ({ what, place, failure, stage }) =>
+      `${what} FAILED${place}: ${failure}. Resuming ended at ${stage} again; it may be run anew from the start.`,
+    step: (facts) =>
+      retry(
+        facts,
+        "RESTART",
+        `a resumed run failed at ${facts.stage} again, so what the earlier stages left may be the cause; RESTART does them anew`,
+      ),
+  },
+  "failed again and again": {
+    says: ({ what, place, failure, stage, attempts }) =>
+      `${what} FAILED${place}: ${failure}. ${stage} has failed ${attempts > 2 ? `${attempts} times` : "after a RESTART too"}: give up retrying and ask the service's operator.`,
+  },
+  "failed, input or parameters wrong": {
+    says: ({ what, place, failure, pointers }) =>
+      `${what} FAILED${place}: ${failure}. Retrying the same job will not help: correct ${pointers} and submit a new one.`,
+    step: (facts) =>
+      recipe(facts, `shows what the recipe asks for at ${facts.pointers}; correct that first, then submit_job`),
+  },
+  "failed for good": {
+    says: ({ what, place, failure }) =>
+      `${what} FAILED${place}: ${failure}. Retrying will not help, and the service names nothing to correct: give up.`,
+  },
+};
+
+export interface OperationFacts {
+  readonly id: string;
+  readonly what: string;
+  readonly state: string;
+  /** The resource to look at: its result, or what it was about. */
+  readonly about: string;
+  readonly failure: string;
+}
+
+export type OperationCase =
+  | "moving"
+  | "succeeded"
+  | "failed, retryable"
+  | "failed"
+  | "failed, unexplained"
+  | "cancelled";
+
+// The contract does not say what kind of resource it is about; only jobs have operations today.
+const look = ({ about }: OperationFacts, why: string): NextStep => ({
+  tool: "get_job",
+  arguments: { jobId: about },
+  why,
+});
+const stands = (facts: OperationFacts) => look(facts, "shows how the job stands now");
+
+export const OPERATION: Table<OperationCase, OperationFacts> = {
+  moving: {
+    says: ({ what, state }) => `${what} is ${state}.`,
+    step: ({ id }) => ({
+      tool: "get_operation",
+      arguments: { operationId: id, waitSeconds: 30 },
+      why: "it is not finished yet; this waits for it",
+    }),
+  },
+  succeeded: {
+    says: ({ what }) => `${what} SUCCEEDED.`,
+    step: (facts) => look(facts, "shows the job after it"),
+  },
+  "failed, retryable": {
+    says: ({ what, failure }) => `${what} FAILED: ${failure}. It may be asked for again, if it is still wanted.`,
+    step: stands,
+  },
+  failed: { says: ({ what, failure }) => `${what} FAILED: ${failure}.`, step: stands },
+  "failed, unexplained": { says: ({ what }) => `${what} FAILED; the service gives no reason.`, step: stands },
+  cancelled: { says: ({ what }) => `${what} was itself CANCELLED.`, step: stands },
+};
+
+export interface InputFacts {
+  readonly id: string;
+  readonly what: string;
+  readonly workspaceId: string;
+  readonly scanState: string;
+  /** What registers the same once more; undefined when it could not be called so. */
+  readonly again: Readonly<Record<string, unknown>> | undefined;
+}
+
+export type InputCase = "in scan" | "scan stuck" | "ready" | "infected" | "quarantined" | "expired" | "withdrawn";
+
+const waitForScan = ({ id }: InputFacts, why: string): NextStep => ({
+  tool: "get_input",
+  arguments: { inputId: id, waitSeconds: 30 },
+  why,
+});
+
+export const INPUT: Table<InputCase, InputFacts> = {
+  "in scan": {
+    says: ({ what, scanState }) => `${what} waits for its scan (scan ${scanState}); a job needs it READY.`,
+    step: (facts) => waitForScan(facts, "waits for the scan"),
+  },
+  "scan stuck": {
+    says: ({ what, scanState }) =>
+      `${what} waits for a scan that is ${scanState}; a job needs it READY, and if it stays so its operator has to help.`,
+    step: (facts) => waitForScan(facts, "waits for the scan; if it stays so, ask again in some minutes"),
+  },
+  ready: {
+    says: ({ what }) => `${what} is READY to be bound to a job.`,
+    step: ({ workspaceId }) => ({
+      tool: "list_recipes",
+      arguments: { workspaceId },
+      why: "find the recipe to run on it",
+    }),
+  },
+  infected: {
+    says: ({ what }) => `${what} is QUARANTINED (scan INFECTED); it cannot be used: take another file.`,
+  },
+  quarantined: { says: ({ what, scanState }) => `${what} is QUARANTINED (scan ${scanState}); it cannot be used.` },
+  expired: {
+    says: ({ what }) => `${what} has EXPIRED; register the file again to use it.`,
+    step: ({ again }) =>
+      again && {
+        tool: "register_input",
+        arguments: again,
+        why: "makes a new input of the same, if it is still wanted",
+      },
+  },
+  withdrawn: { says: ({ what }) => `${what} was WITHDRAWN; it cannot be used.` },
+};
+
+export interface RequestFacts {
+  readonly id: string;
+  readonly what: string;
+  readonly state: string;
+  /** " (REASON_CODE)", or nothing. */
+  readonly reason: string;
+  readonly inputId: string;
+  readonly recipeVersionId: string;
+  readonly expiresAt: string;
+}
+
+export type RequestCase =
+  | "in review"
+  | "approved"
+  | "rejected"
+  | "rejected, purpose"
+  | "rejected, source"
+  | "revoked"
+  | "revoked, security";
+
+export const PROCESSING_REQUEST: Table<RequestCase, RequestFacts> = {
+  "in review": {
+    says: ({ what, state }) => `${what} is ${state}: a person reviews it before a job may use the file.`,
+    step: ({ id }) => ({
+      tool: "get_file_processing_request",
+      arguments: { requestId: id, waitSeconds: 45 },
+      why: "waits for the review; people take their time, so ask again later",
+    }),
+  },
+  approved: {
+    says: ({ what, reason, expiresAt, inputId, recipeVersionId }) =>
+      `${what} is APPROVED${reason} until ${expiresAt}: input ${inputId} may be processed with ${recipeVersionId}.`,
+    step: ({ recipeVersionId }) => ({
+      tool: "get_recipe",
+      arguments: { versionId: recipeVersionId },
+      why: "shows the ports and parameters for submit_job",
+    }),
+  },
+  rejected: {
+    says: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another purpose, file or recipe.`,
+  },
+  "rejected, purpose": {
+    says: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another purpose.`,
+  },
+  "rejected, source": {
+    says: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another file.`,
+  },
+  revoked: { says: ({ what, reason }) => `${what} was REVOKED${reason}; the file may no longer be processed.` },
+  "revoked, security": {
+    says: ({ what, reason }) =>
+      `${what} was REVOKED${reason}; the file may no longer be processed: do not ask again without a person's word.`,
+  },
+};

@@ -1,0 +1,121 @@
+// Cancelling needs the job's current version (docs/contract.md, 4.2: If-Match). Left out, it is read first; a job that moves on
+// in between is read again, since its agent asked to cancel it as it is now.
+
+import type { Delivery } from "../../actions/actions.ts";
+import type { ActionTraits } from "../../actions/identity.ts";
+import { cancelMicJob, getMicJob } from "../../contract/endpoints/job-processing.ts";
+import { type Job, jobETag } from "../../contract/jobs.ts";
+import { Failure } from "../../failure.ts";
+import { word } from "../../outside.ts";
+import { operationSubject } from "../advice/operation.ts";
+import type { ToolCall, ToolResult } from "../define-tool.ts";
+import { callText } from "../results.ts";
+import { runAction } from "../run-action.ts";
+import { ENDED } from "./ended.ts";
+
+interface CancelArguments {
+  readonly jobId: string;
+  readonly reason: string;
+  readonly resourceVersion?: number | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+export const cancelTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
+
+const MAX_ROUNDS = 4;
+
+const isVersionConflict = ({ facts }: Failure): boolean =>
+  facts.kind === "precondition_failed" && facts.sideEffect === "none";
+
+/** Refused, and yet an earlier attempt may have taken effect. */
+const isUnknown = ({ facts }: Failure): boolean =>
+  (facts.kind === "precondition_failed" || facts.kind === "conflict") && facts.sideEffect === "unknown";
+
+const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
+
+/** Throws Failure: of the contract's states only these three are certain (doubt 37); what else cannot be cancelled, the service says. */
+export function refuseEnded({ id, state }: Job): void {
+  if (!ENDED.has(state)) return;
+  throw new Failure({
+    kind: "conflict",
+    message: `Job ${word(id)} was not cancelled: it is ${state} already; nothing was sent.`,
+    retryable: false,
+    sideEffect: "none",
+    next: NOTHING_LEFT,
+  });
+}
+
+const readJob = async (jobId: string, call: ToolCall): Promise<Job> =>
+  (await call.service.call(getMicJob, { path: { jobId } }, call.context)).value.data;
+
+function explain(conflict: Failure, tried: number | undefined, job: Job): Failure {
+  const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
+  return conflict.with({
+    message: `Job ${word(job.id)} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
+    retryable: false,
+    next: ENDED.has(job.state)
+      ? NOTHING_LEFT
+      : `If it should still be cancelled, call cancel_job again with resourceVersion ${job.resourceVersion}, or without one, and without idempotencyKey.`,
+  });
+}
+
+/** The same bytes are most likely refused again: what became of the first attempt shows in the job alone. */
+function explainUnknown(conflict: Failure, jobId: string, job: Job | undefined): Failure {
+  const look = callText({ tool: "get_job", arguments: { jobId, waitSeconds: 30 } });
+  return conflict.with({
+    ...(job && { message: `${conflict.facts.message} Job ${word(job.id)} is ${job.state} now.` }),
+    retryable: false,
+    next:
+      job && ENDED.has(job.state)
+        ? NOTHING_LEFT
+        : `${look} shows whether it ends as CANCELLED; repeating this call tells no more. If the job goes on, call cancel_job with a new idempotencyKey of your own.`,
+  });
+}
+
+export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Promise<ToolResult> {
+  const { resourceVersion, idempotencyKey } = args;
+  // What the person was shown need not be read again. A key of the agent's own stands for one version for ever, so there
+  // it is: the job may have moved on while the person thought.
+  let version = resourceVersion ?? (idempotencyKey === undefined ? call.shownVersion : undefined);
+  for (let round = 1; ; round++) {
+    let refused: Delivery | undefined;
+    try {
+      const heard: ToolCall = {
+        ...call,
+        // It stands for the first version; another one is another command.
+        proposedKey: round === 1 ? call.proposedKey : undefined,
+        carry(delivery) {
+          refused = delivery;
+          call.carry(delivery);
+        },
+      };
+      return await runAction({ ...args }, heard, {
+        endpoint: cancelMicJob,
+        traits: cancelTraits,
+        subject: operationSubject,
+        findOut: "get_job shows whether the job is CANCELLED.",
+        async ifMatch() {
+          if (version === undefined) {
+            const job = await readJob(args.jobId, call);
+            refuseEnded(job);
+            version = job.resourceVersion;
+          }
+          return jobETag(version);
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      if (!isVersionConflict(error) && !isUnknown(error)) throw error;
+      const job = await readJob(args.jobId, call).catch(() => undefined);
+      if (isUnknown(error)) throw explainUnknown(error, args.jobId, job);
+      // What the refusal says is true, whatever kept us from reading the job.
+      if (!job) throw error;
+      // A key stands for one exact command: only one of our own making gives way to another for the next version.
+      const fixed = resourceVersion !== undefined || idempotencyKey !== undefined;
+      if (fixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
+      // Nobody need hear of this refusal: the next round is a new action.
+      await refused?.sent();
+      version = job.resourceVersion;
+    }
+  }
+}

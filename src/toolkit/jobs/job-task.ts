@@ -1,0 +1,104 @@
+// A job as a task (SEP-2663): what a tool started, how it stands, when to ask again, and what it told when it ended.
+
+import * as z from "zod/v4";
+import { getMicJob } from "../../contract/endpoints/job-processing.ts";
+import { parseDateTime } from "../../contract/instants.ts";
+import { type Job, JobState } from "../../contract/jobs.ts";
+import { Failure } from "../../failure.ts";
+import { isJobMoving, jobSubject } from "../advice/job.ts";
+import type { ToolCall, ToolResult } from "../define-tool.ts";
+import { toldResult } from "../results.ts";
+import { cancelAtVersion } from "./cancellation.ts";
+import { ENDED } from "./ended.ts";
+
+/** The action that started a job: all that it takes to find the job again, and to tell of both. */
+export const StartedJob = z.strictObject({
+  tool: z.string(),
+  jobId: z.string(),
+  idempotencyKey: z.string(),
+  attempts: z.int(),
+});
+export type StartedJob = z.infer<typeof StartedJob>;
+
+interface Facts {
+  readonly summary: string;
+  readonly createdAt: string;
+  readonly lastUpdatedAt: string;
+}
+
+/** "working" is also a job that waits for a person at the service: there is nothing that the client could answer. */
+export type Standing = Facts &
+  (
+    | { readonly status: "working"; readonly pollIntervalMs: number }
+    | { readonly status: "cancelled" }
+    /** The tool's result. That the job failed is an outcome of the call, not of the protocol: `isError`. */
+    | { readonly status: "completed"; readonly told: ToolResult; readonly isError: boolean }
+  );
+
+const MIN_POLL_MS = 1_000;
+const MAX_POLL_MS = 10_000;
+/** A person at the service takes longer than a machine. */
+const WAITING_POLL_MS = 30_000;
+
+/** Hearing of the end late by a tenth of what the job has taken is soon enough. */
+function pollIntervalMs(moving: boolean, createdAt: string, now: number): number {
+  if (!moving) return WAITING_POLL_MS;
+  const ageMs = now - Number((parseDateTime(createdAt) ?? 0n) / 1000n);
+  return Math.round(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, ageMs / 10)));
+}
+
+const Told = z.object({
+  summary: z.string(),
+  data: z.object({ id: z.string(), state: JobState, createdAt: z.string(), updatedAt: z.string() }),
+  action: z.object({ idempotencyKey: z.string(), attempts: z.int() }),
+});
+
+/** What a tool's result says was started; undefined when there is nothing to wait for. */
+export function startedBy(tool: string, { structured }: ToolResult): (StartedJob & { standing: Standing }) | undefined {
+  const { summary, data, action } = Told.parse(structured);
+  if (ENDED.has(data.state)) return undefined;
+  const { createdAt, updatedAt: lastUpdatedAt } = data;
+  const standing = { status: "working", summary, createdAt, lastUpdatedAt, pollIntervalMs: MIN_POLL_MS } as const;
+  return { tool, jobId: data.id, idempotencyKey: action.idempotencyKey, attempts: action.attempts, standing };
+}
+
+const readJob = ({ jobId }: StartedJob, call: ToolCall) =>
+  call.service.call(getMicJob, { path: { jobId } }, call.context);
+
+/** Throws Failure. */
+export async function standingOf(started: StartedJob, call: ToolCall): Promise<Standing> {
+  const { idempotencyKey, attempts } = started;
+  const answer = await readJob(started, call);
+  const job: Job = answer.value.data;
+  // As the call that started it would tell it, had it waited.
+  const told = await toldResult(answer, jobSubject, call, { idempotencyKey, replayed: false, attempts });
+  const facts: Facts = {
+    summary: z.object({ summary: z.string() }).parse(told.structured).summary,
+    createdAt: job.createdAt,
+    lastUpdatedAt: job.updatedAt,
+  };
+  if (job.state === "CANCELLED") return { ...facts, status: "cancelled" };
+  if (ENDED.has(job.state)) return { ...facts, status: "completed", told, isError: job.state === "FAILED" };
+  const now = call.service.timing.now();
+  return { ...facts, status: "working", pollIntervalMs: pollIntervalMs(isJobMoving(job), job.createdAt, now) };
+}
+
+const REASON = "Cancelled by the MCP client (tasks/cancel).";
+
+const hasEnded = async (started: StartedJob, call: ToolCall): Promise<boolean> =>
+  ENDED.has((await readJob(started, call)).value.data.state);
+
+/**
+ * Cancels the job by the action that cancel_job is, and under a key of its own. Nobody is told its outcome, so cancelling
+ * again, in whatever process, is that same action. A job that has ended is left alone. Throws Failure.
+ */
+export async function cancelStarted(started: StartedJob, call: ToolCall): Promise<void> {
+  if (await hasEnded(started, call)) return;
+  try {
+    await cancelAtVersion({ jobId: started.jobId, reason: REASON }, call);
+  } catch (error) {
+    const refused = error instanceof Failure && error.facts.sideEffect === "none";
+    // It may have ended on the way.
+    if (!refused || !(await hasEnded(started, call).catch(() => false))) throw error;
+  }
+}

@@ -1,0 +1,45 @@
+// Retrying a job: where the service refuses because it was retried before, the retry is named as far as it is known.
+import type { ActionTraits } from "../../actions/identity.ts";
+import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
+import { Failure } from "../../failure.ts";
+import { quote, word } from "../../outside.ts";
+import { jobSubject } from "../advice/job.ts";
+import { knownRetry } from "../advice/job-history.ts";
+import type { ToolCall, ToolResult } from "../define-tool.ts";
+import { callText } from "../results.ts";
+import { type ActionArguments, runAction } from "../run-action.ts";
+
+export const retryTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
+
+interface RetryArguments extends ActionArguments {
+  readonly jobId: string;
+}
+
+/** `conflict` refused the retry; what is known of another retry of the job is told with it. */
+async function explain(conflict: Failure, jobId: string, call: ToolCall): Promise<Failure> {
+  const id = (await knownRetry(jobId, call))?.id;
+  if (id === undefined) return conflict;
+  return conflict.with({
+    message: `${conflict.facts.message} Job ${word(jobId)} was retried as job ${word(id)}.`,
+    next: `${callText({ tool: "get_job", arguments: { jobId: id } })} shows how the retry stands.`,
+  });
+}
+
+export async function retryOnce(args: RetryArguments, call: ToolCall): Promise<ToolResult> {
+  try {
+    return await runAction(args, call, {
+      endpoint: retryMicJob,
+      traits: retryTraits,
+      subject: jobSubject,
+      findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
+      // Section 3: a retried job carries the earlier job's id.
+      mismatch: ({ id, retryOfBatchId: earlier }) =>
+        earlier === args.jobId
+          ? undefined
+          : `/data/retryOfBatchId: ${earlier === null ? "null" : quote(earlier)} in job ${quote(id)}, which is no retry of ${quote(args.jobId)}`,
+    });
+  } catch (error) {
+    const isConflict = error instanceof Failure && error.facts.kind === "conflict" && error.facts.status === 409;
+    throw isConflict ? await explain(error, args.jobId, call) : error;
+  }
+}

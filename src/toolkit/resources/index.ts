@@ -1,0 +1,159 @@
+// The resources, in the order of docs/interface.md's table.
+
+import * as z from "zod/v4";
+import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
+import { catalogueTsv } from "../../geography/catalogue-tsv.ts";
+import { ENDED } from "../jobs/ended.ts";
+import { type Glimpse, type Resource, toolResource } from "./resource.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+const always = (ttlMs: number) => (): number => ttlMs;
+
+const Stateful = z.object({ state: z.string() });
+
+/** What has ended hardly changes; what moves is old at once. */
+const byState = (content: unknown): number =>
+  ENDED.has(Stateful.safeParse(content).data?.state ?? "") ? MINUTE_MS : SECOND_MS;
+
+interface Moving {
+  readonly data: { readonly resourceVersion: number; readonly state: string };
+}
+
+const glimpseOf = ({ value: { data } }: { readonly value: Moving }): Glimpse => ({
+  version: data.resourceVersion,
+  ended: ENDED.has(data.state),
+});
+
+export const resources: readonly Resource[] = [
+  toolResource({
+    uri: "mic://geography/states",
+    name: "states",
+    title: "States of India",
+    description: "All states and union territories with their numbers of districts and mandals.",
+    tool: "list_states",
+    part: "whole",
+    cacheScope: "public",
+    ttlMs: always(10 * MINUTE_MS),
+  }),
+  toolResource({
+    uri: "mic://geography/states/{code}/districts",
+    name: "districts",
+    title: "Districts of a state",
+    description: "The districts of one state with their numbers of mandals; {code} is the state's two letters.",
+    tool: "list_districts",
+    part: "whole",
+    variables: { code: "code" },
+    cacheScope: "public",
+    ttlMs: always(10 * MINUTE_MS),
+  }),
+  toolResource({
+    uri: "mic://workspaces/{workspaceId}/jobs",
+    name: "jobs",
+    title: "Newest jobs",
+    description: "The newest page of a workspace's jobs: id, state, stage and failure.",
+    tool: "list_jobs",
+    part: "whole",
+    variables: { workspaceId: "workspaceId" },
+    cacheScope: "private",
+    ttlMs: always(SECOND_MS),
+  }),
+  toolResource({
+    uri: "mic://workspaces/{workspaceId}/recipes",
+    name: "recipes",
+    title: "Recipe offers",
+    description: "The recipe versions offered to a workspace: id, name and ports.",
+    tool: "list_recipes",
+    // All of them, as far as one page goes.
+    arguments: { limit: 100 },
+    part: "whole",
+    variables: { workspaceId: "workspaceId" },
+    cacheScope: "private",
+    ttlMs: always(MINUTE_MS),
+  }),
+  toolResource({
+    uri: "mic://jobs/{jobId}",
+    name: "job",
+    title: "Job",
+    description: "One job, whole. Subscribe to be told when its resourceVersion moves.",
+    tool: "get_job",
+    part: "data",
+    variables: { jobId: "jobId" },
+    cacheScope: "private",
+    ttlMs: byState,
+    look: async ({ jobId = "" }, service, context) =>
+      glimpseOf(await service.call(getMicJob, { path: { jobId } }, context)),
+  }),
+  toolResource({
+    uri: "mic://recipes/{versionId}",
+    name: "recipe",
+    title: "Recipe offer",
+    description: "One recipe version, whole: ports, parameter schema, permissions.",
+    tool: "get_recipe",
+    part: "data",
+    variables: { versionId: "versionId" },
+    cacheScope: "private",
+    ttlMs: always(5 * MINUTE_MS),
+  }),
+  toolResource({
+    uri: "mic://inputs/{inputId}",
+    name: "input",
+    title: "Input",
+    description: "One registered input: state, scan, sha256.",
+    tool: "get_input",
+    part: "data",
+    variables: { inputId: "inputId" },
+    cacheScope: "private",
+    ttlMs: always(SECOND_MS),
+  }),
+  toolResource({
+    uri: "mic://operations/{operationId}",
+    name: "operation",
+    title: "Operation",
+    description: "One asynchronous operation. Subscribe to be told when its resourceVersion moves.",
+    tool: "get_operation",
+    part: "data",
+    variables: { operationId: "operationId" },
+    cacheScope: "private",
+    ttlMs: byState,
+    look: async ({ operationId = "" }, service, context) =>
+      glimpseOf(await service.call(getMicPublicOperation, { path: { operationId } }, context)),
+  }),
+  toolResource({
+    uri: "mic://processing-requests/{requestId}",
+    name: "processing-request",
+    title: "File-processing request",
+    description: "One permission request for a shared file: its state and the reason.",
+    tool: "get_file_processing_request",
+    part: "data",
+    variables: { requestId: "requestId" },
+    cacheScope: "private",
+    ttlMs: always(10 * SECOND_MS),
+  }),
+  {
+    uri: "mic://geography/catalogue.tsv",
+    name: "catalogue",
+    title: "The whole geography catalogue",
+    description:
+      "Every district of India with its state and number of mandals; coverage and vintage in # lines on top.",
+    mimeType: "text/tab-separated-values",
+    tool: "rank_divisions",
+    cacheScope: "public",
+    variables: {},
+    async read(_variables, { geography, context }) {
+      const { text, complete, drift } = await catalogueTsv(geography, context);
+      return { text, drift, ttlMs: complete ? 10 * MINUTE_MS : SECOND_MS };
+    },
+  },
+  toolResource({
+    uri: "mic://actions",
+    name: "actions",
+    title: "The action journal",
+    description: "The latest actions: tool, key, state, attempts, times. The tool list_actions says the same.",
+    tool: "list_actions",
+    part: "whole",
+    cacheScope: "private",
+    ttlMs: always(0),
+  }),
+];

@@ -1,0 +1,129 @@
+// Watching resources for those who listen: one poller for each, however many do; often while it moves, seldom while not.
+import { setTimeout as sleep } from "node:timers/promises";
+import { Failure } from "../../failure.ts";
+import type { CallContext, Timing } from "../../service/attempts.ts";
+import type { Glimpse } from "./resource.ts";
+
+const FIRST_MS = 1_000;
+const LAST_MS = 30_000;
+const GROWTH = 1.5;
+/** Pollers that began together do not stay together. */
+const JITTER = 0.2;
+/** One look, with its retries. */
+const LOOK_LIMIT_MS = 10_000;
+export const MAX_WATCHED = 100;
+
+export interface WatchingOptions {
+  readonly timing: Pick<Timing, "now" | "random">;
+  /** Waits; must not keep the process alive. Rejects when the signal fires. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+  readonly maxWatched?: number;
+}
+
+export interface Watch {
+  /** Settles after the first look: false when there is no such resource. From then on no move is missed. */
+  readonly there: Promise<boolean>;
+  stop(): void;
+}
+
+interface Poller {
+  readonly listeners: Set<() => void>;
+  readonly there: Promise<boolean>;
+  readonly stop: () => void;
+}
+
+const tooMany = (max: number): Failure =>
+  new Failure({
+    kind: "rate_limited",
+    message: `${max} resources are being watched already, and no more can be.`,
+    retryable: true,
+    sideEffect: "none",
+    next: "Unsubscribe from some, or read with waitSeconds instead.",
+  });
+
+export type Watching = ReturnType<typeof createWatching>;
+
+export function createWatching({
+  timing,
+  wait = (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
+  maxWatched = MAX_WATCHED,
+}: WatchingOptions) {
+  const pollers = new Map<string, Poller>();
+  /** The service asked for rest: nobody looks before that. */
+  let restUntilAt = 0;
+
+  function start(name: string, look: (context: CallContext) => Promise<Glimpse>): Poller {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const listeners = new Set<() => void>();
+    let version: number | undefined;
+    let pauseMs = FIRST_MS;
+
+    /** One look: whether it is worth looking again. Nobody is told of the first one: it is what others are compared with. */
+    async function goesOn(isFirst = false): Promise<"on" | "ended" | "missing"> {
+      try {
+        const seen = await look({ signal, deadlineAt: timing.now() + LOOK_LIMIT_MS });
+        const moved = seen.version !== version;
+        version = seen.version;
+        pauseMs = moved ? FIRST_MS : Math.min(LAST_MS, pauseMs * GROWTH);
+        if (moved && !isFirst) for (const tell of listeners) tell();
+        return seen.ended ? "ended" : "on";
+      } catch (error) {
+        const facts = error instanceof Failure ? error.facts : undefined;
+        if (facts?.kind === "not_found" || facts?.kind === "invalid_arguments") return "missing";
+        pauseMs = Math.min(LAST_MS, pauseMs * 2);
+        if (facts?.kind === "rate_limited")
+          restUntilAt = Math.max(restUntilAt, timing.now() + (facts.retryAfterSeconds ?? 0) * 1000);
+        return "on";
+      }
+    }
+
+    async function run(): Promise<void> {
+      let state = await first;
+      while (state === "on" && !signal.aborted) {
+        const jittered = pauseMs * (1 + JITTER * (2 * timing.random() - 1));
+        await wait(Math.max(jittered, restUntilAt - timing.now()), signal);
+        state = await goesOn();
+      }
+    }
+
+    // If it fails, the first one that does not fail counts as a move.
+    const first = goesOn(true);
+    const poller: Poller = { listeners, there: first.then((state) => state !== "missing"), stop: () => abort.abort() };
+    run()
+      // Only the signal ends a wait early.
+      .catch(() => undefined)
+      .finally(() => {
+        if (pollers.get(name) === poller) pollers.delete(name);
+      });
+    return poller;
+  }
+
+  return {
+    /** How many resources are being watched. */
+    count: () => pollers.size,
+
+    /** Tells `onMove` each time the resource of this name changes. Throws Failure when there are too many to watch. */
+    watch(name: string, look: (context: CallContext) => Promise<Glimpse>, onMove: () => void): Watch {
+      let poller = pollers.get(name);
+      if (!poller) {
+        if (pollers.size >= maxWatched) throw tooMany(maxWatched);
+        poller = start(name, look);
+        pollers.set(name, poller);
+      }
+      const mine = poller;
+      // A function of its own: the same one may listen twice.
+      const tell = () => onMove();
+      mine.listeners.add(tell);
+      return {
+        there: mine.there,
+        stop() {
+          mine.listeners.delete(tell);
+          if (mine.listeners.size > 0) return;
+          if (pollers.get(name) === mine) pollers.delete(name);
+          mine.stop();
+        },
+      };
+    },
+  };
+}

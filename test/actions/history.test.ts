@@ -1,0 +1,139 @@
+// A resource's history in the journal, on both databases: what was done about it, what made it, each by an index.
+import { expect, test } from "vitest";
+import { readCanonical } from "../../src/actions/canonical.ts";
+import type { Database, Value } from "../../src/actions/database.ts";
+import { actionsAbout, createdBy } from "../../src/actions/history.ts";
+import { type Journal, type NewAction, openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { type Driver, describeEachDriver } from "./drivers.ts";
+import type { Place } from "./place.ts";
+import { newAction } from "./samples.ts";
+
+const LEASE_MS = 30_000;
+const LATER = 5_000;
+
+const pathOf = (jobId: string, what = "retries") => `/sandbox/v1/mic/jobs/${encodeURIComponent(jobId)}/${what}`;
+const args = (jobId: string) => JSON.stringify({ pairs: [["jobId", jobId]] });
+
+interface Asked {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** The journal at a place, with a clock that goes on by a second each time it is looked at, and what it asked its database. */
+async function openAt(driver: Driver, place: Place) {
+  const database = await driver.open(place);
+  const asked: Asked[] = [];
+  const watched: Database = {
+    ...database,
+    query(sql, values = []) {
+      asked.push({ sql, values });
+      return database.query(sql, values);
+    },
+  };
+  let nowMs = 1_800_000_000_000;
+  const now = () => (nowMs += 1_000);
+  const journal = await openJournal(watched, { owner: "one", now, leaseMs: LEASE_MS, repeatMs: 600_000 });
+  return { database, journal, asked, now };
+}
+
+const settlement = (state: Settlement["state"], resourceId?: string, kind?: string): Settlement => ({
+  state,
+  attempts: 1,
+  outcome: JSON.stringify(
+    kind === undefined
+      ? { value: 1, drift: [] }
+      : { failure: { kind, message: "no", retryable: false, sideEffect: "unknown" } },
+  ),
+  repeatable: false,
+  resourceId,
+});
+
+async function put(journal: Journal, action: Partial<NewAction> & { readonly key: string }, ends?: Settlement) {
+  const about = String(readCanonical(action.arguments ?? args(""))["jobId"] ?? "");
+  const open = await journal.insert(newAction({ about, subjectHash: action.key, workHash: action.key, ...action }));
+  if (!open) throw new Error("not inserted");
+  if (ends) await journal.settle(open, ends);
+}
+
+/** As many other actions as a busy journal has, each newer than what is asked about. */
+const fill = (database: Database, count: number) =>
+  database.query(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+     INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash, state,
+       in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at, first_sent_at,
+       delivered_at, about)
+     SELECT 'service', 'fill-' || i, 'retry_job', '{"pairs":[]}', 'fill-' || i, 0, '', '', '', '', 'succeeded', 0, 1, 'one',
+       0, NULL, 0, 'made-' || i, 1900000000000 + i, 1900000000000 + i, 0, 1, 'about-' || i FROM n`,
+  );
+
+describeEachDriver((driver) => {
+  test("what was done about a job: what is unsettled, then what succeeded, then what was refused; the latest first", async () => {
+    const { journal, now } = await openAt(driver, await driver.place());
+    const about = { path: pathOf("job-1"), arguments: args("job-1"), tool: "retry_job" };
+    await put(journal, { ...about, key: "unknown" }, settlement("unknown", undefined, "conflict"));
+    await put(journal, { ...about, key: "first" }, settlement("succeeded", "job-2"));
+    await put(journal, { ...about, key: "second" }, settlement("succeeded", "job-3"));
+    await put(journal, { ...about, key: "refused" }, settlement("rejected", undefined, "conflict"));
+    await put(
+      journal,
+      { ...about, key: "other job", path: pathOf("job-10"), arguments: args("job-10") },
+      settlement("succeeded", "job-11"),
+    );
+    await put(journal, { ...about, key: "other service", service: "another" }, settlement("succeeded", "job-12"));
+    await put(journal, { key: "a submission" }, settlement("succeeded", "job-1"));
+    const found = await actionsAbout(journal, "service", "job-1", now());
+    expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
+    expect(found[0]).toEqual({
+      tool: "retry_job",
+      state: "unknown",
+      idempotencyKey: "unknown",
+      arguments: { jobId: "job-1" },
+      sentAt: expect.stringMatching(/^2027-/),
+      isRefused: true,
+    });
+    expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
+    expect(await actionsAbout(journal, "service", "job-2", now())).toEqual([]);
+  });
+
+  test("a job is found by its id, whatever is in it", async () => {
+    const { journal, now } = await openAt(driver, await driver.place());
+    for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
+      await put(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
+      const found = await actionsAbout(journal, "service", jobId, now());
+      expect(found.map(({ arguments: { jobId: id } }) => id)).toEqual([jobId]);
+      expect(await journal.find("service", jobId)).toMatchObject({ about: jobId });
+    }
+  });
+
+  test("what made a job is known, however much was done since", async () => {
+    const { database, journal } = await openAt(driver, await driver.place());
+    const restart = JSON.stringify({ pairs: [["retryMode", "RESTART"]] });
+    await put(journal, { key: "maker", path: pathOf("job-1"), arguments: restart }, settlement("succeeded", "job-2"));
+    await fill(database, LATER);
+    expect(await createdBy(journal, "service", "job-2")).toEqual({ retryMode: "RESTART" });
+    expect(await createdBy(journal, "another", "job-2")).toBeUndefined();
+    expect(await createdBy(journal, "service", "job-1")).toBeUndefined();
+  });
+
+  test.each([
+    ["actions_about", (journal: Journal) => journal.findAbout("service", "about-7")],
+    ["actions_made", (journal: Journal) => journal.findByResource("service", "made-7")],
+  ] as const)("is found by the index %s, not by a scan", async (index, find) => {
+    const { database, journal, asked } = await openAt(driver, await driver.place());
+    await fill(database, LATER);
+    await database.query("ANALYZE");
+    asked.length = 0;
+    expect(await find(journal)).toBeDefined();
+    expect(asked).toHaveLength(1);
+    for (const { sql, values } of asked)
+      for (const explain of ["EXPLAIN QUERY PLAN", "EXPLAIN"]) {
+        const plan = await database.query(`${explain} ${sql}`, values).catch(() => undefined);
+        if (plan === undefined) continue;
+        const text = JSON.stringify(plan);
+        expect(text).toContain(index);
+        expect(text).not.toMatch(/Seq Scan|SCAN actions/);
+        return;
+      }
+    throw new Error("no plan to be had");
+  });
+});

@@ -1,0 +1,70 @@
+// The process that talks to the keychain: never longer there than it is needed, never in the server's way.
+import type { ChildProcess } from "node:child_process";
+import { expect, test } from "vitest";
+import { jobList } from "../../contract/samples.ts";
+import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
+import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
+import { answer, stubForTest } from "../../support/stub.ts";
+import { childrenOf, frozen, isAlive, loggedIn } from "./session.ts";
+
+const stuck = [
+  ["mute", () => sessionForTest("mute")],
+  ["on a frozen bus", frozen],
+] as const;
+
+/** The one process that a server has started. */
+async function workerOf({ pid = 0 }: ChildProcess): Promise<number> {
+  await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
+  const [worker = 0] = childrenOf(pid);
+  return worker;
+}
+
+describeWithKeychain("the keychain's own process", () => {
+  test.each(stuck)("ends with a server that is killed while the keychain is %s", async (_, make) => {
+    const session = await make();
+    const program = start(["serve"], { env: session.env });
+    await initialize(program);
+    program.send(callMessage(2, "list_jobs"));
+    const worker = await workerOf(program.process);
+    program.process.kill("SIGKILL");
+    await expect.poll(() => isAlive(worker), { timeout: 3_000 }).toBe(false);
+  });
+
+  test.each(stuck)("lets the server end within a second while the keychain is %s", async (_, make) => {
+    const session = await make();
+    const program = start(["serve"], { env: session.env });
+    await initialize(program);
+    program.send(callMessage(2, "list_jobs"));
+    const worker = await workerOf(program.process);
+    const endedAt = Date.now();
+    program.process.stdin.end();
+    expect(await program.exit).toMatchObject({ code: 0 });
+    expect(Date.now() - endedAt).toBeLessThan(1_000);
+    await expect.poll(() => isAlive(worker), { timeout: 3_000 }).toBe(false);
+  });
+
+  test("may be killed: the call says so, the next one starts another", async () => {
+    const session = await sessionForTest("mute");
+    const program = start(["serve"], { env: session.env });
+    await initialize(program);
+    program.send(callMessage(2, "list_jobs", { workspaceId: "micws_1" }));
+    const worker = await workerOf(program.process);
+    process.kill(worker, "SIGKILL");
+    expect(JSON.stringify(await program.next())).toContain("its process ended");
+    program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+    expect(await program.next()).toMatchObject({ id: 3, result: {} });
+  });
+
+  test("ends when nobody has asked it anything for a while, and is started anew", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const program = start(["serve"], { env: session.env });
+    await initialize(program);
+    const worker = await workerOf(program.process);
+    await expect.poll(() => isAlive(worker), { timeout: 20_000, interval: 500 }).toBe(false);
+    program.send(callMessage(2, "list_jobs"));
+    expect(await program.next()).toMatchObject({ id: 2, result: { structuredContent: {} } });
+  });
+});

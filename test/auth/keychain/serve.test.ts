@@ -1,0 +1,273 @@
+// A server with nothing in its environment: everything it needs comes from the login, and goes nowhere but where it belongs.
+import { readdirSync, readlinkSync } from "node:fs";
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { basicHeader } from "../../../src/auth/oauth.ts";
+import { jobList, statesResponse } from "../../contract/samples.ts";
+import { run } from "../../mcp/stdio/child.ts";
+import { emulatorForTest } from "../../support/emulator.ts";
+import { type Connection, connectionForTest } from "../../support/mcp.ts";
+import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
+import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
+import { childrenOf, client, loggedIn, putEntry, refusedClient } from "./session.ts";
+
+async function requiredBy(connection: Connection, name: string): Promise<unknown> {
+  const tools = await connection.listTools();
+  return tools.find((tool) => tool.name === name)?.inputSchema["required"] ?? [];
+}
+
+describeWithKeychain("after login a server without a MIC_ variable", () => {
+  test.each(["v1-client", "v2-modern"] as const)("does jobs, the default workspace included (%s)", async (era) => {
+    const session = await sessionForTest();
+    const emulator = await emulatorForTest();
+    const { workspaceId, fileIds } = emulator;
+    await loggedIn(session, emulator);
+    const connection = await connectionForTest(era, { env: session.env });
+    expect(await requiredBy(connection, "list_jobs")).toEqual([]);
+    expect(await requiredBy(connection, "register_input")).toEqual(["inputKind", "referenceId"]);
+    expect(connection.instructions()).toContain(workspaceId);
+    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+    const registered = await connection.callTool("register_input", { inputKind: "M4_FILE", referenceId: fileIds[0] });
+    expect(registered.structured).toMatchObject({ data: { workspaceId, referenceId: fileIds[0] } });
+    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+  });
+
+  test("finds the bus in the user's runtime folder when the client has stripped its address", async () => {
+    const session = await sessionForTest();
+    const emulator = await emulatorForTest();
+    await loggedIn(session, emulator);
+    const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
+    const env = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "" };
+    const connection = await connectionForTest("v2-modern", { env });
+    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+  });
+
+  test("takes each setting of the environment before the login's", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_login" });
+    const own = { clientId: "env-client", clientSecret: "env-secret-0123456789" };
+    const connection = await connectionForTest("v2-modern", {
+      env: {
+        ...session.env,
+        MIC_CLIENT_ID: own.clientId,
+        MIC_CLIENT_SECRET: own.clientSecret,
+        MIC_WORKSPACE_ID: "micws_env",
+      },
+    });
+    await connection.callTool("list_jobs");
+    expect(stub.tokenRequests.at(-1)?.headers.authorization).toBe(basicHeader(own));
+    expect(stub.requests[0]?.target).toContain("workspaceId=micws_env");
+  });
+
+  test("picks up a login that came after it started, and a secret that was renewed", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    const renewed = "renewed-secret-0123456789";
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    await connection.listTools();
+    const valid = basicHeader({ ...client, clientSecret: renewed });
+    stub.respondToToken(({ headers }) =>
+      headers.authorization === valid ? answer(200, { access_token: "renewed-token" }) : refusedClient,
+    );
+    const { error } = await connection.callTool("list_jobs");
+    expect(error).toMatchObject({ kind: "unauthorized", next: expect.stringContaining("mic-mcp login") });
+    await loggedIn(session, { baseUrl: stub.baseUrl, clientSecret: renewed, workspaceId: "micws_1" });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+  });
+
+  test("notices a logout at its very next call, whatever token it has left, and a new login as well", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    for (let round = 0; round < 3; round++) {
+      expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
+      const { length } = stub.requests;
+      const error = { kind: "not_configured", next: expect.stringContaining("mic-mcp login") };
+      for (const { error: told } of await Promise.all([jobs(), jobs(), jobs()])) expect(told).toMatchObject(error);
+      expect((await connection.callTool("list_states")).error).toMatchObject(error);
+      expect(stub.requests).toHaveLength(length);
+      await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+      expect(await jobs()).toMatchObject({ isError: false });
+    }
+  });
+
+  test("notices a logout whatever folders it was given, and whatever its client has stripped", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
+    const stripped = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "", MIC_STATE_DIR: join(session.folder, "own") };
+    const connection = await connectionForTest("v1-client", { env: stripped });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(error).toMatchObject({ kind: "not_configured" });
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test("does not use a token that was asked for before a logout", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const asked = stub.tokenRequests.length;
+    stub.respondToToken(() => holdUntil(released, answer(200, { access_token: "late-token" })));
+    const calls = [connection.callTool("list_jobs"), connection.callTool("list_jobs", { limit: 1 })];
+    await expect.poll(() => stub.tokenRequests.length).toBe(asked + 1);
+    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
+    calls.push(connection.callTool("list_jobs", { workspaceId: "micws_1" }));
+    release();
+    for (const { error } of await Promise.all(calls)) expect(error).toMatchObject({ kind: "not_configured" });
+    expect(stub.requests).toEqual([]);
+  });
+
+  test("notices what another program has removed from the keychain, a little later", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(await jobs()).toMatchObject({ isError: false });
+    await putEntry(session, "login", "gone");
+    await expect.poll(async () => (await jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
+  });
+
+  // Of connections to the bus a user has 256, for all programs of the desktop.
+  test("reads the keychain as often as it takes, over a few connections to the bus", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    await connection.callTool("list_jobs");
+    const sockets = () =>
+      childrenOf(connection.pid).flatMap((pid) =>
+        readdirSync(`/proc/${pid}/fd`).filter((fd) => /^socket:/.test(readlinkSync(`/proc/${pid}/fd/${fd}`))),
+      ).length;
+    const before = sockets();
+    for (let reading = 0; reading < 60; reading++) {
+      await appendFile(join(session.env["HOME"] ?? "", ".local", "state", "mic-mcp", "login-changed"), ".");
+      expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    }
+    expect(sockets()).toBeLessThan(before + 10);
+  });
+
+  test("goes on with its login when the keychain is locked later", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    await session.lock();
+    // Longer than a login is believed without another look.
+    await new Promise((resolve) => setTimeout(resolve, 3_200));
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+  });
+
+  test("does not become somebody else when somebody else logs in", async () => {
+    const session = await sessionForTest();
+    const [first, second] = [await stubForTest(), await stubForTest()];
+    first.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    await loggedIn(session, { baseUrl: second.baseUrl, clientId: "another" });
+    // The token in memory is refused, and so is the client.
+    first.respond(() => answer(401));
+    first.respondToToken(() => refusedClient);
+    await connection.callTool("list_jobs");
+    const { error } = await connection.callTool("list_jobs");
+    expect(error).toMatchObject({ kind: "not_configured", next: expect.stringContaining("Restart") });
+    expect(second.requests).toEqual([]);
+    expect(second.tokenRequests).toHaveLength(1);
+  });
+});
+
+describeWithKeychain("a stored secret", () => {
+  test("goes to no other service than the one it was stored for", async () => {
+    const session = await sessionForTest();
+    const [own, other] = [await stubForTest(), await stubForTest()];
+    await loggedIn(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
+    other.respond(() => answer(200, statesResponse));
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_BASE_URL: other.baseUrl } });
+    expect(await requiredBy(connection, "list_jobs")).toEqual(["workspaceId"]);
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none", retryable: false });
+    for (const url of [own.baseUrl, other.baseUrl]) expect(error?.message).toContain(url);
+    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+    expect(other.tokenRequests).toEqual([]);
+  });
+
+  test("that is broken or foreign is as good as none, and login mends it", async () => {
+    const session = await sessionForTest();
+    const baseUrl = "http://127.0.0.1:1";
+    for (const entry of [
+      "{ no JSON",
+      '["another shape"]',
+      Buffer.from([0xff, 0xfe, 0x00, 0xd8]),
+      JSON.stringify({ ...client, baseUrl: "file:///etc/passwd" }),
+      JSON.stringify({ ...client, clientId: "no\r\nheader", baseUrl }),
+      `{"baseUrl":"${baseUrl}","clientId":"\\ud800","clientSecret":"abcdefgh"}`,
+    ]) {
+      await putEntry(session, "login", entry);
+      const connection = await connectionForTest("v2-modern", { env: session.env });
+      const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+      expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("no stored login") });
+    }
+    await loggedIn(session, { baseUrl: (await stubForTest()).baseUrl });
+  });
+});
+
+test("credentials of the environment leave over plain http for this machine only", async () => {
+  const connection = await connectionForTest("v2-modern", {
+    env: {
+      // Nobody's address (RFC 5737): a request there would hang.
+      MIC_BASE_URL: "http://192.0.2.1",
+      MIC_CLIENT_ID: client.clientId,
+      MIC_CLIENT_SECRET: client.clientSecret,
+    },
+  });
+  const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+  expect(error).toMatchObject({ kind: "not_configured", next: expect.stringContaining("https") });
+  expect(error?.message).toContain("http://192.0.2.1");
+});
+
+describeWithKeychain("MIC_KEYCHAIN=off", () => {
+  test("never touches the keychain", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("MIC_KEYCHAIN is off") });
+    expect(error?.next).not.toContain("mic-mcp login");
+    expect(childrenOf(connection.pid)).toEqual([]);
+    expect(stub.requests).toEqual([]);
+  });
+});
+
+describeWithKeychain("serve --emulator", () => {
+  test("leaves the keychain alone", async () => {
+    const session = await sessionForTest();
+    const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
+    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+    expect(childrenOf(connection.pid)).toEqual([]);
+  });
+});

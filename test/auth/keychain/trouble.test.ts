@@ -1,0 +1,147 @@
+// A keychain that is locked, silent, frozen or not there: told apart, within 5 s, and nothing else waits for it.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { jobList, statesResponse } from "../../contract/samples.ts";
+import { callMessage, initialize, run, start } from "../../mcp/stdio/child.ts";
+import { connectionForTest } from "../../support/mcp.ts";
+import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
+import { answer, type Stub, stubForTest } from "../../support/stub.ts";
+import { client, frozen, loggedIn, login } from "./session.ts";
+
+const LIMIT_MS = 5_000;
+
+const inEnvironment = ({ baseUrl }: Stub) => ({
+  MIC_BASE_URL: baseUrl,
+  MIC_CLIENT_ID: client.clientId,
+  MIC_CLIENT_SECRET: client.clientSecret,
+});
+
+async function locked(): Promise<Session> {
+  const session = await sessionForTest();
+  await loggedIn(session, { baseUrl: (await stubForTest()).baseUrl, workspaceId: "micws_1" });
+  await session.lock();
+  return session;
+}
+
+async function withoutBus(): Promise<Session> {
+  const session = await sessionForTest("absent");
+  return { ...session, env: { ...session.env, DBUS_SESSION_BUS_ADDRESS: "", XDG_RUNTIME_DIR: session.folder } };
+}
+
+const troubles = [
+  ["locked", locked, /keychain is locked/, /Unlock/],
+  ["mute", () => sessionForTest("mute"), /keychain does not answer/, /MIC_CLIENT_SECRET/],
+  ["on a frozen bus", frozen, /keychain does not answer/, /MIC_CLIENT_SECRET/],
+  ["absent", () => sessionForTest("absent"), /no OS keychain/, /MIC_BASE_URL/],
+  ["absent, bus and all", withoutBus, /no OS keychain/, /MIC_BASE_URL/],
+] as const;
+
+describeWithKeychain("a keychain that is", () => {
+  test.each(troubles)("%s is told as what it is, within 5 s", async (_, make, told, next) => {
+    const session = await make();
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    const calledAt = Date.now();
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(Date.now() - calledAt).toBeLessThan(LIMIT_MS);
+    expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
+    expect(error?.message).toMatch(told);
+    expect(error?.next).toMatch(next);
+    // Not hidden behind the workspace that the same login would have brought.
+    if (told.source !== "no OS keychain") expect((await connection.callTool("list_jobs")).error?.message).toMatch(told);
+  });
+
+  test.each([troubles[1], troubles[2]])("%s holds up nothing else", async (_, make) => {
+    const session = await make();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, statesResponse));
+    const program = start(["serve"], { env: { ...session.env, MIC_BASE_URL: stub.baseUrl } });
+    await initialize(program);
+    const answered = new Map<unknown, number>();
+    const sentAt = Date.now();
+    program.send(callMessage(10, "list_jobs", { workspaceId: "micws_1" }));
+    program.send(callMessage(11, "list_states"));
+    program.send({ jsonrpc: "2.0", id: 12, method: "tools/list" });
+    const latencies: number[] = [];
+    for (let id = 100; !answered.has(10); id++) {
+      const pingedAt = Date.now();
+      program.send({ jsonrpc: "2.0", id, method: "ping" });
+      while (!answered.has(id)) {
+        const message = z.object({ id: z.number() }).parse(await program.next());
+        answered.set(message.id, Date.now() - sentAt);
+      }
+      latencies.push(Date.now() - pingedAt);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    // The wait was long enough for this to mean something.
+    expect(answered.get(10)).toBeGreaterThan(500);
+    expect(latencies.length).toBeGreaterThan(5);
+    expect(Math.max(...latencies)).toBeLessThan(1_000);
+    // What is ready together leaves together, in the order in which it became so.
+    expect([...answered.keys()].filter((id) => Number(id) < 100)).toEqual([11, 12, 10]);
+  });
+
+  test.each(troubles)("%s does not keep credentials of the environment from working", async (_, make) => {
+    const session = await make();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, ...inEnvironment(stub) } });
+    for (let n = 0; n < 3; n++)
+      expect(await connection.callTool("list_jobs", { workspaceId: "micws_1" })).toMatchObject({ isError: false });
+    // In memory the token is kept all the same.
+    expect(stub.tokenRequests).toHaveLength(1);
+    expect(stub.requests).toHaveLength(3);
+  });
+
+  test.each(troubles)("%s is a failure where one is required, for jobs alone", async (_, make, told) => {
+    const session = await make();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, statesResponse));
+    const env = { ...session.env, ...inEnvironment(stub), MIC_KEYCHAIN: "require" };
+    const connection = await connectionForTest("v2-modern", { env });
+    const calledAt = Date.now();
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(Date.now() - calledAt).toBeLessThan(LIMIT_MS);
+    expect(error).toMatchObject({ kind: "not_configured", message: expect.stringMatching(told) });
+    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+    expect(stub.tokenRequests).toEqual([]);
+  });
+
+  test("out of order is told in our words, by servers and by every command, with what to do", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await session.crowd();
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
+    const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(failed.error).toMatchObject({
+      kind: "not_configured",
+      next: expect.stringMatching(/^Call again\. .*doctor/),
+    });
+    const outputs = await Promise.all(
+      [["logout"], ["status"], ["status", "--json"], ["doctor"]].map((args) => run(args, { env: session.env })),
+    );
+    const again = await login(session, { baseUrl: stub.baseUrl });
+    for (const { code, stderr } of [outputs[0] ?? again, again]) {
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/keychain did not do what it was asked\. Try again\..*restart/);
+    }
+    const said = [...outputs, again].map(({ stdout, stderr }) => stdout + stderr).join("\n");
+    expect(said + failed.raw + connection.stderr()).not.toMatch(
+      /d-?bus error|zbus|maximum number|UID 0|org\.freedesktop/i,
+    );
+  });
+
+  test("unlocked again is used without a restart", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.respond(() => answer(200, jobList));
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await session.lock();
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: true });
+    await session.unlock();
+    await expect
+      .poll(async () => (await connection.callTool("list_jobs")).isError, { timeout: 20_000, interval: 500 })
+      .toBe(false);
+  });
+});

@@ -1,0 +1,307 @@
+// Whose requests are served: with MIC_HTTP_TOKEN those that carry it, without it on Linux those of the server's own user.
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
+import { connectHttp, eras } from "../../support/mcp.ts";
+import { answer, stubForTest } from "../../support/stub.ts";
+import { run, start } from "../stdio/child.ts";
+import { ACCEPT, bytes, initializeMessage, modernSpeaker, post, send, speakers } from "./raw.ts";
+import { type HttpProgram, startHttp, stubEnv } from "./server.ts";
+
+const TOKEN = "t0ken-0123456789.abcdef~+/==";
+const JOB = {
+  workspaceId: "micws_1",
+  recipeVersionId: `micrecipev_${"a".repeat(32)}`,
+  inputBindings: [{ port: "source", inputId: "input-1" }],
+  parameterValues: {},
+};
+
+const guarded = (env: Readonly<Record<string, string>> = {}, args: readonly string[] = ["--emulator"]) =>
+  startHttp({ args, env: { MIC_HTTP_TOKEN: TOKEN, ...env } });
+
+const authorized = { authorization: `Bearer ${TOKEN}` };
+
+describe("with MIC_HTTP_TOKEN", () => {
+  test.each(eras)("clients that carry it are served as ever (%s)", async (era) => {
+    const { url } = await guarded();
+    const client = await connectHttp(era, url, { token: TOKEN });
+    onTestFinished(() => client.close());
+    expect(await client.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+    expect((await client.readResource("mic://geography/states")).text).toContain("Karnataka");
+  });
+
+  test.each(eras)("clients that do not are not (%s)", async (era) => {
+    const { url } = await guarded();
+    await expect(connectHttp(era, url)).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
+    await expect(connectHttp(era, url, { token: `${TOKEN}=` })).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
+  });
+
+  test.each([
+    ["none", []],
+    ["an empty one", ["authorization:"]],
+    ["a scheme alone", ["authorization: Bearer"]],
+    ["the token alone", [`authorization: ${TOKEN}`]],
+    ["another scheme", [`authorization: Basic ${TOKEN}`]],
+    ["more than it", [`authorization: Bearer ${TOKEN}x`]],
+    ["less than it", [`authorization: Bearer ${TOKEN.slice(0, -1)}`]],
+    ["another case", [`authorization: Bearer ${TOKEN.toUpperCase()}`]],
+    ["two tokens in one", [`authorization: Bearer ${TOKEN} ${TOKEN}`]],
+    ["a list", [`authorization: Bearer ${TOKEN}, Bearer ${TOKEN}`]],
+    ["two headers", [`authorization: Bearer ${TOKEN}`, `authorization: Bearer ${TOKEN}`]],
+    ["a wrong header before it", ["authorization: Bearer x", `authorization: Bearer ${TOKEN}`]],
+    ["another header", [`x-api-key: ${TOKEN}`]],
+    ["a very long one", [`authorization: Bearer ${"x".repeat(12_000)}`]],
+  ])("%s is 401 with a challenge, on every path, and never the token", async (_, headers) => {
+    const { url } = await guarded();
+    const { host } = new URL(url);
+    const body = JSON.stringify(initializeMessage());
+    for (const [method, path] of [
+      ["POST", "/mcp"],
+      ["GET", "/mcp"],
+      ["DELETE", "/mcp"],
+      ["OPTIONS", "/mcp"],
+      ["GET", "/healthz"],
+      ["GET", `/mcp?access_token=${TOKEN}`],
+      ["GET", "/.well-known/oauth-protected-resource"],
+    ]) {
+      const fields = [`host: ${host}`, ...headers, "content-type: application/json", `accept: ${ACCEPT}`];
+      const length = method === "POST" ? [`content-length: ${body.length}`] : [];
+      const request = [`${method} ${path} HTTP/1.1`, ...fields, ...length, "", method === "POST" ? body : ""];
+      // Nor does the connection stay: it ends without being asked to.
+      const text = await bytes(url, [request.join("\r\n")]);
+      expect(text).toMatch(/^HTTP\/1\.1 401 /);
+      expect(text).toMatch(/^www-authenticate: Bearer realm="mic-mcp"/im);
+      expect(text).not.toMatch(/mcp-session-id/i);
+      expect(text).not.toContain(TOKEN);
+    }
+  });
+
+  test("the challenge names an error where a token was given, and none where there was not (RFC 6750, 3.1)", async () => {
+    const { url } = await guarded();
+    const without = await post(url, initializeMessage()).answer;
+    expect(without.headers["www-authenticate"]).toBe('Bearer realm="mic-mcp"');
+    expect(without.messages[0]?.error?.message).toContain("MIC_HTTP_TOKEN");
+    const wrong = await post(url, initializeMessage(), { authorization: "Bearer another-token-0123" }).answer;
+    expect(wrong.headers["www-authenticate"]).toBe('Bearer realm="mic-mcp", error="invalid_token"');
+  });
+
+  test("the scheme's case is free, and /healthz is for who has the token", async () => {
+    const { url } = await guarded();
+    for (const scheme of ["Bearer", "bearer", "BEARER"])
+      expect((await post(url, initializeMessage(), { authorization: `${scheme} ${TOKEN}` }).answer).status).toBe(200);
+    const health = await send(new URL("/healthz", url).href, { method: "GET", headers: authorized }).answer;
+    expect(health).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
+  test("a session's id is no ticket", async () => {
+    const { url } = await guarded();
+    const opened = await post(url, initializeMessage(), authorized).answer;
+    const own = { "mcp-session-id": String(opened.headers["mcp-session-id"]), "mcp-protocol-version": "2025-06-18" };
+    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+    expect((await post(url, ping, own).answer).status).toBe(401);
+    expect((await post(url, ping, { ...own, ...authorized }).answer).status).toBe(200);
+  });
+
+  test("a foreign page is refused before anything is said of a token", async () => {
+    const { url } = await guarded();
+    const refused = await post(url, initializeMessage(), { origin: "http://evil.example" }).answer;
+    expect([refused.status, refused.headers["www-authenticate"]]).toEqual([403, undefined]);
+  });
+
+  test("it is in no result, error or log, whoever says it", async () => {
+    const stub = await stubForTest();
+    stub.respond(({ target }) =>
+      target.includes("/capabilities")
+        ? answer(200, enveloped({ ...capabilitySet, workspaceId: TOKEN }))
+        : answer(404, `${TOKEN} is not here`),
+    );
+    const env = { ...stubEnv(stub), MIC_LOG_LEVEL: "debug" };
+    const server = await guarded(env, []);
+    const client = await connectHttp("v2-modern", server.url, { token: TOKEN });
+    onTestFinished(() => client.close());
+    const said = [
+      await client.callTool("get_capabilities", { workspaceId: "micws_1" }),
+      await client.callTool("get_job", { jobId: "job-1" }),
+      await client.callTool("list_jobs", { workspaceId: "micws_1", [TOKEN]: 1 }),
+      await client.callTool(TOKEN).catch((error: unknown) => String(error)),
+    ];
+    const wrong = await send(server.url, { method: "GET", headers: authorized }).answer;
+    expect(JSON.stringify([said, wrong.body])).toContain("[redacted]");
+    expect(JSON.stringify([said, wrong.body, server.stdout(), server.stderr()])).not.toContain(TOKEN);
+    expect(server.stderr()).toContain('"request"');
+  });
+
+  test("status and doctor do not show it, wherever else it stands", async () => {
+    const env = { MIC_HTTP_TOKEN: TOKEN, MIC_BASE_URL: `http://127.0.0.1:9/${encodeURI(TOKEN)}` };
+    for (const args of [["status"], ["status", "--json"], ["doctor"], ["doctor", "--json"]]) {
+      const { stdout, stderr } = await run(args, { env });
+      expect(stdout).toContain("[redacted]");
+      expect(stdout + stderr).not.toContain(TOKEN);
+    }
+  });
+
+  test("one that is too short or malformed ends the start, named and not shown", async () => {
+    for (const token of [
+      "too-short-token",
+      "with spaces 0123456789",
+      'quoted"0123456789abcdef',
+      "tokén-0123456789abcdef",
+    ])
+      for (const args of [["serve", "--http"], ["serve"]]) {
+        const { code, stdout, stderr } = await run(args, { env: { MIC_HTTP_TOKEN: token } });
+        expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+        expect(stderr).toContain("MIC_HTTP_TOKEN takes 16 to 512");
+        expect(stderr).not.toContain(token);
+      }
+  });
+});
+
+const [STRANGER, OTHER] = [54_321, 54_322];
+const cannotBeOthers =
+  process.platform !== "linux"
+    ? "not Linux"
+    : spawnSync(process.execPath, ["-e", "0"], { uid: STRANGER, gid: STRANGER }).status === 0
+      ? undefined
+      : "only root can be somebody else";
+if (cannotBeOthers !== undefined) console.warn(`Tests with other users are skipped: ${cannotBeOthers}.`);
+
+const Heard = z.array(z.object({ status: z.number(), body: z.string() }));
+type Request = readonly [
+  path: string,
+  init: { readonly method: string; readonly headers: object; readonly body?: string },
+];
+
+/** What a process of another user hears when it sends these. */
+async function heardBy(uid: number, url: string, requests: readonly Request[]) {
+  const script = `(async () => {
+    const heard = [];
+    for (const [path, init] of JSON.parse(process.argv[2])) {
+      const response = await fetch(new URL(path, process.argv[1]), init);
+      heard.push({ status: response.status, body: await response.text() });
+    }
+    console.log(JSON.stringify(heard));
+  })()`;
+  const args = ["-e", script, url, JSON.stringify(requests)];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { uid, gid: uid, cwd: "/" });
+  return Heard.parse(JSON.parse(stdout));
+}
+
+const json = { "content-type": "application/json", accept: ACCEPT };
+const discover = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "server/discover",
+  params: {
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    },
+  },
+};
+const everyDoor: readonly Request[] = [
+  ["/mcp", { method: "POST", headers: json, body: JSON.stringify(initializeMessage()) }],
+  [
+    "/mcp",
+    {
+      method: "POST",
+      headers: { ...json, "mcp-protocol-version": "2026-07-28", "mcp-method": "server/discover" },
+      body: JSON.stringify(discover),
+    },
+  ],
+  ["/healthz", { method: "GET", headers: {} }],
+];
+const statusesOf = (heard: z.infer<typeof Heard>) => heard.map(({ status }) => status);
+
+describe.skipIf(cannotBeOthers !== undefined)(`without it, on Linux (${cannotBeOthers ?? "as root"})`, () => {
+  test.each(["127.0.0.1", "::1"])("another user is refused on %s, whatever is asked, and told why", async (host) => {
+    const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
+    const heard = await heardBy(STRANGER, server.url, everyDoor);
+    expect(statusesOf(heard)).toEqual([403, 403, 403]);
+    for (const { body } of heard) expect(body).toMatch(new RegExp(`uid ${STRANGER}.*MIC_HTTP_TOKEN`));
+    expect(server.stderr()).toContain(`"uid":${STRANGER}`);
+    for (const speak of Object.values(speakers))
+      expect((await (await speak(server.url)).request(7, "tools/list").answer).status).toBe(200);
+  });
+
+  test("another user with the token is served", async () => {
+    const { url } = await guarded();
+    const open = everyDoor.map(
+      ([path, init]): Request => [path, { ...init, headers: { ...init.headers, ...authorized } }],
+    );
+    expect(statusesOf(await heardBy(STRANGER, url, open))).toEqual([200, 200, 200]);
+    expect(statusesOf(await heardBy(STRANGER, url, everyDoor))).toEqual([401, 401, 401]);
+  });
+
+  test("a server of an ordinary user serves that user and root, and nobody else", async () => {
+    const server = await startAs(STRANGER);
+    expect(statusesOf(await heardBy(STRANGER, server.url, everyDoor))).toEqual([200, 200, 200]);
+    expect(statusesOf(await heardBy(OTHER, server.url, everyDoor))).toEqual([403, 403, 403]);
+    expect((await post(server.url, initializeMessage()).answer).status).toBe(200);
+  });
+
+  // A socket that its process has closed is listed under uid 0: taken for root's, it would let everybody act.
+  test("who sends an action and hangs up is not taken for root", async () => {
+    const stub = await stubForTest();
+    stub.respond(() => answer(202, enveloped(job)));
+    const server = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "info" } });
+    const { url } = server;
+    const params = { ...discover.params, name: "submit_job", arguments: { ...JOB, clientReference: "a stranger's" } };
+    const body = JSON.stringify({ ...discover, method: "tools/call", params });
+    const own = {
+      ...json,
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "submit_job",
+      "content-length": String(body.length),
+    };
+    const fields = Object.entries(own).map(([name, value]) => `${name}: ${value}`);
+    const head = ["POST /mcp HTTP/1.1", `host: ${new URL(url).host}`, ...fields];
+    const script = `const [url, text] = process.argv.slice(1); const { port, hostname } = new URL(url);
+      for (let n = 0; n < 50; n++) {
+        const socket = require("node:net").connect(port, hostname, () => socket.write(text, () => socket.destroy()));
+        socket.on("error", () => 0);
+      }`;
+    const args = ["-e", script, url, `${head.join("\r\n")}\r\n\r\n${body}`];
+    await promisify(execFile)(process.execPath, args, { uid: STRANGER, gid: STRANGER, cwd: "/" });
+    await expect.poll(server.stderr).toContain("was refused");
+    // Behind all of that; and the same bytes are an action when they come from the server's own user.
+    expect((await modernSpeaker(url).call(1, "submit_job", JOB).answer).status).toBe(200);
+    expect(stub.requests).toHaveLength(1);
+    expect((await send(url, { headers: own, body }).answer).status).toBe(200);
+    expect(stub.requests).toHaveLength(2);
+  });
+
+  test("a client by way of an IPv6 socket is known as well, and a connection stays whose it was", async () => {
+    const { url } = await startHttp({ args: ["--emulator"] });
+    const { port } = new URL(url);
+    const request = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`;
+    const script = `const [port, text] = process.argv.slice(1); let heard = "";
+      const socket = require("node:net").connect(port, "::ffff:127.0.0.1", () => socket.write(text));
+      socket.on("data", (part) => { heard += part; if (/"}.*"}/s.test(heard)) socket.end(); });
+      socket.on("close", () => console.log(JSON.stringify(heard.match(/HTTP.1.1 \\d+/g))));`;
+    const heardFrom = async (uid: number) => {
+      const args = ["-e", script, port, request + request];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { uid, gid: uid, cwd: "/" });
+      return JSON.parse(stdout);
+    };
+    expect(await heardFrom(process.getuid?.() ?? 0)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
+    expect(await heardFrom(STRANGER)).toEqual(["HTTP/1.1 403"]);
+  });
+});
+
+/** The built server as this user, with folders of its own. */
+async function startAs(uid: number): Promise<Pick<HttpProgram, "url">> {
+  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-user-"));
+  spawnSync("chown", [String(uid), folder]);
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const under = ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
+  const env = { HOME: folder, MIC_STATE_DIR: join(folder, "state") };
+  const program = start(["serve", "--http", "--emulator"], { env, under });
+  return z.object({ url: z.url() }).parse(await program.next());
+}

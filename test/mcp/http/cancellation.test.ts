@@ -1,0 +1,82 @@
+// A call that its client gives up reaches the service as given up; a question that was asked of one person is not another's.
+import { expect, test } from "vitest";
+import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
+import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";
+import { legacySpeaker, modernSpeaker } from "./raw.ts";
+import { startHttp, stubEnv } from "./server.ts";
+
+const stubOf = stubForFile();
+const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
+const start = () => startHttp({ env: stubEnv(stubOf()) });
+
+test("notifications/cancelled in a session, and the end of the connection in 2026-07-28, end the service's request", async () => {
+  const { url } = await start();
+  const session = await legacySpeaker(url);
+  stubOf().respond(() => neverAnswer);
+  const inSession = session.call(1, "get_job", { jobId: "job-1" });
+  await arrived(1);
+  await session.notify("notifications/cancelled", { requestId: 1 });
+  expect(await stubOf().requests[0]?.closed).toBe(false);
+  const alone = modernSpeaker(url).call(1, "get_job", { jobId: "job-1" });
+  await arrived(2);
+  await alone.cut();
+  expect(await stubOf().requests[1]?.closed).toBe(false);
+  // Neither was taken for a wish to cancel the job.
+  expect(stubOf().requests.map(({ method }) => method)).toEqual(["GET", "GET"]);
+  await inSession.cut();
+});
+
+test("in a session a lost connection is no cancellation: the request goes on, and another session's cannot end it", async () => {
+  const { url } = await start();
+  const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  stubOf().respond(() => ({
+    readsBody: true,
+    async answer(response) {
+      await held;
+      await answer(200, enveloped(job)).answer(response);
+    },
+  }));
+  const lost = one.call(1, "get_job", { jobId: "job-1" });
+  const kept = one.call(2, "get_job", { jobId: "job-1" });
+  await arrived(2);
+  await lost.cut();
+  await other.notify("notifications/cancelled", { requestId: 2 });
+  // Answered after it, so the notification was read.
+  expect((await other.request(3, "tools/list").answer).status).toBe(200);
+  release();
+  expect((await kept.answer).messages[0]?.result).toMatchObject({ structuredContent: { data: { id: "job-1" } } });
+  expect(await Promise.all(stubOf().requests.map(({ closed }) => closed))).toEqual([true, true]);
+});
+
+test("what was asked of one client is answered by no session, nor for another call", async () => {
+  const { url } = await start();
+  const elicitation = { elicitation: { form: {} } };
+  const modern = modernSpeaker(url, elicitation);
+  const session = await legacySpeaker(url, elicitation);
+  const cancel = { name: "cancel_job", arguments: { jobId: "job-1", reason: "not needed", resourceVersion: 3 } };
+  const asked = (await modern.request(1, "tools/call", cancel).answer).messages[0]?.result;
+  expect(asked).toMatchObject({ resultType: "input_required", requestState: expect.any(String) });
+  const agreed = {
+    requestState: asked?.["requestState"],
+    inputResponses: { confirm: { action: "accept", content: {} } },
+  };
+  // In a session the person of that session is asked.
+  const inSession = session.request(2, "tools/call", { ...cancel, ...agreed });
+  const question = await inSession.message(
+    ({ method, error }) => method === "elicitation/create" || error !== undefined,
+  );
+  expect(question.result).toBeUndefined();
+  await inSession.cut();
+  const otherCall = { ...cancel, arguments: { ...cancel.arguments, jobId: "job-2" } };
+  const misused = await modern.request(3, "tools/call", { ...otherCall, ...agreed }).answer;
+  expect(misused.messages[0]?.error).toMatchObject({ code: -32602 });
+  expect(stubOf().requests).toEqual([]);
+  // It opens in any later request of the client that was asked.
+  stubOf().expect(answer(202, micEnveloped(operation)));
+  const done = (await modern.request(4, "tools/call", { ...cancel, ...agreed }).answer).messages[0]?.result;
+  expect(done).toMatchObject({ structuredContent: { action: { replayed: false, attempts: 1 } } });
+});

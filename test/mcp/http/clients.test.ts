@@ -1,0 +1,186 @@
+// Real clients of every era over HTTP, together on one server: all that they can do on stdio they can do here.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
+import { Service } from "../../emulator/service.ts";
+import { FILE, settledJob, submitJob } from "../../emulator/work.ts";
+import { manualClock } from "../../support/emulator.ts";
+import { connectHttp, type Era, emulatorEnv, eras, type Progress, type Reply } from "../../support/mcp.ts";
+import { factsIn } from "../../tools/bench.ts";
+import { type HttpProgram, launchHttp } from "./server.ts";
+
+const STAGE_MS = 500;
+const soon = { timeout: 8_000, interval: 50 };
+
+const questions: string[] = [];
+let reply: Reply = { action: "accept", content: {} };
+const person = (question: string): Reply => {
+  questions.push(question);
+  return reply;
+};
+
+interface Bench {
+  readonly service: Service;
+  readonly server: HttpProgram;
+  readonly clients: Readonly<Record<Era, Awaited<ReturnType<typeof connectHttp>>>>;
+}
+let emulator: Emulator | undefined;
+let running: Bench | undefined;
+const bench = (): Bench => {
+  if (running === undefined) throw new Error("the server is there only while tests run");
+  return running;
+};
+const clock = manualClock();
+
+beforeAll(async () => {
+  emulator = await startEmulator({ clock });
+  const server = await launchHttp({ env: { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" } });
+  const connect = (era: Era) => connectHttp(era, server.url, { person });
+  const [older, legacy, modern] = await Promise.all([connect("v1-client"), connect("v2-legacy"), connect("v2-modern")]);
+  running = {
+    service: new Service(emulator, clock),
+    server,
+    clients: { "v1-client": older, "v2-legacy": legacy, "v2-modern": modern },
+  };
+});
+afterAll(async () => {
+  const { clients, server } = bench();
+  for (const era of eras) await clients[era].close();
+  await server.kill();
+  await emulator?.close();
+});
+
+/** What the service got of one operation about this id. */
+async function requestsAbout(operationId: string, id: string): Promise<number> {
+  const response = await fetch(`${bench().service.emulator.baseUrl}/__emulator/requests`);
+  const entries: unknown = await response.json();
+  if (!Array.isArray(entries)) throw new Error("the emulator keeps no log");
+  return entries.filter((entry) => entry.operationId === operationId && entry.path.includes(id)).length;
+}
+
+describe.each(eras)("%s", (era) => {
+  const client = () => bench().clients[era];
+
+  test("only the older ones have a session", () => {
+    expect(client().sessionId() === undefined).toBe(era === "v2-modern");
+  });
+
+  test("tools, resources, prompts and completions are those of stdio", async () => {
+    expect((await client().listTools()).length).toBeGreaterThan(20);
+    expect(client().instructions()).toMatch(/find_district/);
+    expect((await client().listResources()).map(({ uri }) => uri)).toContain("mic://geography/states");
+    expect((await client().listTemplates()).length).toBeGreaterThan(5);
+    expect((await client().listPrompts()).map(({ name }) => name)).toContain("diagnose_job");
+    expect(await client().getPrompt("diagnose_job", { jobId: "job-1" })).toContain("job-1");
+    const states = await client().readResource("mic://geography/states");
+    expect(JSON.parse(states.text).states.length).toBeGreaterThan(30);
+    const ref = { type: "ref/resource", uri: "mic://geography/states/{code}/districts" } as const;
+    expect(await client().complete(ref, "code", "K")).toContain("KL");
+  });
+
+  test("a result has its structured content, a failure its facts", async () => {
+    const { isError, structured, text } = await client().callTool("list_districts", { state: "KL" });
+    expect(isError).toBe(false);
+    for (const fact of factsIn(structured?.["districts"])) expect(text).toContain(fact);
+    const failed = await client().callTool("get_job", { jobId: "no-such-job" });
+    expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
+    const unknown = client().readResource("mic://jobs/no-such-job");
+    // The second SDK's client gives the newer code for either.
+    await expect(unknown).rejects.toMatchObject({ code: era === "v1-client" ? -32002 : -32602 });
+  });
+
+  test("progress is told while a call waits, and the call then ends", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const ticks: Progress[] = [];
+    const onprogress = (tick: Progress) => {
+      ticks.push(tick);
+      clock.advance(ticks.length === 1 ? 2 * STAGE_MS : 20 * STAGE_MS);
+    };
+    const { structured } = await client().callTool("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
+    expect(structured).toMatchObject({ data: { id, state: "SUCCEEDED" } });
+    expect(ticks.length).toBeGreaterThan(0);
+  });
+
+  test("cancelling ends the wait and the reading, not the job", async () => {
+    const { id: left } = await submitJob(bench().service, FILE.succeeds);
+    const { id: other } = await submitJob(bench().service, FILE.succeeds);
+    const abort = new AbortController();
+    const options = { signal: abort.signal, onprogress: () => abort.abort() };
+    await expect(client().callTool("get_job", { jobId: left, waitSeconds: 40 }, options)).rejects.toThrow();
+    const before = await requestsAbout("getMicJob", left);
+    // A second of waiting for another job is time enough for the first to be read again, were it still waited for.
+    await client().callTool("get_job", { jobId: other, waitSeconds: 1 });
+    expect(await requestsAbout("getMicJob", left)).toBe(before);
+    expect(await requestsAbout("cancelMicJob", left)).toBe(0);
+  });
+
+  test.each([
+    ["agrees", { action: "accept", content: {} }],
+    ["declines", { action: "decline" }],
+  ] as const)("the person is asked, and %s", async (_what, said) => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    questions.length = 0;
+    reply = said;
+    const { isError, error } = await client().callTool("cancel_job", { jobId: id, reason: "not needed" });
+    expect(questions).toEqual([expect.stringContaining(id)]);
+    expect({ isError, kind: error?.kind }).toEqual(
+      said.action === "accept" ? { isError: false, kind: undefined } : { isError: true, kind: "cancelled" },
+    );
+    expect(await requestsAbout("cancelMicJob", id)).toBe(said.action === "accept" ? 1 : 0);
+  });
+
+  test("a job's moves are told until nobody listens any more", async () => {
+    const { id: ended } = await settledJob(bench().service, FILE.succeeds);
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const uri = `mic://jobs/${id}`;
+    const heard = () => client().updates.filter((each) => each === uri).length;
+    expect(await client().listen(uri)).toEqual([uri]);
+    expect(heard()).toBe(0);
+    clock.advance(2 * STAGE_MS);
+    await vi.waitFor(() => expect(heard()).toBe(1), soon);
+    await client().stopListening(uri);
+    // What stopped and what is asked next may take different connections.
+    await client().listen(`mic://jobs/${ended}`);
+    await sleep(200);
+    const before = await requestsAbout("getMicJob", id);
+    clock.advance(4 * STAGE_MS);
+    await sleep(2_200);
+    expect(await requestsAbout("getMicJob", id)).toBe(before);
+    expect(heard()).toBe(1);
+  });
+
+  test("what is not there is not listened to", async () => {
+    const uris = ["mic://jobs/00000000-0000-4000-8000-000000000000", "mic://geography/states"];
+    if (era === "v2-modern") expect(await client().listen(...uris)).toEqual([]);
+    else for (const uri of uris) await expect(client().listen(uri)).rejects.toThrow();
+  });
+});
+
+test("what one hears another hears too, and the service is asked once", async () => {
+  const { id } = await submitJob(bench().service, FILE.succeeds);
+  const uri = `mic://jobs/${id}`;
+  const listeners = eras.map((era) => bench().clients[era]);
+  for (const client of listeners) await client.listen(uri);
+  const before = await requestsAbout("getMicJob", id);
+  clock.advance(2 * STAGE_MS);
+  await vi.waitFor(() => {
+    for (const { updates } of listeners) expect(updates.filter((each) => each === uri)).toHaveLength(1);
+  }, soon);
+  expect((await requestsAbout("getMicJob", id)) - before).toBeLessThanOrEqual(3);
+  for (const client of listeners) await client.stopListening(uri);
+});
+
+test("clients share what was read of the country, and the limit on reading it", async () => {
+  const count = async () => {
+    const response = await fetch(`${bench().service.emulator.baseUrl}/__emulator/requests`);
+    const entries: unknown = await response.json();
+    return Array.isArray(entries)
+      ? entries.filter((entry) => entry.operationId === "listPlaygroundDistricts").length
+      : NaN;
+  };
+  const before = await count();
+  const rank = { level: "district", by: "mandalCount", limit: 1, states: ["TN", "KA"] };
+  const answers = await Promise.all(eras.map((era) => bench().clients[era].callTool("rank_divisions", rank)));
+  for (const { structured } of answers) expect(structured).toMatchObject({ coverage: { complete: true } });
+  expect((await count()) - before).toBe(2);
+});

@@ -1,0 +1,117 @@
+// The end: calls under way are finished and told, streams end, nothing new begins, and what is not finished stays journalled.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
+import { toldBy } from "../../support/server.ts";
+import { answer, holdUntil, stubForFile } from "../../support/stub.ts";
+import { get, initializeMessage, legacySpeaker, modernSpeaker, post, resultOf, send, speakers } from "./raw.ts";
+import { startHttp, stubEnv } from "./server.ts";
+import { serveForTest } from "./service.ts";
+
+const stubOf = stubForFile();
+
+async function ownState() {
+  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
+  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+  return { ...stubEnv(stubOf()), MIC_STATE_DIR: stateDir };
+}
+
+const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
+const keys = () => stubOf().requests.map(({ headers }) => headers["idempotency-key"]);
+const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
+const health = (url: string) => send(new URL("/healthz", url).href, { method: "GET" }).answer;
+
+describe.each(["legacy", "modern"] as const)("%s", (era) => {
+  test("a call under way when SIGTERM comes is answered and told; then the process ends with 0", async () => {
+    const env = await ownState();
+    const server = await startHttp({ env });
+    const client = await speakers[era](server.url);
+    let open: () => void = () => undefined;
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    stubOf().expect(holdUntil(opened, accepted("job-1")));
+    const call = client.call(1, "submit_job", createJob);
+    await arrived(1);
+    server.process.kill("SIGTERM");
+    await expect.poll(async () => (await health(server.url)).status).toBe(503);
+    expect((await health(server.url)).body).toContain("ending");
+    const late = await client.call(2, "submit_job", createJob).answer;
+    expect(late.status).toBe(503);
+    expect(late.headers.connection).toBe("close");
+    expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("ending") } });
+    open();
+    expect(toldBy(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+    // It was told, and the next process on the same journal knows.
+    stubOf().expect(accepted("job-2"));
+    const next = await speakers[era]((await startHttp({ env })).url);
+    const told = toldBy(await resultOf(next.call(1, "submit_job", createJob), 1));
+    expect(told.structured).toMatchObject({ data: { id: "job-2" } });
+    expect(new Set(keys()).size).toBe(2);
+  });
+
+  test("a second signal ends it now; the same call to the next process is the same action", async () => {
+    const env = await ownState();
+    const server = await startHttp({ env });
+    stubOf().expect(holdUntil(new Promise(() => undefined), accepted("never")));
+    const call = (await speakers[era](server.url)).call(1, "submit_job", createJob);
+    await arrived(1);
+    server.process.kill("SIGINT");
+    await expect.poll(async () => (await health(server.url)).status).toBe(503);
+    server.process.kill("SIGINT");
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+    await expect(resultOf(call, 1)).rejects.toThrow();
+    stubOf().expect(accepted("job-1"));
+    const next = await speakers[era]((await startHttp({ env })).url);
+    const told = toldBy(await resultOf(next.call(1, "submit_job", createJob), 1));
+    expect(told.structured).toMatchObject({ data: { id: "job-1" } });
+    expect(new Set(keys()).size).toBe(1);
+  });
+});
+
+test("who only listens is told that it ends, and holds nothing up", async () => {
+  stubOf().respond(() => answer(200, enveloped(job)));
+  const server = await startHttp({ env: await ownState() });
+  const { headers } = await legacySpeaker(server.url);
+  const stream = get(server.url, headers);
+  const uri = `mic://jobs/${job.id}`;
+  const notifications = { resourceSubscriptions: [uri, "mic://actions"] };
+  const listening = modernSpeaker(server.url).request(5, "subscriptions/listen", { notifications });
+  const acknowledged = await listening.message(({ method }) => method === "notifications/subscriptions/acknowledged");
+  expect(acknowledged.params?.["notifications"]).toEqual({ resourceSubscriptions: [uri] });
+  server.process.kill("SIGTERM");
+  expect((await stream.answer).status).toBe(200);
+  expect(await resultOf(listening, 5)).toMatchObject({ resultType: "complete" });
+  expect(await server.exit).toEqual({ code: 0, signal: null });
+});
+
+test("while it ends, calls under way can be cancelled and answered, and sessions can be ended", async () => {
+  const { url, begun, drain, told, release } = await serveForTest();
+  const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
+  const cancelled = one.call(1, "wait", {});
+  const kept = other.call(2, "wait", {});
+  await expect.poll(() => begun.length).toBe(2);
+  const drained = drain(5_000, new AbortController().signal);
+  expect((await post(url, initializeMessage()).answer).status).toBe(503);
+  expect((await get(url, one.headers).answer).status).toBe(503);
+  expect((await one.notify("notifications/cancelled", { requestId: 1 })).status).toBe(202);
+  expect((await send(url, { method: "DELETE", headers: one.headers }).answer).status).toBe(200);
+  expect((await cancelled.answer).messages).toEqual([]);
+  release();
+  expect(await resultOf(kept, 2)).toMatchObject({ content: [] });
+  await drained;
+  expect(told).toEqual([2]);
+  await expect(health(url)).rejects.toThrow();
+});
+
+test("what does not end within its time is aborted", async () => {
+  const { url, begun, drain, told } = await serveForTest();
+  const calls = [(await legacySpeaker(url)).call(1, "wait", {}), modernSpeaker(url).call(2, "wait", {})];
+  await expect.poll(() => begun.length).toBe(2);
+  await drain(100, new AbortController().signal);
+  for (const call of calls) await expect(resultOf(call, 1)).rejects.toThrow();
+  expect(told).toEqual([]);
+});

@@ -1,0 +1,161 @@
+// What --host may say: this machine's loopback, however it is spelled, and nothing else.
+import { BlockList, isIPv6 } from "node:net";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { UsageError } from "../../../src/config.ts";
+import { inUrl, loopbackAddress } from "../../../src/mcp/http/loopback.ts";
+import { run } from "../stdio/child.ts";
+import { send } from "./raw.ts";
+import { startHttp } from "./server.ts";
+
+const lookup =
+  (...addresses: readonly string[]) =>
+  async () =>
+    addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+
+describe("--host", () => {
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["127.9.8.7", "127.9.8.7"],
+    ["::1", "::1"],
+    ["[::1]", "::1"],
+    ["0:0:0:0:0:0:0:1", "::1"],
+    ["::0:1", "::1"],
+    ["::0.0.0.1", "::1"],
+    ["localhost", "127.0.0.1"],
+    ["LOCALHOST", "127.0.0.1"],
+  ])("%s is %s", async (host, address) => {
+    expect(await loopbackAddress(host, lookup("::1", "127.0.0.1"))).toBe(address);
+  });
+
+  test.each([
+    [""],
+    [" "],
+    [" 127.0.0.1"],
+    ["127.0.0.1 "],
+    ["127.0.0.1\n"],
+    ["0.0.0.0"],
+    ["0"],
+    ["::"],
+    ["[::]"],
+    ["0:0:0:0:0:0:0:0"],
+    ["::ffff:127.0.0.1"],
+    ["::ffff:0.0.0.0"],
+    ["[127.0.0.1]"],
+    ["[localhost]"],
+    ["::1%lo"],
+    ["fe80::1"],
+    ["::2"],
+    ["192.168.1.10"],
+    ["10.0.0.1"],
+    ["169.254.1.1"],
+    ["128.0.0.1"],
+    ["126.255.255.255"],
+    ["127.1"],
+    ["127"],
+    ["0x7f.1"],
+    ["0x7f000001"],
+    ["2130706433"],
+    ["0177.0.0.1"],
+    ["127.0.0.01"],
+    ["127.0.0.256"],
+    ["127.0.0.1.nip.io"],
+    ["127.0.0.1:80"],
+    ["http://127.0.0.1"],
+    ["localhost."],
+    ["my.localhost"],
+    ["localhost.localdomain"],
+    ["ip6-localhost"],
+    ["my-laptop"],
+    ["my-laptop.local"],
+    ["example.com"],
+    ["*"],
+    ["127.0.0.1,0.0.0.0"],
+  ])("%j is refused, and nobody is asked what it means", async (host) => {
+    const ask = () => Promise.reject(new Error("asked"));
+    await expect(loopbackAddress(host, ask)).rejects.toThrow(UsageError);
+    await expect(loopbackAddress(host, ask)).rejects.toThrow(/loopback/);
+  });
+
+  test.each([
+    ["elsewhere", lookup("192.168.1.10")],
+    ["here and elsewhere", lookup("127.0.0.1", "10.0.0.1")],
+    ["anywhere", lookup("::")],
+    ["in disguise", lookup("::ffff:10.0.0.1")],
+    ["nowhere", lookup()],
+    ["unknown", () => Promise.reject(new Error("ENOTFOUND"))],
+  ])("localhost that is %s is refused", async (_where, elsewhere) => {
+    await expect(loopbackAddress("localhost", elsewhere)).rejects.toThrow(UsageError);
+  });
+
+  const loopback = new BlockList();
+  loopback.addSubnet("127.0.0.0", 8, "ipv4");
+  loopback.addAddress("::1", "ipv6");
+  const digits = fc.constantFrom(
+    "0",
+    "1",
+    "127",
+    "0x7f",
+    "0177",
+    "255",
+    "256",
+    "::",
+    ":",
+    ".",
+    "[",
+    "]",
+    "%",
+    "ffff",
+    " ",
+  );
+
+  test("whatever it says, it is a loopback address or it is refused", async () => {
+    const hosts = fc.oneof(
+      fc.string(),
+      fc.ipV4(),
+      fc.ipV4Extended(),
+      fc.ipV6(),
+      fc.domain(),
+      fc.array(digits, { maxLength: 9 }).map((parts) => parts.join("")),
+      fc.nat(255).map((last) => `127.0.0.${last}`),
+    );
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(hosts, async (host) => {
+        const address = await loopbackAddress(host, lookup("127.0.0.1")).catch((error: unknown) => error);
+        if (typeof address !== "string") {
+          expect(address).toBeInstanceOf(UsageError);
+          return;
+        }
+        accepted += 1;
+        expect(loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4")).toBe(true);
+        expect(new URL(`http://${inUrl(address)}/`).hostname).toBe(inUrl(address));
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(accepted).toBeGreaterThan(50);
+  });
+});
+
+test.each([["0.0.0.0"], ["::"], ["0x7f.1"], [""], ["example.com"]])(
+  "serve --http --host %j ends with exit code 2, naming what it takes",
+  async (host) => {
+    const { code, stdout, stderr } = await run(["serve", "--http", "--emulator", "--host", host]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(JSON.stringify(host));
+    expect(stderr).toMatch(/127\.0\.0\.1, ::1 or localhost/);
+  },
+);
+
+test("serve --http --host localhost answers at the URL that it prints", async () => {
+  const { url } = await startHttp({ args: ["--host", "localhost"] });
+  expect((await send(new URL("/healthz", url).href, { method: "GET" }).answer).status).toBe(200);
+});
+
+test("a port that is taken ends with exit code 1, saying what to do", async () => {
+  const { url } = await startHttp();
+  const { code, stdout, stderr } = await run(["serve", "--http", "--emulator", "--port", new URL(url).port]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(/--port/);
+  expect(stderr).not.toMatch(/\n\s+at /);
+});

@@ -1,0 +1,48 @@
+// The built server over HTTP, in a process of its own: its URL, and its end in our hands.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import * as z from "zod/v4";
+import { credentials } from "../../service/client.ts";
+import { emulatorEnv } from "../../support/mcp.ts";
+import { launch, type Program } from "../stdio/child.ts";
+
+const Started = z.strictObject({ url: z.url() });
+
+export interface HttpProgram extends Program {
+  readonly url: string;
+  kill(): Promise<void>;
+}
+
+interface HttpProgramOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** After `serve --http`. */
+  readonly args?: readonly string[];
+}
+
+/** With a journal of its own, if `env` names none. The caller kills it. */
+export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {}): Promise<HttpProgram> {
+  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
+  const program = launch(["serve", "--http", ...args], { env: { MIC_STATE_DIR: stateDir, ...env } });
+  const { url } = Started.parse(await program.next());
+  return {
+    ...program,
+    url,
+    async kill() {
+      program.process.kill("SIGKILL");
+      await program.exit;
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Killed when the running test is done. */
+export async function startHttp(options: HttpProgramOptions = {}): Promise<HttpProgram> {
+  const program = await launchHttp(options);
+  onTestFinished(program.kill);
+  return program;
+}
+
+/** Connects a server to a stub. */
+export const stubEnv = ({ baseUrl }: { readonly baseUrl: string }) => emulatorEnv({ baseUrl, ...credentials });

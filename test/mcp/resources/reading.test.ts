@@ -1,0 +1,307 @@
+// Resources over the wire: what is listed, that each is what its tool reads, what does not exist, what is broken.
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { MAX_INT64 } from "../../../src/contract/numbers.ts";
+import { resources } from "../../../src/toolkit/resources/index.ts";
+import { expand, variablesIn, variablesOf } from "../../../src/toolkit/resources/uri.ts";
+import { tools } from "../../../tools/index.ts";
+import { operations } from "../../emulator/operations.ts";
+import { FILE, registerInput, submitJob } from "../../emulator/work.ts";
+import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
+import type { Bench } from "../../tools/bench.ts";
+import { forEachEra } from "../../tools/eras.ts";
+
+// docs/interface.md, "Resources".
+const TEMPLATES = [
+  "mic://geography/states/{code}/districts",
+  "mic://workspaces/{workspaceId}/jobs",
+  "mic://workspaces/{workspaceId}/recipes",
+  "mic://jobs/{jobId}",
+  "mic://recipes/{versionId}",
+  "mic://inputs/{inputId}",
+  "mic://operations/{operationId}",
+  "mic://processing-requests/{requestId}",
+];
+const CATALOGUE = "mic://geography/catalogue.tsv";
+const STATIC = ["mic://geography/states", CATALOGUE, "mic://actions"];
+
+const uriOf = (template: string, args: object): string =>
+  expand(template, z.record(z.string(), z.string()).parse({ ...args }));
+
+/** The tool's answer for a resource of which the variables are the tool's arguments. */
+async function toldBy(bench: Bench, tool: string, args: object): Promise<unknown> {
+  const { structured = {}, isError } = await bench.call(tool, { ...args });
+  expect(isError).toBe(false);
+  return structured;
+}
+
+const Coded = z.looseObject({ code: z.number(), message: z.string(), data: z.unknown() });
+
+/** The protocol error of a reading that fails. */
+async function refused(bench: Bench, uri: string) {
+  const error: unknown = await bench.connection.readResource(uri).then(
+    ({ text }) => expect.fail(`${uri} was read: ${text}`),
+    (thrown: unknown) => thrown,
+  );
+  return Coded.parse({ ...Object(error), message: Object(error).message });
+}
+
+describe("the catalogue of resources", () => {
+  test("names a tool for each, and URIs that come back to it and to no other", () => {
+    for (const { uri, tool, variables } of resources) {
+      expect(
+        tools.map(({ name }) => name),
+        uri,
+      ).toContain(tool);
+      expect(Object.keys(variables)).toEqual(variablesIn(uri));
+      const values = Object.fromEntries(variablesIn(uri).map((name) => [name, "a/b %?#é"]));
+      const matching = resources.filter((each) => variablesOf(each.uri, expand(uri, values)) !== undefined);
+      expect(matching.map((each) => each.uri)).toEqual([uri]);
+      expect(variablesOf(uri, expand(uri, values))).toEqual(values);
+    }
+  });
+
+  test.each(["mic://jobs", "mic://jobs/", "mic://jobs/a/b", "mic://jobs/%zz", "mic://jobs/a?b", "http://jobs/a"])(
+    "%s is no URI of a job",
+    (uri) => expect(variablesOf("mic://jobs/{jobId}", uri)).toBeUndefined(),
+  );
+});
+
+/** Held to their own tests in test/skills. */
+const SKILLS = ["answer-geography", "retry-safely", "run-a-job"].map((name) => `skill://${name}/SKILL.md`);
+
+forEachEra((bench, era) => {
+  const isModern = era === "v2-modern";
+
+  test("templates and what stands without variables are listed", async () => {
+    const templates = await bench().connection.listTemplates();
+    expect(templates.map(({ uriTemplate }) => uriTemplate)).toEqual(TEMPLATES);
+    expect((await bench().connection.listResources()).map(({ uri }) => uri)).toEqual([...STATIC, ...SKILLS]);
+    for (const { title, description } of templates) {
+      expect(title).toMatch(/^[A-Z]/);
+      expect(description).toMatch(/\.$/);
+    }
+  });
+
+  test("each is what its tool reads, without the envelope", async () => {
+    const cases: readonly (readonly [string, string, object, "data" | "whole"])[] = [
+      ["mic://geography/states", "list_states", {}, "whole"],
+      ["mic://jobs/{jobId}", "get_job", await bench().argumentsFor("getMicJob"), "data"],
+      ["mic://recipes/{versionId}", "get_recipe", await bench().argumentsFor("getMicExecutableRecipe"), "data"],
+      ["mic://inputs/{inputId}", "get_input", await bench().argumentsFor("getMicPublicInput"), "data"],
+      ["mic://operations/{operationId}", "get_operation", await bench().argumentsFor("getMicPublicOperation"), "data"],
+      [
+        "mic://processing-requests/{requestId}",
+        "get_file_processing_request",
+        await bench().argumentsFor("getMicSharedFileProcessingRequest"),
+        "data",
+      ],
+      ["mic://workspaces/{workspaceId}/jobs", "list_jobs", { workspaceId: bench().workspaceId }, "whole"],
+      ["mic://workspaces/{workspaceId}/recipes", "list_recipes", { workspaceId: bench().workspaceId }, "whole"],
+      ["mic://actions", "list_actions", {}, "whole"],
+    ];
+    for (const [template, tool, args, part] of cases) {
+      const { mimeType, text, ttlMs, cacheScope } = await bench().connection.readResource(uriOf(template, args));
+      expect(mimeType).toBe("application/json");
+      const told = await toldBy(bench(), tool, args);
+      const content: unknown = JSON.parse(text);
+      if (part === "data") expect(content, template).toEqual(Object(told).data);
+      else {
+        // Each request has an id of its own.
+        const { meta: _one, page: _page, ...read } = Object(content);
+        const { meta: _other, page: _itsPage, ...whole } = Object(told);
+        expect(read, template).toEqual(whole);
+      }
+      expect(ttlMs !== undefined).toBe(isModern);
+      expect(cacheScope).toBe(isModern ? (template.includes("geography") ? "public" : "private") : undefined);
+    }
+  });
+
+  test("the whole catalogue as one table, coverage and vintage on top", async () => {
+    const env = { ...emulatorEnv(bench().service.emulator), MIC_GEOGRAPHY_RATE: "600" };
+    const connection = await connectionForTest(era, { env });
+    const { mimeType, text } = await connection.readResource(CATALOGUE);
+    expect(mimeType).toBe("text/tab-separated-values");
+    const [note, header, ...rows] = text.trimEnd().split("\n");
+    expect(note).toMatch(/^# Catalogue vintage "2026-05-25" .*; 36 of 36 states read /);
+    expect(header).toBe("stateCode\tstateName\tdistrictCode\tdistrictName\tmandalCount");
+    expect(rows).toHaveLength(784);
+    expect(rows).toContain("TG\tTelangana\t516\tNizamabad\t33");
+  });
+
+  test("the journal's latest actions, as the agent asked for them", async () => {
+    const args = await bench().argumentsFor("createMicPublicInput");
+    const { structured } = await bench().ok("register_input", { ...args, clientReference: "a plan" });
+    const { text } = await bench().connection.readResource("mic://actions");
+    const { actions } = JSON.parse(text);
+    expect(actions[0]).toMatchObject({
+      tool: "register_input",
+      state: "succeeded",
+      attempts: 1,
+      resourceId: Object(structured["data"]).id,
+      about: args["referenceId"],
+      arguments: { ...args, clientReference: "a plan" },
+    });
+  });
+
+  test("the districts of a state, by its code in either case", async () => {
+    const { structured } = await bench().ok("list_districts", { state: "KA" });
+    for (const code of ["KA", "ka"]) {
+      const { text } = await bench().connection.readResource(`mic://geography/states/${code}/districts`);
+      expect(JSON.parse(text)).toEqual(structured);
+    }
+  });
+
+  test("what does not exist is the protocol's resource-not-found, with its URI", async () => {
+    const none = [
+      "mic://jobs/no-such-job",
+      "mic://inputs/micinput_0",
+      "mic://operations/nothing",
+      `mic://recipes/micrecipev_${"0".repeat(32)}`,
+      "mic://recipes/not-even-an-id",
+      `mic://processing-requests/micsharedrequest_${"0".repeat(32)}`,
+      "mic://geography/states/ZZ/districts",
+      "mic://geography/states/KARNATAKA/districts",
+      "mic://geography/elephants",
+      "mic://jobs/..",
+      "mic://jobs/%FF",
+    ];
+    for (const uri of none) {
+      const { code, message, data } = await refused(bench(), uri);
+      expect(code, uri).toBe(isModern ? -32602 : -32002);
+      expect(message).toContain(uri);
+      expect(data).toEqual({ uri });
+    }
+    const { message } = await refused(bench(), "mic://recipes/not-even-an-id");
+    expect(message).toContain("versionId");
+  });
+
+  test("an answer that breaks the contract is named, and other failures are", async () => {
+    const { jobId } = await bench().argumentsFor("getMicJob");
+    const uri = `mic://jobs/${jobId}`;
+    await bench().service.fault(
+      { kind: "body", body: '{"data":{"id":5},"meta":{"requestId":"r"}}' },
+      { operationId: "getMicJob" },
+    );
+    const broken = await refused(bench(), uri);
+    expect(broken.message).toContain("/data/id");
+    expect(broken).toMatchObject({
+      code: -32603,
+      data: { uri, "mic-mcp/error": { kind: "contract_violation", sideEffect: "none" } },
+    });
+    const forbidden = await refused(bench(), "mic://workspaces/micws_other/jobs");
+    expect(forbidden).toMatchObject({ code: -32603, data: { "mic-mcp/error": { kind: "forbidden", status: 403 } } });
+  });
+
+  test("a revision of 2^63-1 stands as its digits, and a field that nobody knows is named", async () => {
+    const { requestId } = await bench().argumentsFor("getMicSharedFileProcessingRequest");
+    const { data } = await bench().service.ok(operations.getMicSharedFileProcessingRequest, {
+      path: { requestId: String(requestId) },
+    });
+    const body = JSON.stringify({
+      data: { ...data, revision: "REVISION", colour: "blue" },
+      meta: { requestId: `micreq_${"0".repeat(32)}` },
+    }).replace('"REVISION"', String(MAX_INT64));
+    await bench().service.fault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
+    const { text, meta } = await bench().connection.readResource(`mic://processing-requests/${requestId}`);
+    expect(JSON.parse(text)).toMatchObject({ revision: "9223372036854775807" });
+    expect(meta).toEqual({ "mic-mcp/drift": ["/data/colour"] });
+  });
+
+  test("no secret leaves in a resource, an error or a completion", async () => {
+    const { clientSecret } = bench().service.emulator;
+    const { jobId } = await bench().argumentsFor("getMicJob");
+    const { data } = await bench().service.ok(operations.getMicJob, { path: { jobId: String(jobId) } });
+    const body = JSON.stringify({ data: { ...data, recipeVersionId: clientSecret }, meta: { requestId: "r" } });
+    await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
+    const { text } = await bench().connection.readResource(`mic://jobs/${jobId}`);
+    expect(text).not.toContain(clientSecret);
+    expect(text).toContain("[redacted]");
+    const { message, data: facts } = await refused(bench(), `mic://jobs/${clientSecret}`);
+    expect(message + JSON.stringify(facts)).not.toContain(clientSecret);
+    expect(await bench().connection.getPrompt("diagnose_job", { jobId: clientSecret })).not.toContain(clientSecret);
+  });
+
+  test("variables complete with what the server knows", async () => {
+    const job = await submitJob(bench().service, FILE.succeeds);
+    const { complete } = bench().connection;
+    const of = (uri: string, name: string, value: string) => complete({ type: "ref/resource", uri }, name, value);
+    const states = "mic://geography/states/{code}/districts";
+    expect(await of(states, "code", "k")).toEqual(expect.arrayContaining(["KA", "KL"]));
+    expect(await of(states, "code", "karnat")).toEqual(["KA"]);
+    expect(await of(states, "code", "no such state")).toEqual([]);
+    // Without a default workspace jobs are those of this server's own actions.
+    const args = await bench().argumentsFor("createMicPublicInput");
+    const { structured } = await bench().ok("register_input", args);
+    const { id } = Object(structured["data"]);
+    expect(await of("mic://inputs/{inputId}", "inputId", id)).toEqual([id]);
+    expect(await of("mic://jobs/{jobId}", "jobId", job.id)).toEqual([]);
+    expect(await of("mic://jobs/{jobId}", "nothing", "")).toEqual([]);
+    await expect(of("mic://nothing/{x}", "x", "")).rejects.toThrow(/mic:\/\/nothing/);
+  });
+
+  test("results link the resource they speak of, and the link can be read", async () => {
+    const input = await registerInput(bench().service, FILE.succeeds);
+    const linked = [
+      await bench().ok("get_input", { inputId: input.id }),
+      await bench().ok("list_states"),
+      await bench().ok("list_districts", { state: "GA" }),
+      await bench().ok("list_jobs", { workspaceId: bench().workspaceId }),
+      await bench().ok("list_recipes", { workspaceId: bench().workspaceId }),
+      await bench().ok("get_recipe", await bench().argumentsFor("getMicExecutableRecipe")),
+      await bench().ok("get_job", await bench().argumentsFor("getMicJob")),
+      await bench().ok("submit_job", await bench().argumentsFor("createMicJob")),
+      await bench().ok("cancel_job", await bench().argumentsFor("cancelMicJob")),
+    ];
+    const { links } = await bench().call("list_actions");
+    expect(links).toEqual(["mic://actions"]);
+    for (const { link = "", structured } of linked) {
+      const { text } = await bench().connection.readResource(link);
+      const { id } = Object(structured["data"]);
+      if (id !== undefined) expect(JSON.parse(text)).toMatchObject({ id });
+    }
+    expect((await bench().ok("get_usage", await bench().argumentsFor("getMicPublicUsage"))).link).toBeUndefined();
+  });
+
+  test("a default workspace stands in the list, its jobs and recipes complete", async () => {
+    const { emulator } = bench().service;
+    const { workspaceId, recipeVersionIds } = emulator;
+    const connection = await connectionForTest(era, {
+      env: { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId },
+    });
+    const listed = (await connection.listResources()).map(({ uri }) => uri);
+    expect(listed).toEqual([
+      "mic://geography/states",
+      `mic://workspaces/${workspaceId}/jobs`,
+      `mic://workspaces/${workspaceId}/recipes`,
+      CATALOGUE,
+      "mic://actions",
+      ...SKILLS,
+    ]);
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const of = (uri: string, name: string, value: string) =>
+      connection.complete({ type: "ref/resource", uri }, name, value);
+    expect(await of("mic://jobs/{jobId}", "jobId", id)).toEqual([id]);
+    expect(await of("mic://workspaces/{workspaceId}/jobs", "workspaceId", "mic")).toEqual([workspaceId]);
+    expect(await of("mic://recipes/{versionId}", "versionId", recipeVersionIds[0] ?? "")).toEqual([
+      recipeVersionIds[0],
+    ]);
+  });
+
+  test("toolsets hold for resources and prompts as well, and read-only mode keeps what reads", async () => {
+    const env = emulatorEnv(bench().service.emulator);
+    const geography = await connectionForTest(era, { env: { ...env, MIC_TOOLSETS: "geography" } });
+    const [ofGeography] = SKILLS;
+    expect((await geography.listResources()).map(({ uri }) => uri)).toEqual([
+      "mic://geography/states",
+      CATALOGUE,
+      ofGeography,
+    ]);
+    expect((await geography.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([TEMPLATES[0]]);
+    expect((await geography.listPrompts()).map(({ name }) => name)).toEqual(["geography_question"]);
+    await expect(geography.readResource("mic://actions")).rejects.toThrow("mic://actions");
+    const readOnly = await connectionForTest(era, { env: { ...env, MIC_READ_ONLY: "1" } });
+    expect((await readOnly.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(TEMPLATES);
+    expect((await readOnly.listPrompts()).map(({ name }) => name)).toEqual(["diagnose_job", "geography_question"]);
+  });
+});

@@ -1,0 +1,145 @@
+// Updates: who listens hears of every move, in either era, from one poller; and nobody polls for nobody.
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { operations } from "../../emulator/operations.ts";
+import { FILE, settledJob, submitJob } from "../../emulator/work.ts";
+import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
+import type { Bench } from "../../tools/bench.ts";
+import { forEachEra } from "../../tools/eras.ts";
+
+const STAGE_MS = 500;
+const soon = { timeout: 8_000, interval: 50 };
+/** Longer than the pause between two looks at what moves. */
+const SEVERAL_LOOKS_MS = 2_600;
+
+const looks = async (bench: Bench, id: string): Promise<number> =>
+  [...(await bench.requests("getMicJob")), ...(await bench.requests("getMicPublicOperation"))].filter(({ path }) =>
+    path.includes(id),
+  ).length;
+
+forEachEra((bench, era) => {
+  const heard = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
+
+  test("a job's moves are told until it ends, and then nobody looks any more", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const uri = `mic://jobs/${id}`;
+    expect(await bench().connection.listen(uri)).toEqual([uri]);
+    expect(heard(uri)).toBe(0);
+    for (let moves = 1; moves <= 3; moves += 1) {
+      bench().clock.advance(2 * STAGE_MS);
+      await vi.waitFor(() => expect(heard(uri)).toBe(moves), soon);
+    }
+    bench().clock.advance(60_000);
+    await vi.waitFor(() => expect(heard(uri)).toBe(4), soon);
+    expect(JSON.parse((await bench().connection.readResource(uri)).text)).toMatchObject({ id, state: "SUCCEEDED" });
+    const before = await looks(bench(), id);
+    await sleep(SEVERAL_LOOKS_MS);
+    expect(await looks(bench(), id)).toBe(before);
+    expect(heard(uri)).toBe(4);
+    await bench().connection.stopListening(uri);
+  });
+
+  test("an operation's end is told", async () => {
+    const args = await bench().argumentsFor("cancelMicJob");
+    const { structured } = await bench().ok("cancel_job", args);
+    const uri = `mic://operations/${Object(structured["data"]).id}`;
+    expect(await bench().connection.listen(uri)).toEqual([uri]);
+    bench().clock.advance(60_000);
+    await vi.waitFor(() => expect(heard(uri)).toBe(1), soon);
+    await bench().connection.stopListening(uri);
+  });
+
+  test("who stops listening hears no more, and nobody looks for them", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const uri = `mic://jobs/${id}`;
+    await bench().connection.listen(uri);
+    bench().clock.advance(STAGE_MS);
+    await vi.waitFor(() => expect(heard(uri)).toBe(1), soon);
+    await bench().connection.stopListening(uri);
+    // What stops and what is asked next come in one order: the stop has arrived when this is answered.
+    await bench().connection.listPrompts();
+    const before = await looks(bench(), id);
+    bench().clock.advance(4 * STAGE_MS);
+    await sleep(SEVERAL_LOOKS_MS);
+    expect(await looks(bench(), id)).toBe(before);
+    expect(heard(uri)).toBe(1);
+  });
+
+  test("what has ended is looked at once", async () => {
+    const { id } = await settledJob(bench().service, FILE.succeeds);
+    const before = await looks(bench(), id);
+    const uri = `mic://jobs/${id}`;
+    expect(await bench().connection.listen(uri)).toEqual([uri]);
+    await sleep(SEVERAL_LOOKS_MS);
+    expect(await looks(bench(), id)).toBe(before + 1);
+    expect(heard(uri)).toBe(0);
+    await bench().connection.stopListening(uri);
+  });
+
+  // Whoever looks knows of no era, and the rest that a service asks for has to pass: once is enough.
+  if (era === "v2-modern")
+    test("a service that was away when the listening began is heard of when it is back", async () => {
+      const { id } = await submitJob(bench().service, FILE.succeeds);
+      const uri = `mic://jobs/${id}`;
+      const away = { kind: "status", status: 429, retryAfterSeconds: 12 };
+      await bench().service.fault(away, { operationId: "getMicJob" });
+      expect(await bench().connection.listen(uri)).toEqual([uri]);
+      await sleep(SEVERAL_LOOKS_MS);
+      // Asked to rest for longer than a look may take, nobody looks before.
+      expect(heard(uri)).toBe(0);
+      await vi.waitFor(() => expect(heard(uri)).toBe(1), { timeout: 20_000, interval: 100 });
+      await bench().connection.stopListening(uri);
+    }, 40_000);
+
+  test("what cannot be listened to is said", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const none = ["mic://jobs/no-such-job", "mic://actions", "mic://elephants"];
+    if (era === "v1-client") {
+      await expect(bench().connection.listen("mic://jobs/no-such-job")).rejects.toMatchObject({ code: -32002 });
+      await expect(bench().connection.listen("mic://elephants")).rejects.toMatchObject({ code: -32002 });
+      await expect(bench().connection.listen("mic://actions")).rejects.toThrow(
+        /sends no updates.*mic:\/\/jobs\/\{jobId\}/,
+      );
+    } else {
+      // The acknowledgement names what is watched, and only that.
+      const uri = `mic://jobs/${id}`;
+      expect(await bench().connection.listen(uri, ...none)).toEqual([uri]);
+      expect(await bench().connection.listen(...none)).toEqual([]);
+      await bench().connection.stopListening(uri, ...none);
+      await bench().connection.stopListening(...none);
+    }
+  });
+
+  test("a hundred are watched at most, and the next is refused until one is free", async () => {
+    const connection = await connectionForTest(era, { env: emulatorEnv(bench().service.emulator) });
+    const ids = await manyJobs(bench(), 101);
+    const uris = ids.map((id) => `mic://jobs/${id}`);
+    const [one = "", ...others] = uris;
+    await connection.listen(...others);
+    await expect(connection.listen(one)).rejects.toThrow(/100 resources are being watched already/);
+    await connection.stopListening(...others);
+    await connection.listPrompts();
+    expect(await connection.listen(one)).toEqual([one]);
+    await connection.stopListening(one);
+  }, 60_000);
+
+  test("listening keeps no process alive", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const connection = await connectionForTest(era, { env: emulatorEnv(bench().service.emulator) });
+    await connection.listen(`mic://jobs/${id}`);
+    const { pid } = connection;
+    const startedAt = performance.now();
+    await connection.close();
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: 2_000, interval: 20 });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});
+
+/** Jobs that move no more by themselves but have not ended: they pause. */
+async function manyJobs(bench: Bench, count: number): Promise<string[]> {
+  const body = await bench.argumentsFor("createMicJob");
+  const ids: string[] = [];
+  for (let made = 0; made < count; made += 1)
+    ids.push((await bench.service.ok(operations.createMicJob, { body })).data.id);
+  return ids;
+}

@@ -1,0 +1,184 @@
+// One poller for each resource, on a clock of the test's own: how often it looks, when it stops, whom it tells.
+import { expect, test } from "vitest";
+import { Failure, type FailureFacts } from "../../../src/failure.ts";
+import { createWatching } from "../../../src/toolkit/resources/watching.ts";
+
+interface Outlook {
+  version: number;
+  ended?: boolean;
+  fails?: Partial<FailureFacts>;
+}
+
+/** A world where time passes only while pollers wait. */
+function world({ random = 0.5, maxWatched = 3 } = {}) {
+  let nowMs = 0;
+  const waits: number[] = [];
+  let resume: (() => void)[] = [];
+  const watching = createWatching({
+    timing: { now: () => nowMs, random: () => random },
+    maxWatched,
+    wait: (ms, signal) =>
+      new Promise<void>((resolve, reject) => {
+        waits.push(ms);
+        const stop = () => reject(new Error("aborted"));
+        signal.addEventListener("abort", stop, { once: true });
+        resume.push(() => {
+          signal.removeEventListener("abort", stop);
+          nowMs += ms;
+          resolve();
+        });
+      }),
+  });
+  return {
+    watching,
+    waits,
+    /** Lets every wait end, and what follows happen. */
+    async pass(times = 1) {
+      for (let time = 0; time < times; time += 1) {
+        const due = resume;
+        resume = [];
+        for (const go of due) go();
+        await new Promise(setImmediate);
+      }
+    },
+  };
+}
+
+function subject(outlook: Outlook) {
+  let looks = 0;
+  return {
+    outlook,
+    looks: () => looks,
+    look: async () => {
+      looks += 1;
+      if (outlook.fails)
+        throw new Failure({
+          kind: "upstream_unavailable",
+          message: "away",
+          retryable: true,
+          sideEffect: "none",
+          ...outlook.fails,
+        });
+      return { version: outlook.version, ended: outlook.ended ?? false };
+    },
+  };
+}
+
+test("often while it moves, seldom while it does not", async () => {
+  const { watching, waits, pass } = world();
+  const job = subject({ version: 1 });
+  let moves = 0;
+  const watch = watching.watch("a", job.look, () => moves++);
+  expect(await watch.there).toBe(true);
+  await pass(20);
+  expect(waits.slice(0, 3)).toEqual([1_000, 1_500, 2_250]);
+  expect(waits.at(-1)).toBe(30_000);
+  expect(waits).toEqual([...waits].sort((a, b) => a - b));
+  expect(moves).toBe(0);
+  job.outlook.version = 2;
+  await pass();
+  expect(moves).toBe(1);
+  expect(waits.at(-1)).toBe(1_000);
+  watch.stop();
+});
+
+test.each([
+  [0, 800],
+  [0.999_999, 1_200],
+])("jitter of %d makes the second look come after %d ms", async (random, expected) => {
+  const { watching, waits } = world({ random });
+  const watch = watching.watch("a", subject({ version: 1 }).look, () => undefined);
+  await watch.there;
+  await new Promise(setImmediate);
+  expect(waits[0]).toBeCloseTo(expected, 0);
+  watch.stop();
+});
+
+test("however many listen, one looks; it stops when the last has gone", async () => {
+  const { watching, pass } = world();
+  const job = subject({ version: 1 });
+  const told: string[] = [];
+  const one = watching.watch("a", job.look, () => told.push("one"));
+  const two = watching.watch("a", job.look, () => told.push("two"));
+  await Promise.all([one.there, two.there]);
+  expect(job.looks()).toBe(1);
+  expect(watching.count()).toBe(1);
+  job.outlook.version = 2;
+  await pass();
+  expect(job.looks()).toBe(2);
+  expect(told).toEqual(["one", "two"]);
+  one.stop();
+  one.stop();
+  job.outlook.version = 3;
+  await pass();
+  expect(told).toEqual(["one", "two", "two"]);
+  two.stop();
+  expect(watching.count()).toBe(0);
+  await pass(3);
+  expect(job.looks()).toBe(3);
+});
+
+test("an end is told and is the end; what has ended already is looked at once", async () => {
+  const { watching, pass } = world();
+  const job = subject({ version: 1 });
+  let moves = 0;
+  watching.watch("a", job.look, () => moves++);
+  await pass();
+  Object.assign(job.outlook, { version: 2, ended: true });
+  await pass(5);
+  expect(moves).toBe(1);
+  expect(job.looks()).toBe(2);
+  expect(watching.count()).toBe(0);
+  const again = watching.watch("a", job.look, () => moves++);
+  expect(await again.there).toBe(true);
+  await pass(5);
+  expect(job.looks()).toBe(3);
+  expect(moves).toBe(1);
+});
+
+test.each(["not_found", "invalid_arguments"] as const)("what is %s is not there", async (kind) => {
+  const { watching, pass } = world();
+  const job = subject({ version: 1, fails: { kind } });
+  expect(await watching.watch("a", job.look, () => undefined).there).toBe(false);
+  await pass(3);
+  expect(job.looks()).toBe(1);
+  expect(watching.count()).toBe(0);
+});
+
+test("a service that is away is asked less and less; the first look that succeeds is told", async () => {
+  const { watching, waits, pass } = world();
+  const job = subject({ version: 1, fails: {} });
+  let moves = 0;
+  const watch = watching.watch("a", job.look, () => moves++);
+  expect(await watch.there).toBe(true);
+  await pass(6);
+  expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+  delete job.outlook.fails;
+  await pass();
+  expect(moves).toBe(1);
+  watch.stop();
+});
+
+test("when the service asks for rest, nobody looks before it is over", async () => {
+  const { watching, waits, pass } = world();
+  const [busy, quiet] = [subject({ version: 1 }), subject({ version: 1 })];
+  watching.watch("a", busy.look, () => undefined);
+  watching.watch("b", quiet.look, () => undefined);
+  await pass();
+  busy.outlook.fails = { kind: "rate_limited", retryAfterSeconds: 120 };
+  waits.length = 0;
+  await pass();
+  await pass();
+  // One learns it from the answer; the other at its next wait.
+  expect(waits.filter((ms) => ms >= 100_000).length).toBeGreaterThanOrEqual(2);
+});
+
+test("no more than the limit; one that goes makes room", async () => {
+  const { watching } = world();
+  const watches = ["a", "b", "c"].map((name) => watching.watch(name, subject({ version: 1 }).look, () => undefined));
+  const fourth = () => watching.watch("d", subject({ version: 1 }).look, () => undefined);
+  expect(fourth).toThrow(/3 resources are being watched already/);
+  watching.watch("a", subject({ version: 1 }).look, () => undefined);
+  watches[1]?.stop();
+  expect(await fourth().there).toBe(true);
+});

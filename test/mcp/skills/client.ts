@@ -1,0 +1,33 @@
+// The SDK's client with its host side of the Skills extension, which holds every file to its entry.
+import { Client } from "@modelcontextprotocol/client";
+import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { onTestFinished } from "vitest";
+import { emptyHome } from "../../support/home.ts";
+import { bareEnvironment, entryArguments } from "../../support/mcp.ts";
+
+export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
+export type Revision = (typeof REVISIONS)[number];
+
+export interface SkillsConnection {
+  readonly client: Client;
+  readonly skills: SkillsClient;
+}
+
+export async function skillsFor(
+  revision: Revision,
+  env: Readonly<Record<string, string>> = {},
+): Promise<SkillsConnection> {
+  const mode = revision === "2026-07-28" ? { pin: revision } : ("legacy" as const);
+  const client = new Client({ name: "skills", version: "1" }, { versionNegotiation: { mode } });
+  const home = emptyHome();
+  onTestFinished(async () => {
+    await client.close();
+    home.remove();
+  });
+  const args = [...entryArguments(), "serve"];
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args, env: { ...bareEnvironment(home.path), ...env } }),
+  );
+  return { client, skills: new SkillsClient(client) };
+}

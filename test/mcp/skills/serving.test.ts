@@ -1,0 +1,78 @@
+// Skills as clients get them: by the extension's methods in both eras, and as resources; as many as the configuration allows.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { connectionForTest } from "../../support/mcp.ts";
+import { REVISIONS, skillsFor } from "./client.ts";
+
+const NAMES = ["answer-geography", "retry-safely", "run-a-job"];
+const uriOf = (name: string): string => `skill://${name}/SKILL.md`;
+const textOf = (name: string): string => readFileSync(`skills/${name}/SKILL.md`, "utf8");
+
+describe.each(REVISIONS)("%s", (revision) => {
+  test("every skill is listed, got and read, and is what its entry says", async () => {
+    const { skills, client } = await skillsFor(revision);
+    expect(skills.supported).toBe(true);
+    const { skills: entries, invalid, nextCursor, ...cache } = await skills.list();
+    expect(invalid).toEqual([]);
+    expect(nextCursor).toBeUndefined();
+    expect(entries.map(({ uri }) => uri)).toEqual(NAMES.map(uriOf));
+    const expected = revision === "2026-07-28" ? { ttlMs: 3_600_000, cacheScope: "public" } : {};
+    expect(cache).toEqual(expected);
+    const { resources } = await client.listResources();
+    for (const [index, entry] of entries.entries()) {
+      const name = NAMES[index] ?? "";
+      expect((await skills.get(entry.uri)).skill).toEqual(entry);
+      const file = await skills.read(entry);
+      expect(file).toMatchObject({ verified: true, mimeType: "text/markdown", text: textOf(name) });
+      const { frontmatter } = entry;
+      expect(frontmatter).toMatchObject({ name, description: expect.stringMatching(/\. Use it /) });
+      expect(resources).toContainEqual(
+        expect.objectContaining({
+          uri: entry.uri,
+          name,
+          description: frontmatter.description,
+          mimeType: "text/markdown",
+          title: /^# (.+)$/m.exec(textOf(name))?.[1],
+        }),
+      );
+    }
+  });
+
+  test("what is not there is said", async () => {
+    const { client, skills } = await skillsFor(revision);
+    for (const uri of [
+      "skill://none/SKILL.md",
+      "skill://run-a-job",
+      "skill://run-a-job/../run-a-job/SKILL.md",
+      "mic://actions",
+      "",
+    ]) {
+      await expect(skills.get(uri), uri).rejects.toMatchObject({ code: -32602 });
+      if (uri.startsWith("skill:"))
+        await expect(client.readResource({ uri }), uri).rejects.toThrow(/Resource not found/);
+    }
+    await expect(skills.list({ cursor: "next" })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test.each([
+    ["MIC_TOOLSETS", "geography", ["answer-geography"]],
+    ["MIC_TOOLSETS", "jobs", ["retry-safely", "run-a-job"]],
+    ["MIC_READ_ONLY", "1", ["answer-geography"]],
+  ])("%s=%s leaves those whose tools are all there", async (variable, value, names) => {
+    const { client, skills } = await skillsFor(revision, { [variable]: value });
+    expect((await skills.list()).skills.map(({ uri }) => uri)).toEqual(names.map(uriOf));
+    const { resources } = await client.listResources();
+    const listed = resources.map(({ uri }) => uri).filter((uri) => uri.startsWith("skill:"));
+    expect(listed).toEqual(names.map(uriOf));
+    for (const hidden of NAMES.filter((name) => !names.includes(name)))
+      await expect(client.readResource({ uri: uriOf(hidden) })).rejects.toThrow(/Resource not found/);
+  });
+});
+
+test("the oldest client reads them as resources", async () => {
+  const connection = await connectionForTest("v1-client");
+  const listed = (await connection.listResources()).filter(({ uri }) => uri.startsWith("skill:"));
+  expect(listed.map(({ name }) => name)).toEqual(NAMES);
+  for (const { uri, name } of listed)
+    expect(await connection.readResource(uri)).toMatchObject({ mimeType: "text/markdown", text: textOf(name) });
+});

@@ -1,0 +1,112 @@
+// However the client goes, the process is gone within a second and says nothing on its way (docs/architecture.md, "Exit and noise").
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { enveloped, job } from "../../contract/samples.ts";
+import { credentials } from "../../service/client.ts";
+import { answer, neverAnswer, type Stub, slowly, stubForTest } from "../../support/stub.ts";
+import { callMessage, initialize, type Program, start } from "./child.ts";
+
+const Jobs = z.object({
+  result: z.object({
+    structuredContent: z.object({ data: z.array(z.object({ id: z.string(), state: z.string() })) }),
+  }),
+});
+
+const environment = (stub: Stub) => ({
+  MIC_BASE_URL: stub.baseUrl,
+  MIC_CLIENT_ID: credentials.clientId,
+  MIC_CLIENT_SECRET: credentials.clientSecret,
+});
+
+/** Milliseconds from `leave` to the end of the process. */
+async function endOf(program: Program, leave: () => void): Promise<{ ms: number; code: number | null }> {
+  const leftAt = Date.now();
+  leave();
+  const { code } = await program.exit;
+  return { ms: Date.now() - leftAt, code };
+}
+
+const ways: readonly (readonly [string, (program: Program) => void])[] = [
+  ["stdin ends", ({ process }) => void process.stdin.end()],
+  ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
+  ["SIGINT", ({ process }) => void process.kill("SIGINT")],
+  ["SIGHUP", ({ process }) => void process.kill("SIGHUP")],
+];
+
+describe.each(ways)("%s", (_, leave) => {
+  test("before anything was said", async () => {
+    const program = start(["serve"]);
+    await initialize(program);
+    const { ms, code } = await endOf(program, () => leave(program));
+    expect(ms).toBeLessThan(1000);
+    expect(code).toBe(0);
+  });
+
+  test("with a call in flight that is never answered, and an open connection", async () => {
+    const stub = await stubForTest();
+    const program = start(["serve"], { env: environment(stub) });
+    await initialize(program);
+    stub.expect(answer(200, enveloped(job)));
+    program.send(callMessage(2, "get_job", { jobId: "job-1" }));
+    await program.next();
+    let closed: Promise<boolean> | undefined;
+    stub.respond((request) => {
+      closed = request.closed;
+      return neverAnswer;
+    });
+    program.send(callMessage(3, "get_job", { jobId: "job-1" }));
+    await expect.poll(() => stub.requests.length).toBe(2);
+    const { ms, code } = await endOf(program, () => leave(program));
+    expect(ms).toBeLessThan(1000);
+    expect(code).toBe(0);
+    expect(await closed).toBe(false);
+    expect(program.stderr()).not.toMatch(/Error|\n\s+at /);
+  });
+});
+
+test("stdin ending within a second call's answer ends the process as well", async () => {
+  const stub = await stubForTest();
+  const program = start(["serve"], { env: environment(stub) });
+  await initialize(program);
+  stub.respond(() => slowly(200, enveloped(job), 100, 100));
+  program.send(callMessage(2, "get_job", { jobId: "job-1" }));
+  await expect.poll(() => stub.requests.length).toBe(1);
+  expect((await endOf(program, () => void program.process.stdin.end())).ms).toBeLessThan(1000);
+});
+
+test("stdin ending with the emulator inside and a call that waits ends the process as well", async () => {
+  const program = start(["serve", "--emulator"]);
+  await initialize(program);
+  program.send(callMessage(2, "list_jobs", { limit: 100 }));
+  const { data } = Jobs.parse(await program.next()).result.structuredContent;
+  const running = data.find(({ state }) => state === "RUNNING");
+  expect(running).toBeDefined();
+  program.send(callMessage(3, "get_job", { jobId: running?.id, waitSeconds: 45 }));
+  const { ms, code } = await endOf(program, () => void program.process.stdin.end());
+  expect(ms).toBeLessThan(1000);
+  expect(code).toBe(0);
+});
+
+describe("a client that stops reading", () => {
+  test("ends the process at its next word (EPIPE)", async () => {
+    const program = start(["serve"]);
+    await initialize(program);
+    const { ms, code } = await endOf(program, () => {
+      program.process.stdout.destroy();
+      program.send({ jsonrpc: "2.0", id: 2, method: "tools/list" });
+    });
+    expect(ms).toBeLessThan(1000);
+    expect(code).toBe(0);
+    expect(program.stderr()).not.toMatch(/Unhandled|\n\s+at /);
+  });
+
+  test("of stderr does not hurt", async () => {
+    const program = start(["serve", "--emulator"], { env: { MIC_LOG_LEVEL: "debug" } });
+    await initialize(program);
+    program.process.stderr.destroy();
+    for (let id = 2; id < 6; id++) {
+      program.send(callMessage(id, "list_states"));
+      expect(await program.next()).toMatchObject({ id, result: { structuredContent: {} } });
+    }
+  });
+});

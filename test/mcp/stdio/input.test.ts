@@ -1,0 +1,228 @@
+// Bytes on stdin as pipes and broken clients deliver them: the server answers what it can and lives on.
+import { expect, test } from "vitest";
+import { enveloped, job } from "../../contract/samples.ts";
+import { credentials } from "../../service/client.ts";
+import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
+import { callMessage, initialize, type Program, start } from "./child.ts";
+
+async function session(): Promise<Program> {
+  const program = start(["serve", "--emulator"]);
+  await initialize(program);
+  return program;
+}
+
+const line = (message: unknown): string => `${JSON.stringify(message)}\n`;
+
+test("malformed lines of every kind are survived", async () => {
+  const program = await session();
+  const broken = [
+    "{",
+    "}",
+    "[]",
+    "[1,2]",
+    "null",
+    "42",
+    '"text"',
+    "{}",
+    '{"jsonrpc":"2.0","id":{},"method":"ping"}',
+    '{"jsonrpc":"2.0","method":5}',
+    "",
+    "   ",
+    "\u0000",
+    "GET / HTTP/1.1",
+    "\ufeff",
+    `${"[".repeat(100_000)}`,
+    '{"jsonrpc":"2.0","id":9,"result":{}}',
+  ];
+  for (const text of broken) program.process.stdin.write(`${text}\n`);
+  program.process.stdin.write(Buffer.from([0xff, 0xfe, 0xfd, 0x0a]));
+  program.send(callMessage(2, "list_states"));
+  const answers = await program.answersTo([2]);
+  expect(answers.get(2)).toMatchObject({ result: { structuredContent: {} } });
+});
+
+const INVALID = { error: { code: -32600 } };
+
+test.each<readonly [string, string, object]>([
+  ["no JSON", "GET / HTTP/1.1", { error: { code: -32700 } }],
+  ["a request of another JSON-RPC", '{"jsonrpc":"1.0","id":9,"method":"ping"}', { id: 9, ...INVALID }],
+  ["a method that is no text", '{"jsonrpc":"2.0","id":"a","method":5}', { id: "a", ...INVALID }],
+  ["a request without what it needs", '{"jsonrpc":"2.0","id":77,"method":"tools/call"}', { id: 77, error: {} }],
+])("%s is refused, under its id where it has one", async (_, text, refusal) => {
+  const program = await session();
+  program.process.stdin.write(`${text}\n`);
+  const told = await program.next();
+  expect(told).toMatchObject(refusal);
+  if (!("id" in refusal)) expect(told).not.toHaveProperty("id");
+});
+
+test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0","id":null,"method":"ping"}'])(
+  "%s is refused without an id: it is none that a request of the client's could have",
+  async (text) => {
+    const program = await session();
+    program.process.stdin.write(`${text}\n`);
+    const told = await program.next();
+    expect(told).toMatchObject(INVALID);
+    expect(told).not.toHaveProperty("id");
+  },
+);
+
+test("blank lines, and what is no request, are not answered", async () => {
+  const program = await session();
+  for (const text of ["", " ", "\t\r", '{"jsonrpc":"2.0","method":"no/such/notification"}'])
+    program.process.stdin.write(`${text}\n`);
+  program.send({ jsonrpc: "2.0", id: 2, method: "ping" });
+  expect(await program.next()).toMatchObject({ id: 2, result: {} });
+});
+
+test("a batch, as revision 2025-03-26 has it, is its messages; each is answered by itself", async () => {
+  const program = await session();
+  const batch = [
+    callMessage(2, "list_states"),
+    { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 99 } },
+    { jsonrpc: "2.0", id: 3, method: "ping" },
+    { jsonrpc: "2.0", id: 4 },
+  ];
+  program.send(batch);
+  program.send([]);
+  const answers = await program.answersTo([2, 3]);
+  expect(answers.get(2)).toMatchObject({ result: { structuredContent: {} } });
+  const refusals = program
+    .stdout()
+    .split("\n")
+    .filter((text) => text.includes("-32600"));
+  expect(refusals).toHaveLength(2);
+});
+
+test("an id that is still being worked on is not worked on twice at once; both requests are answered", async () => {
+  const stub = await stubForTest();
+  const { clientId, clientSecret } = credentials;
+  const env = { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret };
+  const program = start(["serve"], { env });
+  await initialize(program);
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  stub.expect(holdUntil(released, answer(200, enveloped(job))), answer(200, enveloped(job)));
+  program.send(callMessage(2, "get_job", { jobId: "job-1" }));
+  program.send(callMessage(2, "get_job", { jobId: "job-2" }));
+  await expect.poll(() => stub.requests.length, { timeout: 10_000 }).toBe(1);
+  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+  expect(await program.next()).toMatchObject({ id: 3 });
+  expect(stub.requests).toHaveLength(1);
+  release();
+  expect(await program.next()).toMatchObject({ id: 2, result: {} });
+  expect(await program.next()).toMatchObject({ id: 2, result: {} });
+  expect(stub.requests.map(({ target }) => target.replace(/.*\//, ""))).toEqual(["job-1", "job-2"]);
+});
+
+test("a message in pieces is one message", async () => {
+  const program = await session();
+  const bytes = Buffer.from(line(callMessage(2, "get_job", { jobId: "täglich 🍨" })));
+  for (let at = 0; at < bytes.length; at += 3) {
+    program.process.stdin.write(bytes.subarray(at, at + 3));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await program.next()).toMatchObject({ id: 2, result: { isError: true } });
+});
+
+test("several messages in one chunk, with any line ends, are several", async () => {
+  const program = await session();
+  const messages = [2, 3, 4, 5].map((id) => callMessage(id, "list_states"));
+  program.process.stdin.write(`${messages.map((message) => JSON.stringify(message)).join("\r\n")}\n`);
+  await program.answersTo([2, 3, 4, 5]);
+});
+
+test("a message of 5 MB is answered, and so is the one after it", async () => {
+  const program = await session();
+  program.send(callMessage(2, "get_job", { jobId: "x".repeat(5_000_000) }));
+  program.send(callMessage(3, "list_states"));
+  const answers = await program.answersTo([2, 3]);
+  expect(answers.get(2)).toMatchObject({ result: { isError: true } });
+  expect(JSON.stringify(answers.get(2)).length).toBeLessThan(10_000);
+  expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
+});
+
+test("arguments nested deeper than any stack are refused, and the server lives", async () => {
+  const program = await session();
+  const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
+  program.process.stdin.write(
+    `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"submit_job","arguments":{"parameterValues":${deep}}}}\n`,
+  );
+  program.send(callMessage(3, "list_states"));
+  const answers = await program.answersTo([2, 3]);
+  expect(answers.get(2)).toMatchObject({ error: { code: -32600, message: expect.stringContaining("nested") } });
+  expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
+});
+
+test("a batch of millions is one that is refused", async () => {
+  const program = await session();
+  program.process.stdin.write(`[${"1,".repeat(4_000_000)}1]\n`);
+  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+  expect(await program.next()).toMatchObject(INVALID);
+  expect(await program.next()).toMatchObject({ id: 3, result: {} });
+});
+
+test("10 MB of brackets are survived", async () => {
+  const program = await session();
+  for (const open of ["[", '{"a":'])
+    program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"ping","params":${open.repeat(2_000_000)}\n`);
+  for (const _ of "[{")
+    expect(await program.next()).toMatchObject({
+      id: 2,
+      error: { code: -32600, message: expect.stringContaining("nested") },
+    });
+  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+  expect(await program.next()).toMatchObject({ id: 3, result: {} });
+});
+
+const SIZE = 9_900_000;
+const filled = (part: string): string => part.repeat(Math.floor(SIZE / Buffer.byteLength(part)));
+
+test.each([
+  ["one text", `"${filled("y")}"`],
+  ["one text of two-byte letters", `"${filled("é")}"`],
+  ["escaped quotes", `"${filled('\\"')}"`],
+  ["escapes", `"${filled("\\u0041")}"`],
+  ["numbers", `[${filled("1,")}1]`],
+])("a line just below the limit is answered, though it is all %s", async (_, value) => {
+  const program = await session();
+  const params = `{"name":"list_states","arguments":{"x":${value}}}`;
+  program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":${params}}\n`);
+  program.send(callMessage(3, "list_states"));
+  const answers = await program.answersTo([2, 3]);
+  expect(answers.get(2)).toMatchObject({ result: { _meta: { "mic-mcp/error": { kind: "invalid_arguments" } } } });
+  expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
+});
+
+test.each([
+  ["lists", `[${filled("[],")}1]`],
+  ["objects", `[${filled("{},")}1]`],
+  ["nests", `[${filled(`${"[".repeat(2_000)}${"]".repeat(2_000)},`)}1]`],
+  ["members", `{${filled('"a":1,')}"b":1}`],
+])("a line of millions of %s is refused under its id, and not read", async (_, value) => {
+  const program = await session();
+  program.process.stdin.write(`{"jsonrpc":"2.0","id":"much","method":"ping","params":{"x":${value}}}\n`);
+  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+  const message = expect.stringContaining("more than 200000");
+  expect(await program.next()).toMatchObject({ id: "much", error: { code: -32600, message } });
+  expect(await program.next()).toMatchObject({ id: 3, result: {} });
+});
+
+test("a call with more unknown arguments than anybody reads gets a short answer", async () => {
+  const program = await session();
+  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`unknown${n}`, n]));
+  program.send(callMessage(2, "list_states", many));
+  program.send(callMessage(3, "list_states", { ["x".repeat(5_000_000)]: 1 }));
+  for (const answer of (await program.answersTo([2, 3])).values()) {
+    expect(answer).toMatchObject({ result: { _meta: { "mic-mcp/error": { kind: "invalid_arguments" } } } });
+    expect(JSON.stringify(answer).length).toBeLessThan(10_000);
+  }
+});
+
+test("a last line without its end is no message, and does not hold the process", async () => {
+  const program = await session();
+  program.process.stdin.end(JSON.stringify(callMessage(2, "list_states")));
+  expect(await program.exit).toMatchObject({ code: 0 });
+});

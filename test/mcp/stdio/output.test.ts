@@ -1,0 +1,155 @@
+// A client that does not read: nothing piles up, nothing blocks, nothing counts as told, and what it reads later is whole.
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { createInput, enveloped, input, job, statesResponse } from "../../contract/samples.ts";
+import { credentials } from "../../service/client.ts";
+import { answer, holdUntil, type Stub, stubForTest } from "../../support/stub.ts";
+import { callMessage, initialize, type Program, start } from "./child.ts";
+import { smallHeap } from "./memory.ts";
+
+const long = { timeout: 60_000 };
+const soon = { timeout: 20_000 };
+
+/** What a pipe holds, and what the server may have begun besides. */
+const BEGUN = 800;
+
+const environment = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({
+  MIC_BASE_URL: stub.baseUrl,
+  MIC_CLIENT_ID: credentials.clientId,
+  MIC_CLIENT_SECRET: credentials.clientSecret,
+  ...more,
+});
+
+const ids = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
+
+/** Resolves when the server has taken it all in. */
+async function write(program: Program, messages: readonly object[]): Promise<void> {
+  const lines = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
+  await new Promise((resolve) => program.process.stdin.write(lines, resolve));
+}
+
+/** A session whose client reads nothing from now on, and asks for far more than a pipe holds. */
+async function deaf(stub: Stub, count: number): Promise<Program> {
+  const program = start(["serve"], { env: environment(stub) });
+  await initialize(program);
+  stub.respond(() => answer(200, enveloped(job)));
+  program.process.stdout.pause();
+  await write(
+    program,
+    ids(2, count).map((id) => callMessage(id, "get_job", { jobId: "job-1" })),
+  );
+  await expect.poll(() => stub.requests.length, soon).toBeGreaterThan(30);
+  return program;
+}
+
+describe("a client that reads nothing of stdout", () => {
+  test("has only so many of its requests begun; reading again, it gets every answer, once", long, async () => {
+    const stub = await stubForTest();
+    const program = await deaf(stub, 1_500);
+    const begun = async (): Promise<number> => {
+      const { length } = stub.requests;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return stub.requests.length === length ? length : await begun();
+    };
+    expect(await begun()).toBeLessThan(BEGUN);
+    program.process.stdout.resume();
+    await program.answersTo(ids(2, 1_500));
+    expect(stub.requests).toHaveLength(1_500);
+  });
+
+  test("does not cost memory, however much it asks for", long, async () => {
+    const program = start(["serve", "--emulator"], { node: smallHeap });
+    await initialize(program);
+    program.process.stdout.pause();
+    // More than 100 MB of answers.
+    await write(
+      program,
+      ids(2, 8_000).map((id) => callMessage(id, "list_states")),
+    );
+    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 8_001 } });
+    program.process.stdout.resume();
+    await program.answersTo(ids(2, 7_999));
+  });
+
+  test.each<readonly [string, (program: Program) => void]>([
+    ["stdin ends", ({ process }) => void process.stdin.end()],
+    ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
+    ["SIGINT", ({ process }) => void process.kill("SIGINT")],
+    ["stdout closes", ({ process }) => void process.stdout.destroy()],
+  ])("does not keep the process when %s", async (_, leave) => {
+    const stub = await stubForTest();
+    const program = await deaf(stub, 2_000);
+    const exited = once(program.process, "exit");
+    leave(program);
+    expect(await exited).toEqual([0, null]);
+  });
+
+  test("was not told what it has not read: the next process tells it again", long, async () => {
+    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-deaf-"));
+    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+    const stub = await stubForTest();
+    const env = environment(stub, { MIC_STATE_DIR: stateDir });
+    const program = start(["serve"], { env });
+    await initialize(program);
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    stub.expect(holdUntil(released, answer(201, enveloped(input))));
+    const order = callMessage(2, "register_input", createInput);
+    program.send(order);
+    await expect.poll(() => stub.requests.length, soon).toBe(1);
+    program.process.stdout.pause();
+    // The pipe is full before the service answers.
+    stub.respond(({ method }) => answer(method === "GET" ? 200 : 500, enveloped(job)));
+    await write(
+      program,
+      ids(3, 2_000).map((id) => callMessage(id, "get_job", { jobId: "job-1" })),
+    );
+    await expect.poll(() => stub.requests.length, soon).toBeGreaterThan(100);
+    release();
+
+    const next = start(["serve"], { env });
+    await initialize(next);
+    const Actions = z.object({
+      result: z.object({
+        structuredContent: z.object({ actions: z.array(z.object({ state: z.string(), idempotencyKey: z.string() })) }),
+      }),
+    });
+    let id = 2;
+    const listed = async () => {
+      next.send(callMessage(id, "list_actions"));
+      const answers = await next.answersTo([id]);
+      return Actions.parse(answers.get(id++)).result.structuredContent.actions;
+    };
+    await expect.poll(async () => (await listed()).map(({ state }) => state), soon).toEqual(["succeeded"]);
+    const [action] = await listed();
+    program.process.kill("SIGKILL");
+    await program.exit;
+    expect(program.stdout()).not.toContain(action?.idempotencyKey);
+    next.send(callMessage(id, "register_input", createInput));
+    const again = await next.answersTo([id]);
+    expect(again.get(id)).toMatchObject({
+      result: { structuredContent: { action: { idempotencyKey: action?.idempotencyKey, replayed: true } } },
+    });
+    expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+  });
+});
+
+test("a client that reads nothing of stderr is served all the same", async () => {
+  const stub = await stubForTest();
+  const program = start(["serve"], { env: environment(stub, { MIC_LOG_LEVEL: "debug" }) });
+  await initialize(program);
+  program.process.stderr.pause();
+  stub.respond(() => answer(200, statesResponse));
+  // Each leaves a line: more than any pipe holds.
+  await write(
+    program,
+    ids(2, 3_000).map((id) => callMessage(id, "list_states", { unheardOf: "x".repeat(100) })),
+  );
+  await program.answersTo(ids(2, 3_000));
+});

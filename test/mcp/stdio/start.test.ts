@@ -1,0 +1,86 @@
+// Before the first message: an old Node is told what is needed, and a certificate authority of one's own is trusted.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { createServer } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { listPlaygroundStates } from "../../../src/contract/endpoints/playground.ts";
+import { statesResponse } from "../../contract/samples.ts";
+import { clientForTest, failureOf, submitJob, within } from "../../service/client.ts";
+import { connectionForTest } from "../../support/mcp.ts";
+import { run } from "./child.ts";
+
+/** A module that node loads first and that makes it claim another version. */
+const pretend = (version: string): readonly string[] => [
+  "--import",
+  `data:text/javascript,${encodeURIComponent(
+    `Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`,
+  )}`,
+];
+
+describe("Node", () => {
+  test.each(["18.20.4", "20.18.3"])("%s is too old, which is said before anything else", async (version) => {
+    const { code, stdout, stderr } = await run(["--version"], { node: pretend(version) });
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("20.19");
+    expect(stderr).toContain(version);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  test.each(["20.19.0", "100.0.0"])("%s is new enough", async (version) => {
+    expect(await run(["--version"], { node: pretend(version) })).toMatchObject({ code: 0, stderr: "" });
+  });
+});
+
+const folder = mkdtempSync(join(tmpdir(), "mic-mcp-tls-"));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const OPENSSL = "openssl";
+
+/** A certificate for 127.0.0.1 that nobody knows; false where there is no openssl to make it. */
+function makeCertificate(): boolean {
+  const names = ["-subj", "/CN=stub", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
+  try {
+    execFileSync(OPENSSL, ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...names, ...files], {
+      stdio: "ignore",
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.skipIf(!makeCertificate())("a service with a certificate of a private authority (needs openssl)", () => {
+  async function service(): Promise<string> {
+    const [key, cert] = await Promise.all(["key.pem", "cert.pem"].map((name) => readFile(join(folder, name))));
+    const server = createServer({ key, cert }, (_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(statesResponse));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const address = server.address();
+    return `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+  }
+
+  test("is trusted through NODE_EXTRA_CA_CERTS", async () => {
+    const connection = await connectionForTest("v2-modern", {
+      env: { MIC_BASE_URL: await service(), NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") },
+    });
+    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+  });
+
+  test("is not trusted without, and an action on it changed nothing", async () => {
+    const { service: client } = clientForTest(await service());
+    const facts = await failureOf(client.call(listPlaygroundStates, {}, within(10_000)));
+    expect(facts).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+    expect(facts.message).toMatch(/certificate|SELF_SIGNED/i);
+    expect((await failureOf(submitJob(client))).sideEffect).toBe("none");
+  });
+});

@@ -1,0 +1,131 @@
+// Who gets at a task: ids that are none, that are somebody else's, and servers that are told to do less.
+import { expect, test } from "vitest";
+import { serviceForFile, serviceForTest } from "../../emulator/service.ts";
+import { FILE } from "../../emulator/work.ts";
+import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
+import { clientOf, jobArguments } from "./bench.ts";
+import { TASKS, type TaskClient } from "./client.ts";
+
+const service = serviceForFile();
+const METHODS = ["tasks/get", "tasks/update", "tasks/cancel"];
+
+const begin = async (client: TaskClient): Promise<string> =>
+  (await client.begin("submit_job", await jobArguments(service(), FILE.succeeds))).taskId;
+
+const logged = async (): Promise<unknown> => Object(await service().admin("GET", "requests")).length;
+
+test("an id that this server's credentials have not sealed is no task, and asks nobody", async () => {
+  const client = await clientOf(service());
+  const taskId = await begin(client);
+  const [text = "", seal = ""] = taskId.split(".");
+  const said = JSON.parse(Buffer.from(text, "base64url").toString());
+  expect(JSON.stringify(said)).not.toContain(service().emulator.clientSecret);
+  const other = Buffer.from(JSON.stringify({ ...said, jobId: "micjob_other" })).toString("base64url");
+  const flipped = seal.startsWith("A") ? `B${seal.slice(1)}` : `A${seal.slice(1)}`;
+  const forged = [
+    "",
+    ".",
+    "nonexistent-12345",
+    said.jobId,
+    text,
+    `${text}.`,
+    `${text}.${seal.slice(0, -1)}`,
+    `${text}.${flipped}`,
+    `${text}.${seal}.`,
+    `${text}=.${seal}`,
+    ` ${taskId}`,
+    `${other}.${seal}`,
+    `.${seal}`,
+    `${Buffer.from("null").toString("base64url")}.${seal}`,
+    "🍨".repeat(40),
+    "x".repeat(1_000_000),
+  ];
+  const before = await logged();
+  for (const method of METHODS)
+    for (const id of forged) {
+      const error = await client.refusal(method, { taskId: id, inputResponses: {} });
+      expect(error.code, `${method} ${id.slice(0, 80)}`).toBe(-32602);
+      expect(error.message).toMatch(/Task not found/);
+    }
+  for (const method of METHODS) expect((await client.refusal(method, { taskId: 5 })).code).toBe(-32602);
+  expect(await logged()).toBe(before);
+  expect((await client.get(taskId)).status).toBe("working");
+});
+
+test("a task of another service's, or another client's, is no task", async () => {
+  const client = await clientOf(service());
+  const taskId = await begin(client);
+  const other = await serviceForTest();
+  expect((await (await clientOf(other)).refusal("tasks/get", { taskId })).code).toBe(-32602);
+  const { clientSecret } = other.emulator;
+  for (const env of [{ MIC_CLIENT_SECRET: clientSecret }, { MIC_CLIENT_ID: "somebody-else" }]) {
+    const error = await (await clientOf(service(), env)).refusal("tasks/get", { taskId });
+    expect(error.code).toBe(-32602);
+  }
+});
+
+test("answers that nobody asked for are taken, and ignored", async () => {
+  const client = await clientOf(service());
+  const taskId = await begin(client);
+  const { result } = await client.request("tasks/update", {
+    taskId,
+    inputResponses: { confirm: { action: "accept", content: { confirm: true } }, other: "no object" },
+  });
+  const { _meta, ...said } = result ?? {};
+  expect(said).toEqual({ resultType: "complete" });
+  expect((await client.get(taskId)).status).toBe("working");
+});
+
+test("who would hear of tasks without taking any is refused; who takes them hears that they are asked for", async () => {
+  const client = await clientOf(service());
+  const notifications = { taskIds: [await begin(client)], toolsListChanged: true };
+  const error = await client.refusal("subscriptions/listen", { notifications }, { tasks: false });
+  expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
+  client.send("subscriptions/listen", { notifications });
+  const acknowledged = await client.notification("notifications/subscriptions/acknowledged");
+  expect(acknowledged).not.toHaveProperty(["params", "notifications", "taskIds"]);
+});
+
+test("a read-only server shows tasks and cancels none", async () => {
+  const taskId = await begin(await clientOf(service()));
+  const client = await clientOf(service(), { MIC_READ_ONLY: "1" });
+  expect((await client.get(taskId)).status).toBe("working");
+  const error = await client.refusal("tasks/cancel", { taskId });
+  expect(error.message).toMatch(/MIC_READ_ONLY/);
+  expect((await client.refusal("tasks/cancel", { taskId: "none" })).code).toBe(-32602);
+  expect((await client.get(taskId)).status).toBe("working");
+  const { error: refused } = await client.request("tools/call", { name: "submit_job", arguments: {} });
+  expect(refused?.message).toMatch(/read-only/);
+});
+
+test("without the jobs toolset there are no tasks", async () => {
+  const client = await clientOf(service(), { MIC_TOOLSETS: "geography" });
+  expect((await client.request("server/discover")).result).not.toHaveProperty(["capabilities", "extensions", TASKS]);
+  for (const method of METHODS) expect((await client.refusal(method, { taskId: "any" })).code).toBe(-32601);
+});
+
+test.each(["v1-client", "v2-legacy"] as const)("revisions before 2026-07-28 know nothing of them: %s", async (era) => {
+  const connection = await connectionForTest(era, { env: emulatorEnv(service().emulator) });
+  expect(connection.capabilities()).not.toHaveProperty(["extensions", TASKS]);
+  expect(connection.capabilities()).not.toHaveProperty("tasks");
+  const called = await connection.callTool("submit_job", { ...(await jobArguments(service(), FILE.succeeds)) });
+  expect(called.structured).toMatchObject({ data: { state: "PREPARING" } });
+});
+
+test("what the service says in a task is held back where it holds a secret", async () => {
+  const client = await clientOf(service());
+  const taskId = await begin(client);
+  const { clientSecret } = service().emulator;
+  await service().fault(
+    {
+      kind: "body",
+      status: 400,
+      contentType: "application/problem+json",
+      body: JSON.stringify({ title: `secret ${clientSecret}`, status: 400, code: "ODD" }),
+    },
+    { operationId: "getMicJob" },
+  );
+  const answer = await client.request("tasks/get", { taskId });
+  expect(answer.error).toBeDefined();
+  expect(JSON.stringify(answer)).not.toContain(clientSecret);
+});

@@ -1,0 +1,43 @@
+// What the tests of tasks start from: an emulator on a clock of its own, servers beside it on one journal or several.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import * as z from "zod/v4";
+import type { Service } from "../../emulator/service.ts";
+import { jobBodyFor } from "../../emulator/work.ts";
+import { emulatorEnv } from "../../support/mcp.ts";
+import { type TaskClient, taskClient } from "./client.ts";
+
+/** How to wait for something that a server just started has to do first. */
+export const patiently = { interval: 5, timeout: 15_000 };
+
+export async function stateFolder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "mic-mcp-tasks-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A server of its own, and its client; on a journal of its own unless `env` says which. */
+export async function clientOf(service: Service, env: Readonly<Record<string, string>> = {}): Promise<TaskClient> {
+  const journal = env["MIC_STATE_DIR"] ?? (await stateFolder());
+  return taskClient({ ...emulatorEnv(service.emulator), MIC_STATE_DIR: journal, ...env });
+}
+
+/** Arguments of a job that ends as its file does. */
+export const jobArguments = async (service: Service, file: number): Promise<object> => ({
+  ...(await jobBodyFor(service, file)),
+});
+
+const Requests = z.array(z.looseObject({ operationId: z.string().nullable(), idempotencyKey: z.string().optional() }));
+const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.int() }));
+
+/** What the service was sent of one operation. */
+export const sent = async (service: Service, operationId: string) =>
+  Requests.parse(await service.admin("GET", "requests")).filter((request) => request.operationId === operationId);
+
+/** How often an operation took effect, under whatever key. */
+export const executed = async (service: Service, operationId: string): Promise<number> =>
+  Executions.parse(await service.admin("GET", "executions"))
+    .filter((execution) => execution.operationId === operationId)
+    .reduce((sum, { executions }) => sum + executions, 0);

@@ -1,0 +1,124 @@
+// A client of 2026-07-28 over stdio that follows tasks. The SDK's own refuses results that are tasks, so it speaks by hand;
+// what is a task is the official client's word (@modelcontextprotocol/ext-tasks), whose sessions it carries, too.
+import { createInterface } from "node:readline";
+import {
+  type ConnectedMcpSessionPort,
+  type TaskEnabledSession,
+  withTasks,
+} from "@modelcontextprotocol/ext-tasks/client";
+import { toJsonValue } from "@modelcontextprotocol/ext-tasks/core";
+import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
+import { expect } from "vitest";
+import * as z from "zod/v4";
+import { start } from "../stdio/child.ts";
+
+export const TASKS = "io.modelcontextprotocol/tasks";
+const META = "io.modelcontextprotocol";
+
+const Answer = z.object({
+  id: z.union([z.number(), z.string()]),
+  result: z.looseObject({ resultType: z.string().optional() }).optional(),
+  error: z.looseObject({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
+});
+export type Answer = z.infer<typeof Answer>;
+
+const Request = z.object({ method: z.string(), params: z.record(z.string(), z.unknown()).optional() });
+
+export interface Declared {
+  /** Whether this request says that its client follows tasks; it does unless told otherwise. */
+  readonly tasks?: boolean;
+  readonly elicitation?: boolean;
+}
+
+export interface TaskClient {
+  request(method: string, params?: object, declared?: Declared, id?: number): Promise<Answer>;
+  /** A call whose answer is a task. */
+  begin(tool: string, args: object): Promise<z.output<typeof CreateTaskResultV2Schema>>;
+  get(taskId: string): Promise<z.output<typeof GetTaskResultV2Schema>>;
+  /** The code of a refusal. */
+  refusal(method: string, params: object, declared?: Declared): Promise<{ code: number; message: string }>;
+  cancelRequest(id: number): void;
+  /** A request that is answered by nothing but notifications. */
+  send(method: string, params: object): void;
+  /** The first notification of this method, past or to come. */
+  notification(method: string): Promise<unknown>;
+  /** The official client's session over this connection. */
+  session(): TaskEnabledSession;
+  stderr(): string;
+  kill(): Promise<void>;
+}
+
+const envelope = ({ tasks = true, elicitation = false }: Declared) => ({
+  [`${META}/protocolVersion`]: "2026-07-28",
+  [`${META}/clientInfo`]: { name: "tasks", version: "1" },
+  [`${META}/clientCapabilities`]: {
+    ...(tasks && { extensions: { [TASKS]: {} } }),
+    ...(elicitation && { elicitation: { form: {} } }),
+  },
+});
+
+/** Killed when the running test is done. */
+export function taskClient(env: Readonly<Record<string, string>>): TaskClient {
+  const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env } });
+  const waiting = new Map<unknown, (answer: Answer) => void>();
+  createInterface(program.process.stdout).on("line", (line) => {
+    const message: unknown = JSON.parse(line);
+    const { data } = Answer.safeParse(message);
+    if (data) waiting.get(data.id)?.(data);
+    else heard.push(message);
+  });
+  const heard: unknown[] = [];
+  let lastId = 0;
+
+  function request(method: string, params: object = {}, declared: Declared = {}, id = ++lastId): Promise<Answer> {
+    const answered = new Promise<Answer>((resolve, reject) => {
+      waiting.set(id, resolve);
+      program.exit.then(() => reject(new Error(`the server has ended; on stderr: ${program.stderr()}`)));
+    });
+    program.send({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope(declared) } });
+    return answered;
+  }
+
+  const port: ConnectedMcpSessionPort = {
+    endpointId: "mic-mcp",
+    taskCapabilities: { generation: "v2", capabilities: {} },
+    async dispatch(asked) {
+      const { method, params } = Request.parse(asked);
+      const { result, error } = await request(method, params);
+      if (error) return { kind: "error", error: { code: error.code, message: error.message } };
+      return { kind: "result", result: toJsonValue(result) };
+    },
+    onServerRequest: () => () => undefined,
+    onNotification: () => () => undefined,
+    onInvalidated: () => () => undefined,
+    invalidated: false,
+  };
+
+  return {
+    request,
+    begin: async (name, args) =>
+      CreateTaskResultV2Schema.parse((await request("tools/call", { name, arguments: args })).result),
+    get: async (taskId) => GetTaskResultV2Schema.parse((await request("tasks/get", { taskId })).result),
+    async refusal(method, params, declared) {
+      const { error, result } = await request(method, params, declared);
+      if (!error) throw new Error(`${method} was answered: ${JSON.stringify(result)}`);
+      return error;
+    },
+    cancelRequest: (requestId) =>
+      program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
+    send: (method, params) =>
+      program.send({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta: envelope({}) } }),
+    async notification(method) {
+      const found = () =>
+        heard.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
+      await expect.poll(found, { timeout: 10_000 }).toBeDefined();
+      return found();
+    },
+    session: () => withTasks(port),
+    stderr: program.stderr,
+    async kill() {
+      program.process.kill("SIGKILL");
+      await program.exit;
+    },
+  };
+}

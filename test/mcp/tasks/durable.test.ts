@@ -1,0 +1,134 @@
+// Tasks outlive everything but the job: servers that end, die or share their work, answers that are lost.
+import { expect, test } from "vitest";
+import { serviceForFile } from "../../emulator/service.ts";
+import { FILE } from "../../emulator/work.ts";
+import { clientOf, executed, jobArguments, patiently, sent, stateFolder } from "./bench.ts";
+
+const service = serviceForFile();
+
+/** How often `operationId` took effect while `work` went on. */
+async function effects(operationId: string, work: () => Promise<unknown>): Promise<number> {
+  const before = await executed(service(), operationId);
+  await work();
+  return (await executed(service(), operationId)) - before;
+}
+
+test("a task is found by the next server, and by one with another journal", async () => {
+  const first = await clientOf(service());
+  const { taskId } = await first.begin("submit_job", await jobArguments(service(), FILE.succeeds));
+  await first.kill();
+  const second = await clientOf(service());
+  expect(await second.get(taskId)).toMatchObject({ taskId, status: "working" });
+  service().clock.advance(600_000);
+  expect(await second.get(taskId)).toMatchObject({
+    status: "completed",
+    result: { resultType: "complete", structuredContent: { data: { state: "SUCCEEDED" }, action: { attempts: 1 } } },
+  });
+});
+
+test("killed after submission, the same call to the next server is the same action, and then a task", async () => {
+  const env = { MIC_STATE_DIR: await stateFolder() };
+  const args = await jobArguments(service(), FILE.succeeds);
+  const made = await effects("createMicJob", async () => {
+    const before = await executed(service(), "createMicJob");
+    const first = await clientOf(service(), env);
+    await service().fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
+    const lost = first.request("tools/call", { name: "submit_job", arguments: args }).catch(() => "gone");
+    await expect.poll(() => executed(service(), "createMicJob"), patiently).toBe(before + 1);
+    await first.kill();
+    expect(await lost).toBe("gone");
+    const second = await clientOf(service(), env);
+    const { taskId } = await second.begin("submit_job", args);
+    expect(await second.get(taskId)).toMatchObject({ status: "working" });
+  });
+  expect(made).toBe(1);
+  const keys = (await sent(service(), "createMicJob")).slice(-2).map(({ idempotencyKey }) => idempotencyKey);
+  expect(new Set(keys).size).toBe(1);
+});
+
+test("an answer that never reached the client is told again: the same action, the same task", async () => {
+  const client = await clientOf(service());
+  const args = await jobArguments(service(), FILE.succeeds);
+  const before = await executed(service(), "createMicJob");
+  await service().fault({ kind: "delay", delayMs: 2_000 }, { operationId: "createMicJob" });
+  const call = { name: "submit_job", arguments: args };
+  const requests = (await sent(service(), "createMicJob")).length;
+  client.request("tools/call", call, {}, 900).catch(() => undefined);
+  await expect.poll(async () => (await sent(service(), "createMicJob")).length, patiently).toBe(requests + 1);
+  client.cancelRequest(900);
+  const first = await client.begin("submit_job", args);
+  expect(await executed(service(), "createMicJob")).toBe(before + 1);
+  // Told now, so the same words mean another job.
+  const second = await client.begin("submit_job", args);
+  expect(second.taskId).not.toBe(first.taskId);
+  expect(await executed(service(), "createMicJob")).toBe(before + 2);
+});
+
+test("two clients that submit the same at once have one job and one task", async () => {
+  const env = { MIC_STATE_DIR: await stateFolder() };
+  const clients = [await clientOf(service(), env), await clientOf(service(), env)];
+  // Both are up, with tokens and an open journal: what follows is at once.
+  for (const client of clients) await client.request("tools/call", { name: "list_actions", arguments: {} });
+  const args = await jobArguments(service(), FILE.succeeds);
+  const before = (await sent(service(), "createMicJob")).length;
+  const made = await effects("createMicJob", async () => {
+    await service().fault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
+    const [one, two] = clients;
+    const first = one?.begin("submit_job", args);
+    await expect.poll(async () => (await sent(service(), "createMicJob")).length, patiently).toBe(before + 1);
+    const tasks = await Promise.all([first, two?.begin("submit_job", args)]);
+    expect(tasks[1]?.taskId).toBe(tasks[0]?.taskId);
+    for (const client of clients) expect((await client.get(tasks[0]?.taskId ?? "")).status).toBe("working");
+  });
+  expect(made).toBe(1);
+});
+
+test("a key of one's own gives the same task each time", async () => {
+  const [one, two] = [await clientOf(service()), await clientOf(service())];
+  const args = { ...(await jobArguments(service(), FILE.succeeds)), idempotencyKey: "my-own-key-for-this-job" };
+  const made = await effects("createMicJob", async () => {
+    const { taskId } = await one.begin("submit_job", args);
+    expect((await one.begin("submit_job", args)).taskId).toBe(taskId);
+    // On a journal of its own it is the service that knows the key.
+    expect((await two.begin("submit_job", args)).taskId).toBe(taskId);
+  });
+  expect(made).toBe(1);
+});
+
+test("an outcome that stays unknown is no task", async () => {
+  const client = await clientOf(service());
+  const args = await jobArguments(service(), FILE.succeeds);
+  await service().fault({ kind: "drop-after" }, { operationId: "createMicJob" });
+  await service().fault({ kind: "status", status: 429, retryAfterSeconds: 3600 }, { operationId: "createMicJob" });
+  const { result } = await client.request("tools/call", { name: "submit_job", arguments: args });
+  expect(result).toMatchObject({
+    resultType: "complete",
+    isError: true,
+    _meta: { "mic-mcp/error": { kind: "outcome_unknown" } },
+  });
+  const { taskId } = await client.begin("submit_job", args);
+  expect((await client.get(taskId)).status).toBe("working");
+});
+
+test("a service that cannot be asked is an error of this request, never the end of the task", async () => {
+  const client = await clientOf(service());
+  const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
+  await service().fault({ kind: "status", status: 429, retryAfterSeconds: 3600 }, { operationId: "getMicJob" });
+  const error = await client.refusal("tasks/get", { taskId });
+  expect(error).toMatchObject({
+    code: -32603,
+    data: { "mic-mcp/error": { kind: "rate_limited", retryAfterSeconds: 3600 } },
+  });
+  expect(error.message).toContain("3600");
+  expect((await client.get(taskId)).status).toBe("working");
+});
+
+test("a job that the service no longer knows is no task", async () => {
+  const client = await clientOf(service());
+  const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
+  await service().fault(
+    { kind: "status", status: 404, code: "NOT_FOUND", retryable: false },
+    { operationId: "getMicJob" },
+  );
+  expect(await client.refusal("tasks/get", { taskId })).toMatchObject({ code: -32602 });
+});

@@ -1,0 +1,74 @@
+// Tasks over HTTP: each request stands alone, and any of them finds the task.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { serviceForFile } from "../../emulator/service.ts";
+import { FILE } from "../../emulator/work.ts";
+import { emulatorEnv } from "../../support/mcp.ts";
+import { startHttp } from "../http/server.ts";
+import { executed, jobArguments, stateFolder } from "./bench.ts";
+import { TASKS } from "./client.ts";
+
+const service = serviceForFile();
+const META = "io.modelcontextprotocol";
+
+const Answer = z.looseObject({
+  result: z.looseObject({}).optional(),
+  error: z.looseObject({ code: z.number() }).optional(),
+});
+
+let lastId = 0;
+async function post(url: string, method: string, params: Readonly<Record<string, unknown>>, tasks = true) {
+  const name = params["taskId"] ?? params["name"];
+  const _meta = {
+    [`${META}/protocolVersion`]: "2026-07-28",
+    [`${META}/clientInfo`]: { name: "http", version: "1" },
+    [`${META}/clientCapabilities`]: tasks ? { extensions: { [TASKS]: {} } } : {},
+  };
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...(typeof name === "string" && { "mcp-name": name }),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta } }),
+  });
+  return { status: response.status, ...Answer.parse(await response.json()) };
+}
+
+async function serve(): Promise<string> {
+  const env = { ...emulatorEnv(service().emulator), MIC_KEYCHAIN: "off", MIC_STATE_DIR: await stateFolder() };
+  return (await startHttp({ env })).url;
+}
+
+test("a task is begun on one server, followed on another, and cancelled", async () => {
+  const [one, two] = [await serve(), await serve()];
+  const args = await jobArguments(service(), FILE.succeeds);
+  const before = await executed(service(), "createMicJob");
+  const begun = await post(one, "tools/call", { name: "submit_job", arguments: args });
+  expect(begun.result).toMatchObject({ resultType: "task", status: "working" });
+  const taskId = z.object({ taskId: z.string() }).parse(begun.result).taskId;
+  expect(await post(two, "tasks/get", { taskId })).toMatchObject({ status: 200, result: { status: "working" } });
+  expect(await post(two, "tasks/cancel", { taskId })).toMatchObject({ result: { resultType: "complete" } });
+  expect(await post(one, "tasks/cancel", { taskId })).toMatchObject({ error: { code: -32603 } });
+  service().clock.advance(60_000);
+  expect(await post(one, "tasks/get", { taskId })).toMatchObject({ result: { status: "cancelled" } });
+  expect(await executed(service(), "createMicJob")).toBe(before + 1);
+  // Told whole, so the same words are another job.
+  const again = await post(one, "tools/call", { name: "submit_job", arguments: args });
+  expect(again.result).toMatchObject({ resultType: "task" });
+  expect(z.object({ taskId: z.string() }).parse(again.result).taskId).not.toBe(taskId);
+});
+
+test("a client that takes no tasks is told so with 400", async () => {
+  const url = await serve();
+  for (const method of ["tasks/get", "tasks/update", "tasks/cancel"])
+    expect(await post(url, method, { taskId: "any" }, false)).toMatchObject({ status: 400, error: { code: -32021 } });
+  const listen = { notifications: { taskIds: ["any"] } };
+  expect(await post(url, "subscriptions/listen", listen, false)).toMatchObject({
+    status: 400,
+    error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } },
+  });
+});

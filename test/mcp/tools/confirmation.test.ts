@@ -1,0 +1,277 @@
+// Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
+import { describe, expect, test } from "vitest";
+import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
+import { type Connection, connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
+import type { Bench } from "../../tools/bench.ts";
+import { forEachEra } from "../../tools/eras.ts";
+
+/** A person whose next answers a test sets, and who remembers what was asked. */
+const questions: string[] = [];
+let reply: () => Reply | Promise<Reply> = () => ({ action: "accept", content: {} });
+const person = async (question: string): Promise<Reply> => {
+  questions.push(question);
+  return await reply();
+};
+
+async function asked<T>(answer: typeof reply, work: () => Promise<T>): Promise<{ result: T; questions: string[] }> {
+  questions.length = 0;
+  reply = answer;
+  const result = await work();
+  return { result, questions: [...questions] };
+}
+
+const accept = (): Reply => ({ action: "accept", content: {} });
+const reason = 'Wrong "file"';
+
+const actionsOf = async (connection: Connection): Promise<readonly unknown[]> =>
+  Object((await connection.callTool("list_actions", { limit: 100 })).structured)["actions"];
+
+const cancelsSent = async (bench: Bench, jobId: string) =>
+  (await bench.requests("cancelMicJob")).filter(({ path }) => path.includes(jobId));
+
+describe("a client that can ask", () => {
+  forEachEra(
+    (bench) => {
+      test("cancel_job goes on when the person agrees", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        const { result, questions } = await asked(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        expect(questions).toEqual([expect.stringContaining(id)]);
+        expect(questions[0]).toContain(JSON.stringify(reason));
+        const [sent] = await cancelsSent(bench(), id);
+        expect(result.structured["action"]).toMatchObject({ idempotencyKey: sent?.idempotencyKey, attempts: 1 });
+        expect(await cancelsSent(bench(), id)).toHaveLength(1);
+      });
+
+      test("the job is looked at before anyone is asked: state, stage and recipe stand in the question", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        bench().clock.advance(1_300);
+        const { stages, recipeVersionId } = await readJob(bench().service, id);
+        const stage = stages.find(({ state }) => state === "RUNNING")?.stage;
+        const { result, questions } = await asked(accept, () =>
+          bench().sentDuring(() => bench().ok("cancel_job", { jobId: id, reason })),
+        );
+        expect(questions[0]).toContain(`It is RUNNING, at stage ${stage} (`);
+        expect(questions[0]).toContain(JSON.stringify(recipeVersionId));
+        // The look is the reading that the version takes anyway.
+        expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "cancelMicJob"]);
+
+        // The recipe's name, where it was read; it is the service's free text.
+        const { structured } = await bench().ok("get_recipe", { versionId: recipeVersionId });
+        const { name } = Object(structured["data"]).recipe;
+        const failed = await retryableJob(bench().service);
+        const restart = { jobId: failed.id, retryMode: "RESTART", reason };
+        const told = await asked(accept, () => bench().ok("retry_job", restart));
+        expect(told.questions[0]).toMatch(/It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/);
+        expect(told.questions[0]).toContain(`its recipe is ${JSON.stringify(name)}`);
+
+        // A retry of it is said, for a person who may not know.
+        const again = await asked(
+          () => ({ action: "decline" }),
+          () => bench().fails("retry_job", { ...restart, idempotencyKey: `${failed.id}-2` }, "cancelled"),
+        );
+        const retryId = Object(told.result.structured["data"]).id;
+        expect(again.questions[0]).toContain(`It was retried before, as job ${retryId}.`);
+      });
+
+      test("a key of the agent's own is for the job as it is when the person has agreed", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        const answer = (): Reply => {
+          bench().clock.advance(1_300);
+          return accept();
+        };
+        const args = { jobId: id, reason, idempotencyKey: `own-${id}` };
+        const { result } = await asked(answer, () => bench().sentDuring(() => bench().ok("cancel_job", args)));
+        expect(result.map(({ operationId }) => operationId)).toEqual(["getMicJob", "getMicJob", "cancelMicJob"]);
+      });
+
+      test("nobody is asked about what cannot be done", async () => {
+        const ended = await settledJob(bench().service, FILE.succeeds);
+        const { resourceVersion } = ended;
+        for (const args of [{}, { resourceVersion }]) {
+          const { result, questions } = await asked(accept, () =>
+            bench().fails("cancel_job", { jobId: ended.id, reason, ...args }, "conflict"),
+          );
+          expect(questions).toEqual([]);
+          expect(result).toMatchObject({ sideEffect: "none", retryable: false });
+          expect(result.next).toMatch(/nothing left to cancel/);
+        }
+        const missing = { jobId: "micjob_none", reason };
+        for (const [tool, args] of [
+          ["cancel_job", missing],
+          ["retry_job", { ...missing, retryMode: "RESTART" }],
+        ] as const) {
+          const { result, questions } = await asked(accept, () => bench().fails(tool, args, "not_found"));
+          expect(questions, tool).toEqual([]);
+          expect(result.next).toMatch(/list_jobs/);
+        }
+        expect(await cancelsSent(bench(), ended.id)).toEqual([]);
+      });
+
+      test("where the job may not be read, the person is asked all the same", async () => {
+        const { id } = await retryableJob(bench().service);
+        const denied = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
+        await bench().service.fault(denied, { operationId: "getMicJob" });
+        const restart = { jobId: id, retryMode: "RESTART", reason };
+        const { questions } = await asked(accept, () => bench().ok("retry_job", restart));
+        expect(questions).toEqual([expect.stringMatching(/thrown away\. The reason given:/)]);
+      });
+
+      test("an action in the journal is neither asked about again nor refused, though its job has ended", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        await bench().service.fault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
+        const later = { kind: "status", status: 429, retryAfterSeconds: 3600 };
+        await bench().service.fault(later, { operationId: "cancelMicJob" });
+        const args = { jobId: id, reason };
+        const lost = await asked(accept, () => bench().fails("cancel_job", args, "outcome_unknown"));
+        expect(lost.questions).toHaveLength(1);
+        bench().clock.advance(60_000);
+        const again = await asked(accept, () => bench().ok("cancel_job", args));
+        expect(again.questions).toEqual([]);
+        const idempotencyKey = lost.result.idempotencyKey ?? "";
+        expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
+        expect(await bench().service.executions(idempotencyKey)).toBe(1);
+      });
+
+      test("a job that moves on after the person agreed is cancelled as it is then", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+        await bench().service.fault(stale, { operationId: "cancelMicJob" });
+        const { questions } = await asked(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        expect(questions).toHaveLength(1);
+        const keys = (await cancelsSent(bench(), id)).map(({ idempotencyKey }) => idempotencyKey);
+        expect(new Set(keys).size).toBe(2);
+      });
+
+      test.each<readonly [string, Reply]>([
+        ["declines", { action: "decline" }],
+        ["closes the dialog", { action: "cancel" }],
+        ["unticks what was to confirm", { action: "accept", content: { confirm: false } }],
+      ])("nothing is left behind when the person %s", async (_what, answer) => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        const before = await actionsOf(bench().connection);
+        const version = (await readJob(bench().service, id)).resourceVersion;
+        for (const retry of [false, true]) {
+          const { result, questions } = await asked(
+            () => answer,
+            () => bench().fails("cancel_job", { jobId: id, reason }, "cancelled"),
+          );
+          // Asked again the second time: nobody remembers.
+          expect(questions, String(retry)).toHaveLength(1);
+          expect(result).toMatchObject({ sideEffect: "none", retryable: false });
+          expect(result.next).toMatch(/person/);
+        }
+        expect(await actionsOf(bench().connection)).toEqual(before);
+        expect(await cancelsSent(bench(), id)).toEqual([]);
+        expect((await readJob(bench().service, id)).resourceVersion).toBe(version);
+      });
+
+      test("RESTART asks, SAFE_RESUME does not", async () => {
+        const [one, two] = [await retryableJob(bench().service), await retryableJob(bench().service)];
+        const resume = { jobId: one.id, retryMode: "SAFE_RESUME", reason };
+        expect((await asked(accept, () => bench().ok("retry_job", resume))).questions).toEqual([]);
+        const restart = { jobId: two.id, retryMode: "RESTART", reason };
+        const { result, questions } = await asked(accept, () => bench().ok("retry_job", restart));
+        expect(questions).toEqual([expect.stringMatching(/thrown away/)]);
+        expect(result.structured["data"]).toMatchObject({ retryOfBatchId: two.id });
+      });
+
+      test("arguments are checked before anyone is asked", async () => {
+        const wrong = { jobId: "j", reason: "", retryMode: "RESTART" };
+        const { questions } = await asked(accept, () => bench().refuses("retry_job", wrong, "/reason"));
+        expect(questions).toEqual([]);
+      });
+
+      test("a key that is given survives the question, and the action is not asked about again", async () => {
+        const { id } = await retryableJob(bench().service);
+        const args = { jobId: id, retryMode: "RESTART", reason, idempotencyKey: `my-own-${id}`.slice(0, 60) };
+        const first = await asked(accept, () => bench().ok("retry_job", args));
+        expect(first.questions).toHaveLength(1);
+        const again = await asked(
+          () => ({ action: "decline" }),
+          () => bench().ok("retry_job", args),
+        );
+        expect(again.questions).toEqual([]);
+        expect(again.result.structured["action"]).toMatchObject({
+          idempotencyKey: args.idempotencyKey,
+          replayed: true,
+        });
+        expect(again.result.structured["data"]).toEqual(first.result.structured["data"]);
+      });
+
+      test("an action whose outcome was lost is resumed without a question", async () => {
+        const { id } = await retryableJob(bench().service);
+        const args = { jobId: id, retryMode: "RESTART", reason };
+        await bench().service.fault({ kind: "drop-after" }, { operationId: "retryMicJob" });
+        const later = { kind: "status", status: 429, retryAfterSeconds: 3600 };
+        await bench().service.fault(later, { operationId: "retryMicJob" });
+        const lost = await asked(accept, () => bench().fails("retry_job", args, "outcome_unknown"));
+        expect(lost.questions).toHaveLength(1);
+        const again = await asked(
+          () => ({ action: "decline" }),
+          () => bench().ok("retry_job", args),
+        );
+        expect(again.questions).toEqual([]);
+        const idempotencyKey = lost.result.idempotencyKey ?? "";
+        expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
+        expect(await bench().service.executions(idempotencyKey)).toBe(1);
+      });
+
+      test("two calls at once are one action, whoever answers first", async () => {
+        const { id } = await retryableJob(bench().service);
+        const args = { jobId: id, retryMode: "RESTART", reason };
+        let both: () => void = () => undefined;
+        const bothAsked = new Promise<void>((resolve) => {
+          both = resolve;
+        });
+        const answer = async (): Promise<Reply> => {
+          if (questions.length === 2) both();
+          await bothAsked;
+          return accept();
+        };
+        const { result } = await asked(answer, () =>
+          Promise.all([bench().call("retry_job", args), bench().call("retry_job", args)]),
+        );
+        const made = result.map(({ structured }) => Object(structured?.["data"]).id);
+        const keys = (await bench().requests("retryMicJob")).filter(({ path }) => path.includes(id));
+        // The second either joins the first, or comes after its outcome was told: then the service decides.
+        expect(made.filter((each) => each !== undefined).length).toBeGreaterThanOrEqual(1);
+        for (const { idempotencyKey = "" } of keys)
+          expect(await bench().service.executions(idempotencyKey)).toBeLessThanOrEqual(1);
+      });
+    },
+    { person },
+  );
+});
+
+describe("MIC_CONFIRM=never", () => {
+  forEachEra(
+    (bench) => {
+      test("asks nobody", async () => {
+        const { id } = await submitJob(bench().service, FILE.succeeds);
+        const { questions } = await asked(accept, () => bench().ok("cancel_job", { jobId: id, reason }));
+        expect(questions).toEqual([]);
+      });
+    },
+    { person, env: { MIC_CONFIRM: "never" } },
+  );
+});
+
+describe("a client that cannot ask", () => {
+  forEachEra((bench, era) => {
+    test("is served as annotated: the call goes on", async () => {
+      const { id } = await submitJob(bench().service, FILE.succeeds);
+      await bench().ok("cancel_job", { jobId: id, reason });
+      const job = await retryableJob(bench().service);
+      await bench().ok("retry_job", { jobId: job.id, retryMode: "RESTART", reason });
+    });
+
+    test("MIC_CONFIRM=auto is what holds without it", async () => {
+      const env = { ...emulatorEnv(bench().service.emulator), MIC_CONFIRM: "auto" };
+      const connection = await connectionForTest(era, { env, person });
+      const { id } = await submitJob(bench().service, FILE.succeeds);
+      const { questions } = await asked(accept, () => connection.callTool("cancel_job", { jobId: id, reason }));
+      expect(questions).toHaveLength(1);
+      expect(connection.stderr()).toBe("");
+    });
+  });
+});

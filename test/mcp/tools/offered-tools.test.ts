@@ -1,0 +1,192 @@
+// The public surface: what tools/list shows, in every protocol era. tools-list.json beside it is for a reviewer to read.
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { endpoints } from "../../../src/contract/endpoints/index.ts";
+import { tools as catalogue } from "../../../tools/index.ts";
+import { operations } from "../../emulator/operations.ts";
+import { proves } from "../../proves.ts";
+import { type Connection, connectionForFile, eras, type ListedTool } from "../../support/mcp.ts";
+import { EXTRA_ARGUMENTS, OWN_TOOLS, POST_TOOLS, TOOL_OF } from "../../tools/catalogue.ts";
+
+// docs/interface.md, "Tools", in its order.
+const NAMES = [
+  "list_states",
+  "list_districts",
+  "get_geography_openapi",
+  "get_capabilities",
+  "register_input",
+  "get_input",
+  "download_asset",
+  "list_recipes",
+  "get_recipe",
+  "submit_job",
+  "list_jobs",
+  "get_job",
+  "cancel_job",
+  "retry_job",
+  "get_operation",
+  "get_usage",
+  "request_file_processing",
+  "get_file_processing_request",
+  "find_district",
+  "rank_divisions",
+  "list_actions",
+];
+
+const connections = Object.fromEntries(eras.map((era) => [era, connectionForFile(era)]));
+const connection = (era = "v2-modern"): Connection => {
+  const connected = connections[era]?.();
+  if (connected === undefined) throw new Error(`no connection of era ${era}`);
+  return connected;
+};
+
+const Schema = z.looseObject({ type: z.literal("object"), properties: z.record(z.string(), z.looseObject({})) });
+
+async function listed(name: string): Promise<ListedTool> {
+  const tool = (await connection().listTools()).find((each) => each.name === name);
+  if (tool === undefined) throw new Error(`${name} is not listed`);
+  return tool;
+}
+
+/** Every schema in a schema, with its place. */
+function* schemasIn(value: unknown, place: string): Generator<readonly [string, Record<string, unknown>]> {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* schemasIn(item, `${place}/${index}`);
+  } else if (typeof value === "object" && value !== null) {
+    yield [place, { ...value }];
+    for (const [name, part] of Object.entries(value)) yield* schemasIn(part, `${place}/${name}`);
+  }
+}
+
+/** As the formatter of this project has it: a list of words on one line, where it fits. */
+const readable = (value: unknown): string =>
+  `${JSON.stringify(value, null, 2)}\n`.replace(
+    /^(.*)\[\n((?: +"[^"\n]*",?\n)+) +\](,?)$/gm,
+    (lines, start, items, comma) => {
+      const line = `${start}[${String(items).trim().split(/,\n */).join(", ")}]${comma}`;
+      return line.length <= 120 ? line : lines;
+    },
+  );
+
+describe("the list", () => {
+  test("is this, to be read by a reviewer", async () => {
+    const surface = { instructions: connection().instructions()?.split("\n"), tools: await connection().listTools() };
+    await expect(readable(surface)).toMatchFileSnapshot("__snapshots__/tools-list.json");
+  });
+
+  test("is the same in every era, and every time", async () => {
+    const [older, legacy, modern] = await Promise.all(eras.map((era) => connection(era).listTools()));
+    expect(older).toEqual(modern);
+    expect(legacy).toEqual(modern);
+    expect(await connection().listTools()).toEqual(modern);
+    const [one, ...others] = eras.map((era) => connection(era).instructions());
+    for (const other of others) expect(other).toBe(one);
+  });
+
+  proves(["4.1/operation-ids"], "has one tool for each operation, in docs/interface.md's words and order", async () => {
+    const names = (await connection().listTools()).map(({ name }) => name);
+    expect(names).toEqual(NAMES);
+    expect(names).toEqual([...Object.values(TOOL_OF), ...Object.keys(OWN_TOOLS)]);
+    const byEndpoint = catalogue.flatMap(({ endpoint, name }) => (endpoint ? [[endpoint.id, name] as const] : []));
+    expect(byEndpoint).toHaveLength(endpoints.length);
+    expect(Object.fromEntries(byEndpoint)).toEqual(TOOL_OF);
+    expect(byEndpoint.map(([id]) => id).sort()).toEqual(Object.keys(operations).sort());
+  });
+
+  test("costs an agent few tokens", async () => {
+    const tools = await connection().listTools();
+    const whole = countTokens(JSON.stringify(tools));
+    expect(whole).toBeLessThanOrEqual(5000);
+    const shown = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+    const needed = countTokens(JSON.stringify(shown));
+    expect(needed).toBeLessThanOrEqual(2700);
+  });
+});
+
+describe.each(NAMES)("%s", (name) => {
+  test("has a short name, a title and a description that says what it does", async () => {
+    const { title, description } = await listed(name);
+    expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    expect(name.length).toBeLessThanOrEqual(30);
+    expect(title).toMatch(/^[A-Z].{3,60}[^.]$/);
+    expect(description).toMatch(/^[A-Z].{20,400}\.$/s);
+  });
+
+  proves(
+    ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
+    "takes the operation's fields, flat, and its extra arguments",
+    async () => {
+      const { pathParameters, query, body } = catalogue.find((tool) => tool.name === name)?.endpoint ?? {};
+      const fields = [pathParameters, query, body].flatMap((schema) => Object.keys(schema?.shape ?? {}));
+      const own = new Map(Object.entries(OWN_TOOLS)).get(name);
+      const extra = own?.optional ?? Object.entries(EXTRA_ARGUMENTS).find(([tool]) => tool === name)?.[1] ?? [];
+      const { inputSchema } = await listed(name);
+      const { properties } = Schema.parse(inputSchema);
+      expect(Object.keys(properties).sort()).toEqual([...fields, ...(own?.required ?? []), ...extra].sort());
+      expect(inputSchema["additionalProperties"]).toBe(false);
+      const required = z.array(z.string()).parse(inputSchema["required"] ?? []);
+      for (const argument of extra) expect(required).not.toContain(argument);
+    },
+  );
+
+  test("has input schemas that every model API takes", async () => {
+    const { inputSchema } = await listed(name);
+    expect(inputSchema["type"]).toBe("object");
+    for (const [place, schema] of schemasIn(inputSchema, name)) {
+      for (const keyword of [
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+        "$ref",
+        "$defs",
+        "definitions",
+        "default",
+        "nullable",
+        "if",
+        "const",
+        "prefixItems",
+      ])
+        if (!place.endsWith("/properties")) expect(Object.keys(schema), place).not.toContain(keyword);
+      if ("type" in schema && !place.endsWith("/properties")) expect(schema["type"], place).toBeTypeOf("string");
+      if ("format" in schema) expect(["date-time"], place).toContain(schema["format"]);
+      if ("enum" in schema) expect(schema["type"], place).toBe("string");
+      if (schema["type"] === "array") expect(schema["items"], place).toBeTypeOf("object");
+    }
+  });
+
+  test("has an output schema whose root is an object, closed to nothing", async () => {
+    const { outputSchema } = await listed(name);
+    expect(outputSchema?.["type"]).toBe("object");
+    // A field that a later version adds must not make today's clients throw a result away.
+    expect(JSON.stringify(outputSchema)).not.toContain('"additionalProperties":false');
+    for (const [, schema] of schemasIn(outputSchema, name)) expect(Object.keys(schema)).not.toContain("$ref");
+  });
+
+  test("has the hints of what it does, which do not contradict each other", async () => {
+    const { annotations = {} } = await listed(name);
+    const acts = Object.values<string>(POST_TOOLS).includes(name);
+    const saves = name === "download_asset";
+    expect(annotations).toMatchObject({
+      readOnlyHint: !acts && !saves,
+      destructiveHint: name === "cancel_job" || name === "retry_job",
+      idempotentHint: !acts && !saves,
+      openWorldHint: true,
+    });
+    expect(annotations["readOnlyHint"] === true && annotations["destructiveHint"] === true).toBe(false);
+  });
+});
+
+describe("the instructions", () => {
+  test("say how the pieces fit, in the order of the work", () => {
+    const text = connection().instructions() ?? "";
+    const order = ["list_recipes", "register_input", "submit_job", "get_job", "retry_job"];
+    const places = order.map((name) => text.indexOf(name));
+    expect(places).not.toContain(-1);
+    expect([...places].sort((a, b) => a - b)).toEqual(places);
+    for (const word of ["list_states", "idempotencyKey", "nextStep", "waitSeconds", "READY"])
+      expect(text).toContain(word);
+    expect(countTokens(text)).toBeLessThanOrEqual(400);
+  });
+});

@@ -1,0 +1,246 @@
+// What now, over the wire: advice that follows from attempts, from a retry's history, and from the journal.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openSqlite } from "../../../src/actions/sqlite.ts";
+import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
+import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
+import type { Bench } from "../../tools/bench.ts";
+import { forEachEra } from "../../tools/eras.ts";
+
+const LATER = { kind: "status", status: 429, retryAfterSeconds: 3600 } as const;
+
+async function nextStep(bench: Bench, jobId: string) {
+  const { structured, text } = await bench.ok("get_job", { jobId });
+  const { nextStep: step } = structured;
+  if (step !== undefined)
+    expect(text).toContain(`Next: ${Object(step).tool} ${JSON.stringify(Object(step).arguments)}`);
+  return { summary: String(structured["summary"]), step: Object(step) };
+}
+
+/** From now on the service says that the job failed so. */
+async function saysFailed(bench: Bench, jobId: string, attemptCount: number): Promise<void> {
+  const job = await readJob(bench.service, jobId);
+  const stages = job.stages.map((stage) => (stage.state === "FAILED" ? { ...stage, attemptCount } : stage));
+  const body = JSON.stringify({ data: { ...job, stages }, meta: { requestId: "r-1" } });
+  await bench.service.fault({ kind: "body", body }, { operationId: "getMicJob" });
+}
+
+forEachEra((bench, era) => {
+  test("an action of unknown outcome comes first, and repeating it under its key settles it", async () => {
+    const { id } = await retryableJob(bench().service);
+    const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
+    await bench().service.fault({ kind: "drop-after" }, { operationId: "retryMicJob" });
+    await bench().service.fault(LATER, { operationId: "retryMicJob" });
+    const { idempotencyKey } = await bench().fails("retry_job", args, "outcome_unknown");
+    const { summary, step } = await nextStep(bench(), id);
+    expect(summary).toMatch(/FAILED.*retry_job call.*unknown outcome/);
+    expect(step).toMatchObject({ tool: "retry_job", arguments: { ...args, idempotencyKey } });
+    const again = await bench().ok(step.tool, step.arguments);
+    expect(again.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
+    // Settled, it is the retry that counts.
+    const retryId = Object(again.structured["data"]).id;
+    expect((await nextStep(bench(), id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
+  });
+
+  test("a job that was retried names its retry, and is not said to be worth retrying", async () => {
+    const { id } = await retryableJob(bench().service);
+    const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
+    const retryId = Object((await bench().ok("retry_job", args)).structured["data"]).id;
+    const told = await nextStep(bench(), id);
+    expect(told.summary).toMatch(new RegExp(`FAILED.* It was retried as job ${retryId}\\.$`));
+    expect(told.summary).not.toMatch(/may be retried/);
+    expect(told.step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
+    const refused = await bench().fails(
+      "retry_job",
+      { ...args, reason: "once more", idempotencyKey: `${id}-2` },
+      "conflict",
+    );
+    expect(refused).toMatchObject({ code: "ALREADY_RETRIED", sideEffect: "none" });
+    expect(refused.next).toContain(`get_job {"jobId":"${retryId}"}`);
+  });
+
+  test("a retry that another one made is known once it was seen, in a list or by itself", async () => {
+    const { id } = await retryableJob(bench().service);
+    const cancelled = await submitJob(bench().service, FILE.succeeds);
+    const cancelKey = `${cancelled.id}-c`;
+    await bench().ok("cancel_job", { jobId: cancelled.id, reason: "no", idempotencyKey: cancelKey });
+    bench().clock.advance(60_000);
+    const retryOf = async (jobId: string) => {
+      const made = await bench().ok("retry_job", { jobId, retryMode: "RESTART", reason: "again" });
+      return String(Object(made.structured["data"]).id);
+    };
+    const [retryId, anewId] = [await retryOf(id), await retryOf(cancelled.id)];
+
+    // Another server, with another journal.
+    const other = bench().on(await connectionForTest(era, { env: emulatorEnv(bench().service.emulator) }));
+    const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
+    const unseen = await other.fails("retry_job", args, "conflict");
+    expect(unseen.next).toBe("get_job shows how the job stands.");
+    expect((await nextStep(other, id)).summary).toMatch(/may be retried/);
+
+    await other.ok("get_job", { jobId: anewId });
+    const told = await nextStep(other, cancelled.id);
+    expect(told.summary).toContain(`CANCELLED; 0 of 9 stages finished. It was retried as job ${anewId}.`);
+    expect(told.step).toMatchObject({ tool: "get_job", arguments: { jobId: anewId } });
+
+    const { structured } = await other.ok("list_jobs", { workspaceId: bench().workspaceId });
+    expect(structured["data"]).toContainEqual(expect.objectContaining({ id, retriedBy: retryId }));
+    expect((await nextStep(other, id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
+    const seen = await other.fails("retry_job", { ...args, idempotencyKey: `${id}-2` }, "conflict");
+    expect(seen.message).toContain(retryId);
+    expect(seen.next).toContain(`get_job {"jobId":"${retryId}"}`);
+  });
+
+  test("a cancellation whose version the service refuses leads to the job, not to itself", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const args = { jobId: id, reason: "no" };
+    await bench().service.fault({ kind: "drop-before" }, { operationId: "cancelMicJob" });
+    await bench().service.fault(LATER, { operationId: "cancelMicJob" });
+    const { idempotencyKey } = await bench().fails("cancel_job", args, "outcome_unknown");
+    bench().clock.advance(1_300);
+    for (const again of [args, { ...args, idempotencyKey }]) {
+      const refused = await bench().fails("cancel_job", again, "precondition_failed");
+      expect(refused).toMatchObject({ sideEffect: "unknown", retryable: false, idempotencyKey });
+      expect(refused.message).toContain(`Job ${id} is RUNNING now`);
+      expect(refused.next).toMatch(new RegExp(`^get_job \\{"jobId":"${id}","waitSeconds":30\\} shows`));
+      expect(refused.next).not.toContain("cancel_job {");
+    }
+    const { summary, step } = await nextStep(bench(), id);
+    expect(summary).toMatch(/RUNNING.*cancel_job call.*unknown.*refused it since/);
+    expect(step).toMatchObject({ tool: "get_job", arguments: { jobId: id } });
+    // What it names as the way out is one.
+    await bench().ok("cancel_job", { ...args, idempotencyKey: `${id}-new` });
+    bench().clock.advance(60_000);
+    expect((await nextStep(bench(), id)).summary).toMatch(/CANCELLED/);
+    const ended = await bench().fails("cancel_job", { ...args, idempotencyKey }, "conflict");
+    expect(ended.message).toContain(`Job ${id} is CANCELLED now`);
+    expect(ended.next).toMatch(/nothing left to cancel/);
+  });
+
+  test("what waits for the outcome of a cancellation is told by its state once it has ended", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    await bench().service.fault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
+    await bench().service.fault(LATER, { operationId: "cancelMicJob" });
+    await bench().fails("cancel_job", { jobId: id, reason: "no" }, "outcome_unknown");
+    expect((await nextStep(bench(), id)).step).toMatchObject({ tool: "cancel_job" });
+    bench().clock.advance(60_000);
+    const { summary, step } = await nextStep(bench(), id);
+    expect(summary).toMatch(/is CANCELLED; \d of 9 stages finished\.$/);
+    expect(step).toEqual({});
+  });
+
+  test("a job in which nothing has moved for an hour says since when, and is not polled for ever", async () => {
+    const job = await submitJob(bench().service, FILE.succeeds);
+    const sayUpdated = async (beforeMs: number) => {
+      const updatedAt = new Date(bench().clock.now() - beforeMs).toISOString();
+      const body = JSON.stringify({ data: { ...job, updatedAt }, meta: { requestId: "r-1" } });
+      await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
+      return updatedAt;
+    };
+    await sayUpdated(59 * 60_000);
+    expect((await nextStep(bench(), job.id)).step).toMatchObject({ tool: "get_job" });
+    const updatedAt = await sayUpdated(4 * 86_400_000 + 60_000);
+    const { summary, step } = await nextStep(bench(), job.id);
+    expect(summary).toContain(`Nothing has moved since ${updatedAt} (4 days).`);
+    expect(summary).toMatch(/operator, or cancel/);
+    expect(step).toEqual({});
+    // An answer that was kept says how it was then.
+    const key = `${job.id}-kept`.slice(0, 60);
+    const order = await bench().argumentsFor("createMicJob");
+    await bench().ok("submit_job", { ...order, idempotencyKey: key });
+    bench().clock.advance(7_200_000);
+    const kept = await bench().ok("submit_job", { ...order, idempotencyKey: key });
+    expect(kept.structured["action"]).toMatchObject({ replayed: true });
+    expect(kept.structured["summary"]).not.toMatch(/moved/);
+  });
+
+  test("a RESTART is remembered, however much was done since", async () => {
+    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-history-"));
+    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+    const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
+    const own = bench().on(await connectionForTest(era, { env }));
+    const failed = await retryableJob(bench().service);
+    const made = await own.ok("retry_job", { jobId: failed.id, retryMode: "RESTART", reason: "anew" });
+    const jobId = String(Object(made.structured["data"]).id);
+    const database = await openSqlite(stateDir);
+    await database.query(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+       INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
+         state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
+         first_sent_at, delivered_at)
+       SELECT service, key || i, tool, arguments, arguments_hash || i, 0, path, if_match, body, body_hash, state, 0, 1,
+         owner, 0, outcome, 0, resource_id || i, created_at + i, updated_at + i, first_sent_at, 1
+       FROM actions, n`,
+    );
+    await database.close();
+    const data = { ...failed, id: jobId, retryOfBatchId: failed.id };
+    const body = JSON.stringify({ data, meta: { requestId: "r-1" } });
+    await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
+    expect((await nextStep(own, jobId)).summary).toMatch(/after a RESTART too: give up/);
+  });
+
+  test("resume first, then restart, then give up", async () => {
+    const { id } = await retryableJob(bench().service);
+    const first = await nextStep(bench(), id);
+    expect(first.step).toMatchObject({ tool: "retry_job", arguments: { jobId: id, retryMode: "SAFE_RESUME" } });
+
+    // The emulator's retry succeeds; a service whose retry fails at the same stage again would say this.
+    const { structured } = await bench().ok(first.step.tool, first.step.arguments);
+    const resumedId = Object(structured["data"]).id;
+    const failedJob = await readJob(bench().service, id);
+    const failing = (jobId: string, attemptCount: number) => {
+      const stages = failedJob.stages.map((stage) => (stage.state === "FAILED" ? { ...stage, attemptCount } : stage));
+      const data = { ...failedJob, id: jobId, retryOfBatchId: id, stages };
+      return { kind: "body", body: JSON.stringify({ data, meta: { requestId: "r-1" } }) };
+    };
+    await bench().service.fault(failing(resumedId, 2), { operationId: "getMicJob" });
+    const second = await nextStep(bench(), resumedId);
+    expect(second.step).toMatchObject({ tool: "retry_job", arguments: { jobId: resumedId, retryMode: "RESTART" } });
+    expect(second.step.why).toMatch(/failed at CHURN again/);
+
+    // A job that a RESTART of this server's made, and that failed all the same.
+    const other = await retryableJob(bench().service);
+    const anew = await bench().ok("retry_job", { jobId: other.id, retryMode: "RESTART", reason: "anew" });
+    const anewId = Object(anew.structured["data"]).id;
+    await bench().service.fault(failing(anewId, 1), { operationId: "getMicJob" });
+    const third = await nextStep(bench(), anewId);
+    expect(third.summary).toMatch(/after a RESTART too: give up/);
+    expect(third.step).toEqual({});
+  });
+
+  test("a stage that failed again and again is given up", async () => {
+    const { id } = await retryableJob(bench().service);
+    await saysFailed(bench(), id, 3);
+    const { summary, step } = await nextStep(bench(), id);
+    expect(summary).toMatch(/CHURN has failed 3 times: give up/);
+    expect(step).toEqual({});
+  });
+
+  test("what is wrong with the input is named, with where to look", async () => {
+    const { id } = await settledJob(bench().service, FILE.failsForGood);
+    const { summary, step } = await nextStep(bench(), id);
+    const { failure, recipeVersionId } = await readJob(bench().service, id);
+    expect(summary).toContain(failure?.fieldErrors[0]?.pointer);
+    expect(step).toMatchObject({ tool: "get_recipe", arguments: { versionId: recipeVersionId } });
+  });
+
+  test("a step that this server does not offer is no step", async () => {
+    const { id } = await retryableJob(bench().service);
+    const env = { ...emulatorEnv(bench().service.emulator), MIC_READ_ONLY: "1" };
+    const readOnly = await connectionForTest(era, { env });
+    const { structured = {}, text } = await readOnly.callTool("get_job", { jobId: id });
+    expect(structured["summary"]).toMatch(/may be retried/);
+    expect(structured).not.toHaveProperty("nextStep");
+    expect(text).not.toContain("Next:");
+  });
+
+  test("a journal that cannot be read makes no reading fail", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: "/dev/null/nowhere" };
+    const connection = await connectionForTest(era, { env });
+    const { isError, text } = await connection.callTool("get_job", { jobId: id });
+    expect(isError, text).toBe(false);
+  });
+});

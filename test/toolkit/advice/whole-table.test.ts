@@ -1,0 +1,148 @@
+// The table of whole items loses nothing: what it says is read back here, by a reader that knows only how it is written.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { wholeTable } from "../../../src/toolkit/whole-table.ts";
+import { job, recipeOffer } from "../../contract/samples.ts";
+
+const LIST = "[].";
+
+function readValue(word: string): unknown {
+  try {
+    return JSON.parse(word);
+  } catch {
+    return word;
+  }
+}
+
+/** `a "b c"×2` is three values. */
+const listOf = (cell: string): readonly unknown[] =>
+  [...cell.matchAll(/("(?:[^"\\]|\\.)*"|[^\s×]+)(?:×(\d+))?/g)].flatMap(([, word = "", count]) =>
+    Array.from({ length: Number(count ?? 1) }, () => readValue(word)),
+  );
+
+/** What stands between `; `, but for those inside of JSON texts. */
+function partsOf(line: string): readonly (readonly [string, string])[] {
+  const parts = line.match(/(?:"(?:[^"\\]|\\.)*"|[^";])+/g) ?? [];
+  return parts.map((part) => {
+    const at = part.indexOf("=");
+    return [part.slice(0, at).trim(), part.slice(at + 1)] as const;
+  });
+}
+
+type Tree = Record<string, unknown>;
+
+const isTree = (value: unknown): value is Tree => typeof value === "object" && value !== null;
+
+function place(item: Tree, name: string, cell: string): void {
+  const [path = "", field] = name.split(LIST);
+  const [first = "", ...rest] = path.split(".");
+  if (rest.length > 0) {
+    const inner = isTree(item[first]) ? item[first] : {};
+    item[first] = inner;
+    place(inner, [rest.join("."), ...(field === undefined ? [] : [field])].join(LIST), cell);
+  } else if (field === undefined) item[first] = readValue(cell);
+  else {
+    const list: unknown[] = Array.isArray(item[first]) ? item[first] : [];
+    item[first] = listOf(cell).map((value, index) => ({ ...Object(list[index]), [field]: value }));
+  }
+}
+
+function readBack(text: string, count: number): readonly unknown[] {
+  const lines = text.split("\n");
+  const shared = lines[0]?.startsWith("In all: ") ? partsOf((lines.shift() ?? "").slice("In all: ".length)) : [];
+  const named = new Map(lines[0]?.startsWith("@") ? partsOf(lines.shift() ?? "") : []);
+  const columns = (lines.shift() ?? "").split("\t").filter((name) => name !== "");
+  return Array.from({ length: count }, (_, row) => {
+    const item: Tree = {};
+    const cells = (lines[row] ?? "").split("\t").map((cell) => named.get(cell) ?? cell);
+    const cellOf = (name: string) => cells[columns.indexOf(name)] ?? "";
+    for (const [name, cell] of shared) place(item, name, cell.startsWith("@") ? cellOf(cell.slice(1)) : cell);
+    for (const name of columns) place(item, name, cellOf(name));
+    return item;
+  });
+}
+
+const textValue = fc.oneof(
+  fc.constantFrom(
+    "RUNNING",
+    "null",
+    "1",
+    "-2.5e3",
+    "",
+    " ",
+    "a b",
+    "@1",
+    "x×3",
+    'say "hi"',
+    "a;b=c",
+    "tab\there",
+    "{}",
+    "[]",
+  ),
+  fc.string({ unit: "binary" }),
+  fc.constantFrom(...["micrecipev_0123456789abcdef", "micrecipev_fedcba9876543210"]),
+);
+const scalar = fc.oneof(textValue, fc.integer(), fc.boolean(), fc.constant(null));
+const stage = fc.record({
+  stage: fc.constantFrom("GATHER", "SIFT"),
+  state: textValue,
+  units: fc.oneof(fc.nat(), fc.constant(null)),
+});
+const item = fc.record({
+  id: textValue,
+  state: fc.constantFrom("QUEUED", "RUNNING"),
+  processingState: fc.constantFrom("QUEUED", "RUNNING"),
+  recipe: fc.record({
+    name: textValue,
+    inputs: fc.array(fc.record({ port: textValue, schema: fc.object() }), { maxLength: 2 }),
+  }),
+  stages: fc.array(stage, { maxLength: 9 }),
+  list: fc.array(scalar, { maxLength: 3 }),
+  failure: fc.option(fc.record({ code: textValue, retryable: fc.boolean() })),
+  value: scalar,
+});
+
+describe("the table of whole items", () => {
+  test("is read back as what it was made of", () => {
+    fc.assert(
+      fc.property(fc.array(item, { minLength: 1, maxLength: 6 }), (items) => {
+        const asJson = JSON.parse(JSON.stringify(items));
+        expect(readBack(wholeTable(asJson), items.length)).toEqual(asJson);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test.each([[job], [recipeOffer]])("holds the contract's own items", (one) => {
+    for (const items of [
+      [one],
+      [one, { ...one, id: "another" }],
+      Array.from({ length: 9 }, (_, n) => ({ ...one, id: `n${n}` })),
+    ])
+      expect(readBack(wholeTable(items), items.length)).toEqual(items);
+  });
+
+  test("says once what all share, and once what comes again", () => {
+    const items = [1, 2, 3, 4].map((n) => ({
+      id: `job-${n}`,
+      workspaceId: "micws_1",
+      recipeVersionId: n < 3 ? "micrecipev_0123456789abcdef" : "micrecipev_fedcba9876543210",
+      state: n === 1 ? "FAILED" : "QUEUED",
+      processingState: n === 1 ? "FAILED" : "QUEUED",
+      stages: ["GATHER", "SIFT", "REFINE"].map((stage) => ({ stage, attempts: stage === "GATHER" ? n : 0 })),
+    }));
+    expect(wholeTable(items).split("\n")).toEqual([
+      "In all: workspaceId=micws_1; processingState=@state; stages[].stage=GATHER SIFT REFINE",
+      "@1=micrecipev_0123456789abcdef; @2=micrecipev_fedcba9876543210",
+      "id\trecipeVersionId\tstate\tstages[].attempts",
+      "job-1\t@1\tFAILED\t1 0×2",
+      "job-2\t@1\tQUEUED\t2 0×2",
+      "job-3\t@2\tQUEUED\t3 0×2",
+      "job-4\t@2\tQUEUED\t4 0×2",
+    ]);
+  });
+
+  test("of nothing is empty", () => {
+    expect(wholeTable([])).toBe("");
+  });
+});
