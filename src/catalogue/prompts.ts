@@ -94,8 +94,8 @@ export const prompts: readonly Prompt[] = [
       lines(
         `Retry the failed jobs${workspaceId === undefined ? "" : ` of workspace ${quoted(workspaceId)}`} that are worth it, each once.`,
         "1. list_actions, state unknown, then open: settle each first by making the call in its nextStep.",
-        "2. list_jobs, page by page: note the jobs that are FAILED and retryable, newest first. Leave out those that a later " +
-          "job already retries (view full shows retryOfBatchId).",
+        "2. list_jobs, page by page: note the jobs that are FAILED and retryable, newest first. Leave out rows with " +
+          "retriedBy: a later job retries those already.",
         "3. For each, get_job: retry only if nextStep is retry_job, with just those arguments" +
           `${reason === undefined ? "" : `, but with reason ${quoted(reason)}`}. RESTART throws finished stages away: ask the person first.`,
         "4. Wait for the new jobs with get_job, waitSeconds 45. A job that fails again is not retried again here.",

@@ -16,7 +16,7 @@ import { callMessage } from "../process/child.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
 import { startServer, toldBy } from "../support/server.ts";
 
-const ROUNDS = Number(process.env["FAULT_KILLS"] ?? 5);
+const ROUNDS = Number(process.env["FAULT_KILLS"] ?? 2);
 const patient = { timeout: 60_000 + ROUNDS * 5_000 };
 const TOOL = "register_input";
 const deafClient = fileURLToPath(new URL("deaf-client.mjs", import.meta.url));
