@@ -145,6 +145,20 @@ test("an action is in the journal when it is sent, and what is not there is not 
   expect(office.sent).toHaveLength(1);
 });
 
+test("what may have been written is not said to be nothing", async () => {
+  const office = await openOffice();
+  const one = await office.worker("one", (journal) => ({
+    ...journal,
+    async insert(action) {
+      await journal.insert(action);
+      throw new Error("the connection broke");
+    },
+  }));
+  expect(factsOf(await one.call({ key: KEY }))).toMatchObject({ kind: "internal", sideEffect: "unknown" });
+  expect(await office.find(KEY)).toMatchObject({ state: "open" });
+  expect(office.sent).toEqual([]);
+});
+
 test("a fault of our own while sending leaves the outcome unknown", async () => {
   const office = await openOffice();
   const one = await office.worker("one");

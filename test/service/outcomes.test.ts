@@ -87,6 +87,7 @@ describe("an action that was refused after an earlier answer was lost", () => {
   // The service asks who is calling before it looks at the key: such a refusal says nothing about the first attempt.
   test.each([
     ["unauthorized", answer(401), 401],
+    ["unauthorized, by a Problem", refusal(401), 401],
     ["forbidden", refusal(403), 403],
     ["a version that has moved on", refusal(412), 412],
     ["a conflict", refusal(409, { retryable: false }), 409],

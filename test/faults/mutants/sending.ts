@@ -9,6 +9,9 @@ const outcomes = inside("test/service/outcomes.test.ts");
 const tokens = inside("test/auth/tokens.test.ts");
 const repeat = outside("test/actions/repeat.test.ts");
 const resend = outside("test/actions/resend.test.ts");
+const moved = outside("test/actions/sqlite.test.ts");
+const postgres = outside("test/actions/postgres.test.ts");
+const unavailable = outside("test/actions/unavailable.test.ts");
 const telling = outside("test/actions/unknown-outcome.test.ts");
 
 export const sendingMutants: readonly Mutant[] = [
@@ -26,8 +29,8 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "SQLite does not sync what it commits",
-    code: 'engine.exec("PRAGMA synchronous = FULL");\n  } catch',
-    instead: 'engine.exec("PRAGMA synchronous = NORMAL");\n  } catch',
+    code: 'engine.exec("PRAGMA synchronous = FULL");\n    emptyWal();',
+    instead: 'engine.exec("PRAGMA synchronous = NORMAL");\n    emptyWal();',
     seenBy: durable("SQLite syncs each commit, also after one that need not be"),
   },
   {
@@ -35,6 +38,36 @@ export const sendingMutants: readonly Mutant[] = [
     code: '} finally {\n          engine.exec("PRAGMA synchronous = FULL");',
     instead: "} finally {",
     seenBy: durable("SQLite syncs each commit, also after one that need not be"),
+  },
+  {
+    what: "PostgreSQL does not sync what it commits, where its role says so",
+    code: "SET synchronous_commit = on",
+    instead: "SET synchronous_commit = off",
+    seenBy: postgres("killed together with the server, its role careless of what is on disk"),
+  },
+  {
+    what: "a journal that was moved under a running server is written to all the same",
+    code: "while (moving || !file.isInPlace()) {",
+    instead: "while (moving) {",
+    seenBy: moved("a journal with its folder moved under running servers holds what is sent next"),
+  },
+  {
+    what: "what the former file held is not carried over",
+    code: "await carryOver(former, fresh);",
+    instead: "",
+    seenBy: moved("a journal with its file removed under running servers still knows what was unknown"),
+  },
+  {
+    what: "a journal that cannot be read is told as if nothing had ever been sent",
+    code: 'sideEffect: "unknown" };\n  return failure.with(key === undefined',
+    instead: 'sideEffect: "none" };\n  return failure.with(key === undefined',
+    seenBy: unavailable("a journal that another process holds locked, and then does not"),
+  },
+  {
+    what: "an action that could not be written counts as absent, whatever the journal holds",
+    code: "throw isAbsent ? new Failure(",
+    instead: "throw !isAbsent || isAbsent ? new Failure(",
+    seenBy: machine("what may have been written is not said to be nothing"),
   },
   {
     what: "an action that is sent again is made anew",
@@ -122,6 +155,36 @@ export const sendingMutants: readonly Mutant[] = [
     seenBy: outcomes("has an unknown outcome: HTTP 503"),
   },
   {
+    what: "a page with the contract's status proves that it took effect",
+    code: "if (isNot !== undefined) return unproven(endpoint, answer.status, isNot);",
+    instead: 'if (isNot !== undefined) return violated(endpoint, isNot).with({ sideEffect: "done" });',
+    seenBy: outcomes("and has an unknown outcome when nothing else comes: a page with the contract's status"),
+  },
+  {
+    what: "a JSON without the contract's envelope proves that it took effect",
+    code: "if (!isEnvelope(answer)) return unproven(",
+    instead: "if (answer.status === 0) return unproven(",
+    seenBy: outcomes("and has an unknown outcome when nothing else comes: no requestId"),
+  },
+  {
+    what: "another success than the contract's changed nothing",
+    code: 'notJson(answer) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined)',
+    instead: "notJson(answer)",
+    seenBy: outcomes("and has an unknown outcome when nothing else comes: the envelope with another status"),
+  },
+  {
+    what: "an answer that proves nothing leaves no doubt",
+    code: 'lost ||= result.facts.sideEffect === "unknown";',
+    instead: "",
+    seenBy: outcomes("is refused for certain by a Problem alone"),
+  },
+  {
+    what: "a page that refuses decides about what was lost before",
+    code: "DECIDES.has(failure.facts.kind) && failure.facts.code !== undefined",
+    instead: "DECIDES.has(failure.facts.kind)",
+    seenBy: outcomes("is refused for certain by a Problem alone"),
+  },
+  {
     what: "a connection that breaks counts as never made",
     code: "return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;",
     instead: "return false;",
@@ -149,7 +212,7 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a refused token decides about what was lost before",
     code: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]',
     instead: 'DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found", "unauthorized"]',
-    seenBy: outcomes("may have taken effect: unauthorized"),
+    seenBy: outcomes("may have taken effect: unauthorized, by a Problem"),
   },
   {
     what: "a stale version decides about what was lost before",
