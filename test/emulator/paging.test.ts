@@ -140,15 +140,10 @@ test("a cursor of one list is none of the other", async () => {
   const { nextCursor: jobs } = await jobPages(service())({ limit: 1 });
   const { nextCursor: recipes } = await recipePages(service())({ limit: 1 });
   const query = { workspaceId: service().emulator.workspaceId };
-  expectProblem(
-    await service().call(operations.listMicJobs, { query: { ...query, cursor: String(recipes) } }),
-    400,
-    422,
-  );
+  expectProblem(await service().call(operations.listMicJobs, { query: { ...query, cursor: String(recipes) } }), 400);
   expectProblem(
     await service().call(operations.listMicExecutableRecipes, { query: { ...query, cursor: String(jobs) } }),
     400,
-    422,
   );
 });
 
@@ -159,6 +154,6 @@ test("a cursor that was tampered with is refused", async () => {
   const flipped = cursor.slice(0, middle) + (cursor[middle] === "A" ? "B" : "A") + cursor.slice(middle + 1);
   for (const bad of [flipped, cursor.slice(1), `${cursor}A`, cursor.slice(0, middle)]) {
     const query = { workspaceId: service().emulator.workspaceId, cursor: bad };
-    expectProblem(await service().call(operations.listMicJobs, { query }), 400, 422);
+    expectProblem(await service().call(operations.listMicJobs, { query }), 400);
   }
 });
