@@ -1,9 +1,9 @@
 // Downloading original files, docs/contract.md, 4.2.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { serviceForFile } from "./service.ts";
 import { FILE, registerInput } from "./work.ts";
 

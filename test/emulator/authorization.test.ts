@@ -1,9 +1,9 @@
 // Who may call what: section 5's table of scopes, written out by hand in operations.ts, against every operation.
 import { expect, test } from "vitest";
+import { allScopes, jobOperations, type OperationId, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { expectProblem } from "./http.ts";
-import { allScopes, jobOperations, type OperationId, operations } from "./operations.ts";
 import { basic, serviceForFile } from "./service.ts";
 
 const service = serviceForFile();

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { worldFor } from "./example.ts";
 import { expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { badText, bodyPoster, emoji } from "./post-bodies.ts";
 import { serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, oneInputOffer, processingBody, registerInput } from "./work.ts";

@@ -1,9 +1,9 @@
 // Request bodies, docs/contract.md, 4.2: what holds for all of them, and reasons.
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { worldFor } from "./example.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { badText, bodyPoster, emoji, type PostId, postIds, without } from "./post-bodies.ts";
 import { serviceForFile } from "./service.ts";
 import { FILE, submitJob } from "./work.ts";

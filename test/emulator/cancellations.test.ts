@@ -1,9 +1,9 @@
 // Cancelling a job, docs/contract.md, 3, 4.2 and 9.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { nextKey, type Service, serviceForTest } from "./service.ts";
 import { FILE, last, readJob, settledJob, submitJob, watchJob } from "./work.ts";
 

@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { at, expectPlaygroundError, expectProblem, parseJson, rawClient } from "./http.ts";
-import { operations } from "./operations.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
 
 const service = serviceForFile();

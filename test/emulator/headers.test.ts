@@ -1,10 +1,10 @@
 // Request headers of the five POST endpoints, docs/contract.md, 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { jobOperations, type OperationId, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { type Answer, at, exchange, expectProblem, parseJson } from "./http.ts";
-import { jobOperations, type OperationId, operations } from "./operations.ts";
 import { fillPath, nextKey, type Parts, serviceForFile } from "./service.ts";
 import { FILE, readJob, submitJob } from "./work.ts";
 

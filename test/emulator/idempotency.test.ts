@@ -1,9 +1,9 @@
 // One key, one command, one effect: docs/contract.md, 4.2; codes and the replay header as the IETF draft has them.
 import { expect, test } from "vitest";
+import { jobOperations, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { type Answer, at, expectProblem, parseJson } from "./http.ts";
-import { jobOperations, operations } from "./operations.ts";
 import { nextKey, type Parts, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, fileId, jobBodyFor } from "./work.ts";
 

@@ -1,9 +1,9 @@
 // Registering and reading inputs, docs/contract.md, 2.2 and 4.2.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, fileId, jobBody, oneInputOffer, registerInput, settledJob } from "./work.ts";
 

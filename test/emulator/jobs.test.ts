@@ -1,9 +1,9 @@
 // The life of a job on a clock that the test moves, docs/contract.md, 1, 2.2 and 3.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, isTerminal, jobBody, last, listOffers, readJob, registerInput, submitJob, watchJob } from "./work.ts";
 

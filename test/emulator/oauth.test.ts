@@ -1,9 +1,9 @@
 // The token endpoint, docs/contract.md, 5 with RFC 6749 where it is silent.
 import * as oauth from "oauth4webapi";
 import { expect, test } from "vitest";
+import { allScopes, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { type Answer, at, expectProblem, parseJson } from "./http.ts";
-import { allScopes, operations } from "./operations.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
 
 const service = serviceForFile();

@@ -1,9 +1,9 @@
 // Every operation once, as the tables of section 4 write it down: method, path, status and the strict body.
 import { expect, test } from "vitest";
+import { jobOperations, operations, playgroundOperations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { at, expectPlaygroundError, expectProblem, parseJson } from "./http.ts";
-import { jobOperations, operations, playgroundOperations } from "./operations.ts";
 import { nextKey, serviceForFile } from "./service.ts";
 
 const service = serviceForFile();

@@ -1,9 +1,9 @@
 // Lists and their cursors, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, submitJob } from "./work.ts";
 

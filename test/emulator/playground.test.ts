@@ -1,9 +1,9 @@
 // The geography playground, docs/contract.md, 2.1, 4.1, 7.1.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { operations, playgroundOperations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectPlaygroundError } from "./http.ts";
-import { operations, playgroundOperations } from "./operations.ts";
 import { serviceForFile, serviceForTest } from "./service.ts";
 
 // Thousands of random queries in one minute would meet the hard rate: time passes between them.

@@ -1,8 +1,8 @@
 // Posting bodies with one part spoiled, for the tests of section 4.2's request bodies.
 import { expect } from "vitest";
+import { operations } from "../operations.ts";
 import type { World } from "./example.ts";
 import { expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { nextKey, type Service } from "./service.ts";
 import { FILE, fileId, jobBody, processingBody, retryableJob } from "./work.ts";
 

@@ -1,9 +1,9 @@
 // Query parameters of the job-processing API, docs/contract.md, 4.2.
 import { expect } from "vitest";
+import { jobOperations, type OperationRow, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
-import { jobOperations, type OperationRow, operations } from "./operations.ts";
 import { serviceForFile } from "./service.ts";
 
 const service = serviceForFile();

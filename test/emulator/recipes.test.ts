@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_OFFER_BYTES, type RecipeOffer } from "../../src/contract/recipes.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { at, expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { judge, makeValue, requiredNames } from "./parameters.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, inputsFor, jobBody, listOffers, oneInputOffer, registerInput } from "./work.ts";

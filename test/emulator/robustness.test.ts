@@ -1,10 +1,10 @@
 // What no polite client sends: malformed, deep, huge, slow and crowded requests, answered properly and without harm.
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { at, exchange, expectPlaygroundError, expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, jobBodyFor } from "./work.ts";
 
