@@ -6,6 +6,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 20_000,
     maxWorkers: 2,
+    reporters: ["default", "./test/support/skips.ts"],
     // How long something awaited may take on a machine that has much to do; it is looked at until it is there.
     expect: { poll: { timeout: 10_000 } },
     projects: [
