@@ -168,6 +168,7 @@ const cannotBeOthers =
     : spawnSync(process.execPath, ["-e", "0"], { uid: STRANGER, gid: STRANGER }).status === 0
       ? undefined
       : "only root can be somebody else";
+const otherUsers = `without it, on Linux${cannotBeOthers === undefined ? "" : ` (skipped: ${cannotBeOthers})`}`;
 
 const Heard = z.array(z.object({ status: z.number(), body: z.string() }));
 type Request = readonly [
@@ -217,85 +218,82 @@ const everyDoor: readonly Request[] = [
 ];
 const statusesOf = (heard: z.infer<typeof Heard>) => heard.map(({ status }) => status);
 
-describe.skipIf(cannotBeOthers !== undefined)(
-  `without it, on Linux${cannotBeOthers === undefined ? "" : ` (skipped: ${cannotBeOthers})`}`,
-  () => {
-    test.each(["127.0.0.1", "::1"])("another user is refused on %s, whatever is asked, and told why", async (host) => {
-      const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
-      const heard = await heardBy(STRANGER, server.url, everyDoor);
-      expect(statusesOf(heard)).toEqual([403, 403, 403]);
-      for (const { body } of heard) expect(body).toMatch(new RegExp(`uid ${STRANGER}.*MIC_HTTP_TOKEN`));
-      expect(server.stderr()).toContain(`"uid":${STRANGER}`);
-      for (const speak of Object.values(speakers))
-        expect((await (await speak(server.url)).request(7, "tools/list").answer).status).toBe(200);
-    });
+describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
+  test.each(["127.0.0.1", "::1"])("another user is refused on %s, whatever is asked, and told why", async (host) => {
+    const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
+    const heard = await heardBy(STRANGER, server.url, everyDoor);
+    expect(statusesOf(heard)).toEqual([403, 403, 403]);
+    for (const { body } of heard) expect(body).toMatch(new RegExp(`uid ${STRANGER}.*MIC_HTTP_TOKEN`));
+    expect(server.stderr()).toContain(`"uid":${STRANGER}`);
+    for (const speak of Object.values(speakers))
+      expect((await (await speak(server.url)).request(7, "tools/list").answer).status).toBe(200);
+  });
 
-    test("another user with the token is served", async () => {
-      const { url } = await guarded();
-      const open = everyDoor.map(
-        ([path, init]): Request => [path, { ...init, headers: { ...init.headers, ...authorized } }],
-      );
-      expect(statusesOf(await heardBy(STRANGER, url, open))).toEqual([200, 200, 200]);
-      expect(statusesOf(await heardBy(STRANGER, url, everyDoor))).toEqual([401, 401, 401]);
-    });
+  test("another user with the token is served", async () => {
+    const { url } = await guarded();
+    const open = everyDoor.map(
+      ([path, init]): Request => [path, { ...init, headers: { ...init.headers, ...authorized } }],
+    );
+    expect(statusesOf(await heardBy(STRANGER, url, open))).toEqual([200, 200, 200]);
+    expect(statusesOf(await heardBy(STRANGER, url, everyDoor))).toEqual([401, 401, 401]);
+  });
 
-    test("a server of an ordinary user serves that user and root, and nobody else", async () => {
-      const server = await startAs(STRANGER);
-      expect(statusesOf(await heardBy(STRANGER, server.url, everyDoor))).toEqual([200, 200, 200]);
-      expect(statusesOf(await heardBy(OTHER, server.url, everyDoor))).toEqual([403, 403, 403]);
-      expect((await post(server.url, initializeMessage()).answer).status).toBe(200);
-    });
+  test("a server of an ordinary user serves that user and root, and nobody else", async () => {
+    const server = await startAs(STRANGER);
+    expect(statusesOf(await heardBy(STRANGER, server.url, everyDoor))).toEqual([200, 200, 200]);
+    expect(statusesOf(await heardBy(OTHER, server.url, everyDoor))).toEqual([403, 403, 403]);
+    expect((await post(server.url, initializeMessage()).answer).status).toBe(200);
+  });
 
-    // A socket that its process has closed is listed under uid 0: taken for root's, it would let everybody act.
-    test("who sends an action and hangs up is not taken for root", async () => {
-      const stub = await stubForTest();
-      stub.respond(() => answer(202, enveloped(job)));
-      const server = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "info" } });
-      const { url } = server;
-      const params = { ...discover.params, name: "submit_job", arguments: { ...JOB, clientReference: "a stranger's" } };
-      const body = JSON.stringify({ ...discover, method: "tools/call", params });
-      const own = {
-        ...json,
-        "mcp-protocol-version": "2026-07-28",
-        "mcp-method": "tools/call",
-        "mcp-name": "submit_job",
-        "content-length": String(body.length),
-      };
-      const fields = Object.entries(own).map(([name, value]) => `${name}: ${value}`);
-      const head = ["POST /mcp HTTP/1.1", `host: ${new URL(url).host}`, ...fields];
-      const script = `const [url, text] = process.argv.slice(1); const { port, hostname } = new URL(url);
+  // A socket that its process has closed is listed under uid 0: taken for root's, it would let everybody act.
+  test("who sends an action and hangs up is not taken for root", async () => {
+    const stub = await stubForTest();
+    stub.respond(() => answer(202, enveloped(job)));
+    const server = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "info" } });
+    const { url } = server;
+    const params = { ...discover.params, name: "submit_job", arguments: { ...JOB, clientReference: "a stranger's" } };
+    const body = JSON.stringify({ ...discover, method: "tools/call", params });
+    const own = {
+      ...json,
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "submit_job",
+      "content-length": String(body.length),
+    };
+    const fields = Object.entries(own).map(([name, value]) => `${name}: ${value}`);
+    const head = ["POST /mcp HTTP/1.1", `host: ${new URL(url).host}`, ...fields];
+    const script = `const [url, text] = process.argv.slice(1); const { port, hostname } = new URL(url);
       for (let n = 0; n < 50; n++) {
         const socket = require("node:net").connect(port, hostname, () => socket.write(text, () => socket.destroy()));
         socket.on("error", () => 0);
       }`;
-      const args = ["-e", script, url, `${head.join("\r\n")}\r\n\r\n${body}`];
-      await promisify(execFile)(process.execPath, args, { uid: STRANGER, gid: STRANGER, cwd: "/" });
-      await expect.poll(server.stderr).toContain("was refused");
-      // Behind all of that; and the same bytes are an action when they come from the server's own user.
-      expect((await modernSpeaker(url).call(1, "submit_job", JOB).answer).status).toBe(200);
-      expect(stub.requests).toHaveLength(1);
-      expect((await send(url, { headers: own, body }).answer).status).toBe(200);
-      expect(stub.requests).toHaveLength(2);
-    });
+    const args = ["-e", script, url, `${head.join("\r\n")}\r\n\r\n${body}`];
+    await promisify(execFile)(process.execPath, args, { uid: STRANGER, gid: STRANGER, cwd: "/" });
+    await expect.poll(server.stderr).toContain("was refused");
+    // Behind all of that; and the same bytes are an action when they come from the server's own user.
+    expect((await modernSpeaker(url).call(1, "submit_job", JOB).answer).status).toBe(200);
+    expect(stub.requests).toHaveLength(1);
+    expect((await send(url, { headers: own, body }).answer).status).toBe(200);
+    expect(stub.requests).toHaveLength(2);
+  });
 
-    test("a client by way of an IPv6 socket is known as well, and a connection stays whose it was", async () => {
-      const { url } = await startHttp({ args: ["--emulator"] });
-      const { port } = new URL(url);
-      const request = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`;
-      const script = `const [port, text] = process.argv.slice(1); let heard = "";
+  test("a client by way of an IPv6 socket is known as well, and a connection stays whose it was", async () => {
+    const { url } = await startHttp({ args: ["--emulator"] });
+    const { port } = new URL(url);
+    const request = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`;
+    const script = `const [port, text] = process.argv.slice(1); let heard = "";
       const socket = require("node:net").connect(port, "::ffff:127.0.0.1", () => socket.write(text));
       socket.on("data", (part) => { heard += part; if (/"}.*"}/s.test(heard)) socket.end(); });
       socket.on("close", () => console.log(JSON.stringify(heard.match(/HTTP.1.1 \\d+/g))));`;
-      const heardFrom = async (uid: number) => {
-        const args = ["-e", script, port, request + request];
-        const { stdout } = await promisify(execFile)(process.execPath, args, { uid, gid: uid, cwd: "/" });
-        return JSON.parse(stdout);
-      };
-      expect(await heardFrom(process.getuid?.() ?? 0)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
-      expect(await heardFrom(STRANGER)).toEqual(["HTTP/1.1 403"]);
-    });
-  },
-);
+    const heardFrom = async (uid: number) => {
+      const args = ["-e", script, port, request + request];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { uid, gid: uid, cwd: "/" });
+      return JSON.parse(stdout);
+    };
+    expect(await heardFrom(process.getuid?.() ?? 0)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
+    expect(await heardFrom(STRANGER)).toEqual(["HTTP/1.1 403"]);
+  });
+});
 
 /** The built server as this user, with folders of its own. */
 async function startAs(uid: number): Promise<Pick<HttpProgram, "url">> {
