@@ -1,7 +1,7 @@
 // `mic-mcp serve --http`: the same server for many clients of this machine at once, until a signal ends it.
 
 import { loopbackAddress } from "../mcp/http/loopback.ts";
-import { serveOnHttp } from "../mcp/http/serve-runtime.ts";
+import { serveOnHttp } from "../mcp/http/serve.ts";
 import type { Serving } from "./serve.ts";
 import { onSignal } from "./signals.ts";
 

@@ -11,7 +11,7 @@ import * as z from "zod/v4";
 import { word } from "../outside.ts";
 import { instructions } from "./instructions.ts";
 import { servePrompts } from "./prompts.ts";
-import { serveCompletion } from "./resources/completion.ts";
+import { serveCompletion } from "./completion.ts";
 import { type Era, serveResources } from "./resources/resources.ts";
 import { type Subscriptions, serveSubscriptions } from "./resources/subscriptions.ts";
 import type { Runtime } from "./runtime.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRedactor } from "../../src/auth/redaction.ts";
-import { cleanEvents, createExit } from "../../src/mcp/redact-messages.ts";
+import { cleanEvents, createExit } from "../../src/mcp/messages/redact.ts";
 
 const exitFor = (...secrets: readonly string[]) => {
   const redactor = createRedactor();

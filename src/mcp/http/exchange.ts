@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from "node:timers/promises";
-import { cleanEvents, type Exit } from "../redact-messages.ts";
+import { cleanEvents, type Exit } from "../messages/redact.ts";
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 

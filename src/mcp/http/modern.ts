@@ -8,7 +8,7 @@ import {
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import { Listen } from "../resources/listen-request.ts";
+import { Listen } from "../resources/listen.ts";
 import { refusalText, type Subscriptions } from "../resources/subscriptions.ts";
 import { refusedListen } from "../tasks/serve.ts";
 import { createDeliveries } from "../tools/deliveries.ts";

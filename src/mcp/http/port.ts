@@ -1,7 +1,7 @@
 // The seam of this room: what is served, apart from how. The product is one implementation (../http.ts); whoever else gives
 // serveHttp another one gets the very same serving of sessions, single requests, subscriptions and limits.
 import type { McpServerFactory, ServerEventBus } from "@modelcontextprotocol/server";
-import type { Exit } from "../redact-messages.ts";
+import type { Exit } from "../messages/redact.ts";
 import type { Era } from "../resources/resources.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import type { Log } from "../runtime.ts";

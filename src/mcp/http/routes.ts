@@ -1,7 +1,7 @@
 // Where a request goes: /mcp in either protocol era, /healthz, or nowhere.
 import type { IncomingMessage } from "node:http";
 import { isJSONRPCRequest, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
-import { shapeFault } from "../shape.ts";
+import { shapeFault } from "../messages/bounds.ts";
 import { MAX_BODY_BYTES, readBody, webRequest } from "./exchange.ts";
 import type { Modern } from "./modern.ts";
 import { plain, type Served } from "./port.ts";

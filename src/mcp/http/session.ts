@@ -6,8 +6,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
 import { json } from "../../outside.ts";
-import { Cancelled } from "../cancelled.ts";
-import { withLegacyCode } from "../legacy-codes.ts";
+import { Cancelled } from "../messages/cancelled.ts";
+import { withLegacyCode } from "../messages/legacy-codes.ts";
 import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";

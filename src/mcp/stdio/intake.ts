@@ -1,7 +1,7 @@
 // Which request may begin, and when: so many at once, none while the client does not read its answers, and none under an
 // id that is still being worked on. What need not wait does not: notifications, responses, quick requests.
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { Cancelled } from "../cancelled.ts";
+import { Cancelled } from "../messages/cancelled.ts";
 
 type RequestId = string | number;
 

@@ -5,15 +5,15 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../failure.ts";
 import type { Answered } from "../first-answers.ts";
-import { withLegacyCode } from "../legacy-codes.ts";
-import { createExit, type Exit } from "../redact-messages.ts";
+import { withLegacyCode } from "../messages/legacy-codes.ts";
+import { createExit, type Exit } from "../messages/redact.ts";
 import type { Era } from "../resources/resources.ts";
 import { createSubscriptions, type Subscriptions } from "../resources/subscriptions.ts";
 import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
-import { ListeningTransport } from "./listening.ts";
+import { ListeningTransport } from "./listens.ts";
 
 class EraTransport extends ListeningTransport {
   /** Known once the client has spoken. */

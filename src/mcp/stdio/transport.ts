@@ -3,11 +3,11 @@
 // that does not read.
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-import type { Exit } from "../redact-messages.ts";
+import type { Exit } from "../messages/redact.ts";
 import type { Deliveries } from "../tools/deliveries.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createLines } from "./lines.ts";
-import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } from "./messages.ts";
+import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } from "./read-line.ts";
 
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 

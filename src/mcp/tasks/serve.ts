@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import type { Listen } from "../resources/listen-request.ts";
+import type { Listen } from "../resources/listen.ts";
 import { TASKS_EXTENSION } from "../server-info.ts";
 import type { Task, TaskBackend } from "./task.ts";
 

@@ -3,7 +3,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import type { HttpService } from "../../../src/mcp/http/port.ts";
-import { type HttpOptions, type HttpServer, serveHttp } from "../../../src/mcp/http/serve.ts";
+import { type HttpOptions, type HttpServer, serveHttp } from "../../../src/mcp/http/http-server.ts";
 import type { Subscriptions } from "../../../src/mcp/resources/subscriptions.ts";
 
 export interface Served extends HttpServer {

@@ -1,12 +1,12 @@
 // completion/complete: what an argument of a resource template or a prompt may be, as far as the server knows.
 import type { Server } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { word } from "../../outside.ts";
-import type { CandidateKind } from "../../toolkit/resources/completion.ts";
-import { findPrompt } from "../prompts.ts";
-import type { Runtime } from "../runtime.ts";
-import { toolUser } from "../tools/tool-call.ts";
-import { offeredResources } from "./resources.ts";
+import { word } from "../outside.ts";
+import type { CandidateKind } from "../toolkit/resources/completion.ts";
+import { findPrompt } from "./prompts.ts";
+import type { Runtime } from "./runtime.ts";
+import { toolUser } from "./tools/tool-call.ts";
+import { offeredResources } from "./resources/resources.ts";
 
 /** A person is typing. */
 const LIMIT_MS = 5_000;

@@ -3,7 +3,7 @@
 import { type JSONRPCMessage, ProtocolErrorCode, parseJSONRPCMessage } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
-import { shapeFault } from "../shape.ts";
+import { shapeFault } from "../messages/bounds.ts";
 import { END_BYTES, type LongLine } from "./lines.ts";
 
 type RequestId = string | number;

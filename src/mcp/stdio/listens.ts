@@ -4,9 +4,9 @@
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import { Cancelled } from "../cancelled.ts";
-import type { Exit } from "../redact-messages.ts";
-import { Id, Listen } from "../resources/listen-request.ts";
+import { Cancelled } from "../messages/cancelled.ts";
+import type { Exit } from "../messages/redact.ts";
+import { Id, Listen } from "../resources/listen.ts";
 import { refusalText, type Subscriptions } from "../resources/subscriptions.ts";
 import { refusedListen } from "../tasks/serve.ts";
 import type { Deliveries } from "../tools/deliveries.ts";

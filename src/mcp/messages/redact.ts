@@ -1,6 +1,6 @@
 // The one exit: every message goes through it as the text that it leaves as, and secrets are taken out wherever they stand.
-import type { Redactor } from "../auth/redaction.ts";
-import { isJsonObject } from "../contract/json.ts";
+import type { Redactor } from "../../auth/redaction.ts";
+import { isJsonObject } from "../../contract/json.ts";
 
 /** One JSON-RPC message, or a batch, as JSON in and out. */
 export type Exit = (json: string) => string;
