@@ -1,4 +1,4 @@
-// MCP over Streamable HTTP: listens, takes each exchange through the gate to its route and to its end, and ends gracefully.
+// The HTTP server of any HttpService: listens, takes each exchange through the gate and its route to its end, and drains.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +17,7 @@ import { createSessions, type SessionLimits } from "./sessions.ts";
 export interface HttpOptions extends SessionLimits {
   /** A loopback address: see loopbackAddress. */
   readonly address: string;
-  /** 0: any that is free. */
+  /** 0: any free one. */
   readonly port: number;
   /** The bearer token that requests must carry; without one, on Linux, they must be of this process's user. */
   readonly token?: string | undefined;
@@ -27,25 +27,25 @@ export interface HttpOptions extends SessionLimits {
 export interface HttpServer {
   readonly url: string;
   /**
-   * From now on nothing new is served; streams end, and calls under way have `withinMs`, or until `now` fires. What is not
-   * finished then is aborted. Resolves when all is closed and written down.
+   * Serves nothing new from now on. Streams end; calls under way have `withinMs`, or until `now` fires, and are aborted then.
+   * Resolves when everything is closed and in the journal.
    */
   drain(withinMs: number, now: AbortSignal): Promise<void>;
 }
 
 const FAREWELL_MS = 250;
 
-/** Besides a session's stream and a call in it, somebody may ask how it goes. */
+/** A stream and a call for each session, and some for requests without a session. */
 const connectionsFor = (sessions: number): number => 2 * sessions + 56;
 
-export async function serveHttp(service: HttpService, options: HttpOptions): Promise<HttpServer> {
-  const { log, exit } = service;
+export async function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
+  const { log, redact } = service;
   const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
   const sessions = createSessions(service, options);
   const modern = createModern(service);
   const exchanges = new Set<Promise<void>>();
   const admission = createAdmission(options.token, log);
-  /** What each connection brought its client last. */
+  /** For each connection, how to mark the last answer on it as unread. */
   const lastOut = new WeakMap<Socket, () => Promise<void>>();
   let isEnding = false;
   let gate: Gate = () => "Not listening yet.";
@@ -55,7 +55,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     if (reason !== undefined) return plain(refusal(403, reason));
     const refused = admission(incoming);
     if (refused) return plain(refused);
-    // Requests that are sent behind each other on one connection must not count less than those on several.
+    // Pipelined requests on one connection count like those on several.
     if (exchanges.size >= limits.maxConnections) return plain(refusal(503, "Too many requests at once; call again."));
     const served = await route(incoming, signal, { sessions, modern, isEnding: () => isEnding });
     if (!isEnding || served.kind === "call") return served;
@@ -64,7 +64,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     return plain(ending());
   }
 
-  /** What went wrong inside is for the log. */
+  /** The client learns nothing of a fault of our own: that goes to the log. */
   async function served(incoming: IncomingMessage, signal: AbortSignal): Promise<Served> {
     try {
       return await serve(incoming, signal);
@@ -77,12 +77,12 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   async function exchange(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const startedAt = performance.now();
     const signal = goneSignal(incoming, outgoing);
-    // Whoever asks for more has read what came before.
+    // A client that asks for more has read what came before.
     lastOut.delete(incoming.socket);
     const { response, over, unread } = await served(incoming, signal);
-    // Who may not come in does not stay, either: there is not room for everybody.
+    // A client that may not come in must not hold a connection: their number is limited.
     const isLast = () => isEnding || response.status === 401 || response.status === 403;
-    const isWhole = await send(response, incoming, outgoing, { signal, exit, isLast, ...limits });
+    const isWhole = await send(response, incoming, outgoing, { signal, redact, isLast, ...limits });
     await over(isWhole);
     if (isWhole && unread) lastOut.set(incoming.socket, unread);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
@@ -98,7 +98,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
     exchanges.add(over);
   }
 
-  /** Or the time is over, or `now` fires. */
+  /** Resolves when all exchanges are over, the time is, or `now` fires. */
   async function allOver(withinMs: number, now?: AbortSignal): Promise<void> {
     const waiting = new AbortController();
     const signal = AbortSignal.any(now ? [now, waiting.signal] : [waiting.signal]);
@@ -110,7 +110,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
   gate = createGate(options.address, port);
   server.on("connection", (socket) =>
     socket.once("close", (hadError) => {
-      // Reset: the client has gone with something in it unread.
+      // A reset: the client has gone with something in it unread.
       if (hadError)
         lastOut
           .get(socket)?.()
@@ -126,7 +126,7 @@ export async function serveHttp(service: HttpService, options: HttpOptions): Pro
       await modern.endStreams();
       await allOver(withinMs, now);
       await Promise.all([sessions.close(), modern.close()]);
-      // What was aborted is told so, if its client listens.
+      // Aborted calls still get their answers, if their clients listen.
       await allOver(FAREWELL_MS);
       server.close();
       server.closeAllConnections();
