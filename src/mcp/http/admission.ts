@@ -19,11 +19,11 @@ function byToken(token: string): Admission {
   const expected = digest(token);
   return ({ headersDistinct: { authorization: given = [] } }) => {
     const [header, ...more] = given;
-    const said = header === undefined || more.length > 0 ? undefined : BEARER.exec(header)?.[1];
+    const presented = header === undefined || more.length > 0 ? undefined : BEARER.exec(header)?.[1];
     // Digests have one length, so the time of the comparison gives nothing of the token away.
-    if (said !== undefined && timingSafeEqual(digest(said), expected)) return undefined;
+    if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return undefined;
     // RFC 6750, 3.1: an error is named only where a token was given.
-    const challenge = said === undefined ? REALM : `${REALM}, error="invalid_token"`;
+    const challenge = presented === undefined ? REALM : `${REALM}, error="invalid_token"`;
     const reason = "This server takes requests with its token only: Authorization: Bearer <MIC_HTTP_TOKEN>.";
     return refusal(401, reason, { headers: { "www-authenticate": challenge } });
   };

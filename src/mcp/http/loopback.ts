@@ -5,7 +5,7 @@ import { UsageError } from "../../config.ts";
 
 const SIX = "::1";
 
-/** In any spelling, but without a zone. */
+/** Accepts any spelling, but no zone. */
 const isSix = (text: string): boolean =>
   isIPv6(text) && !text.includes("%") && new URL(`http://[${text}]`).hostname === `[${SIX}]`;
 

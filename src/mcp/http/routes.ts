@@ -1,15 +1,12 @@
 // Routes a request: to /mcp in either protocol era, to /healthz, or nowhere.
 import type { IncomingMessage } from "node:http";
-import { isJSONRPCRequest, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
+import { isJSONRPCRequest, isJsonContentType, isLegacyRequest, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { exceededBound } from "../messages/bounds.ts";
 import { MAX_BODY_BYTES, readBody, webRequest } from "./exchange.ts";
 import type { Modern } from "./modern.ts";
 import { plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
-
-const PARSE_ERROR = -32700;
-const INVALID_REQUEST = -32600;
 
 export const MCP_PATH = "/mcp";
 const HEALTH_PATH = "/healthz";
@@ -38,9 +35,11 @@ async function jsonBody(
     const fault = exceededBound(text);
     return fault === undefined
       ? { body: JSON.parse(text) }
-      : { refused: refusal(400, fault, { code: INVALID_REQUEST }) };
+      : { refused: refusal(400, fault, { code: ProtocolErrorCode.InvalidRequest }) };
   } catch {
-    return { refused: refusal(400, "Parse error: the body is not JSON in UTF-8.", { code: PARSE_ERROR }) };
+    return {
+      refused: refusal(400, "Parse error: the body is not JSON in UTF-8.", { code: ProtocolErrorCode.ParseError }),
+    };
   }
 }
 

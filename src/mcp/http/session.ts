@@ -1,6 +1,7 @@
 // One session of a revision before 2026-07-28: a server of its own, and which of its answers have left.
 import {
   isJSONRPCRequest,
+  ProtocolErrorCode,
   type RequestId,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
@@ -11,8 +12,6 @@ import { withLegacyCode } from "../messages/legacy-codes.ts";
 import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
-
-const INVALID_REQUEST = -32600;
 
 type Options = NonNullable<ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]>;
 type Send = WebStandardStreamableHTTPServerTransport["send"];
@@ -74,7 +73,7 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
     if (taken !== undefined) {
       // With two answers under one id neither the client nor this server could know which has arrived.
       const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
-      return plain(refusal(400, reason, { code: INVALID_REQUEST, message: body }));
+      return plain(refusal(400, reason, { code: ProtocolErrorCode.InvalidRequest, message: body }));
     }
     for (const message of messages) {
       const cancelled = Cancelled.safeParse(message).data;
