@@ -1,4 +1,4 @@
-// What the server says of itself, whoever speaks for it: the SDK's server, or the first answers before that is loaded.
+// What the server says of itself.
 import type { CacheHint, Implementation, ServerCapabilities } from "@modelcontextprotocol/server";
 
 export const serverInfo = (version: string) =>

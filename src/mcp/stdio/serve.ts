@@ -4,48 +4,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../failure.ts";
-import type { Answered } from "../first-answers.ts";
 import { withLegacyCode } from "../legacy-codes.ts";
-import { createExit, type Exit } from "../redact-messages.ts";
+import { createExit } from "../redact-messages.ts";
 import type { Era } from "../resources/resources.ts";
-import { createSubscriptions, type Subscriptions } from "../resources/subscriptions.ts";
+import { createSubscriptions } from "../resources/subscriptions.ts";
 import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
-import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
+import { createDeliveries } from "../tools/deliveries.ts";
 import { ListeningTransport } from "./listening.ts";
 
 class EraTransport extends ListeningTransport {
   /** Known once the client has spoken. */
   era: Era | undefined;
-  readonly #stdin: Readable;
-  readonly #answered: Answered;
-
-  constructor(stdio: Stdio, exit: Exit, deliveries: Deliveries, subscriptions: Subscriptions) {
-    super(stdio.stdin, stdio.stdout, exit, deliveries, subscriptions);
-    this.#stdin = stdio.stdin;
-    this.#answered = stdio.answered;
-  }
-
-  override async start(): Promise<void> {
-    await super.start();
-    // Whoever gave the first answers has paused it.
-    this.#stdin.resume();
-  }
-
-  /** By its id and by what it holds: an id that a client uses again is another request's. */
-  #isAnswered(message: JSONRPCMessage): boolean {
-    if (!("result" in message)) return false;
-    const { id, result } = message;
-    const field = this.#answered.get(id);
-    if (field === undefined || !(field in result)) return false;
-    this.#answered.delete(id);
-    this.ended(id);
-    return true;
-  }
 
   override async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#isAnswered(message)) return;
     await super.send(this.era === "legacy" ? withLegacyCode(message) : message);
   }
 }
@@ -53,8 +26,6 @@ class EraTransport extends ListeningTransport {
 export interface Stdio {
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** Requests on stdin that have their answers already: it is not given a second time. */
-  readonly answered: Answered;
 }
 
 /** Between the closing of a dying client's pipes and its children's new parent. */
@@ -67,7 +38,13 @@ export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void
   const client = process.ppid;
   const subscriptions = createSubscriptions(runtime);
   const connection = { deliveries, subscriptions, confirmation: createConfirmation(runtime) };
-  const transport = new EraTransport(stdio, createExit(runtime.redactor), deliveries, subscriptions);
+  const transport = new EraTransport(
+    stdio.stdin,
+    stdio.stdout,
+    createExit(runtime.redactor),
+    deliveries,
+    subscriptions,
+  );
   const begin = ({ era }: { era: Era }) => {
     transport.era = era;
     return createServer(runtime, connection, era);
