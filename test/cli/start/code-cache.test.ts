@@ -83,7 +83,7 @@ test("one that is damaged or cut is not used, and replaced", async () => {
   }
 });
 
-test.skipIf(!isPosix)("one that others can write is not used", async () => {
+test.skipIf(!isPosix)("one that others can write is not used (needs POSIX)", async () => {
   const { home, file } = await place();
   await session(home);
   const path = await file();
@@ -92,7 +92,7 @@ test.skipIf(!isPosix)("one that others can write is not used", async () => {
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test.skipIf(process.getuid?.() !== 0)("one that belongs to another user is not used", async () => {
+test.skipIf(process.getuid?.() !== 0)("one that belongs to another user is not used (needs root)", async () => {
   const { home, file } = await place();
   await session(home);
   const path = await file();
@@ -101,7 +101,7 @@ test.skipIf(process.getuid?.() !== 0)("one that belongs to another user is not u
   expect((await stat(path)).uid).toBe(0);
 });
 
-test.skipIf(!isPosix)("a link is not followed", async () => {
+test.skipIf(!isPosix)("a link is not followed (needs POSIX)", async () => {
   const { home, file } = await place();
   await session(home);
   const path = await file();
