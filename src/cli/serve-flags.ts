@@ -1,6 +1,12 @@
 // The flags of `serve`. Each wins over the variable beside it: it is laid over the environment.
 import { parseArgs } from "node:util";
 
+/** Where `serve --http` listens. */
+export interface HttpFlags {
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+}
+
 const OPTIONS = {
   emulator: { type: "boolean" },
   http: { type: "boolean" },

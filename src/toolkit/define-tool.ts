@@ -87,6 +87,9 @@ export interface ToolResult {
   readonly link?: string;
 }
 
+/** Calls a tool by its name, for what is made from its results: resources and completions. Throws Failure. */
+export type UseTool = (name: string, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
+
 export interface Tool {
   readonly name: string;
   readonly title: string;

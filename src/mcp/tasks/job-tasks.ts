@@ -1,5 +1,5 @@
-// The jobs of the service as tasks of the protocol. A task's id is the job's, sealed with what belongs to it: any server with
-// the same credentials finds it again, after a restart too, and nothing is stored.
+// Serves the service's jobs as tasks of the protocol. A task's id seals the job's id and what belongs to it, so any server with
+// the same credentials finds the task again, even after a restart, and nothing is stored.
 import {
   type CallToolResult,
   ProtocolError,
@@ -12,25 +12,25 @@ import { cancelStarted, type Standing, StartedJob, standingOf, startedBy } from 
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
-import { driftMeta, shownResult } from "../tools/result.ts";
+import { driftMeta, type LinkOf, shownResult } from "../tools/result.ts";
 import { toolCall } from "../tools/tool-call.ts";
 import { createSealedIds } from "./sealed-ids.ts";
 import { taskAnswer } from "./serve.ts";
 import type { Task, TaskBackend } from "./task.ts";
 
 export interface JobTasks extends TaskBackend {
-  /** The task that a tool's result has become; undefined where the result itself is the answer. Throws Failure. */
-  answer(tool: Tool, told: ToolResult): Promise<CallToolResult | undefined>;
+  /** The task that a tool's result becomes; undefined where the result itself is the answer. Throws Failure. */
+  answer(tool: Tool, result: ToolResult): Promise<CallToolResult | undefined>;
 }
 
-/** The tool whose action a cancellation is. */
+/** A cancellation is an action of this tool. */
 const CANCEL = "cancel_job";
 
 const failed = (text: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InternalError, text, data);
 
-export function createJobTasks(runtime: Runtime): JobTasks {
-  const { service, catalogue, config, log } = runtime;
+export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
+  const { service, tools, config, log } = runtime;
   const ids = createSealedIds(StartedJob, runtime.sealingKey);
 
   function shown(taskId: string, standing: Standing): Task {
@@ -42,13 +42,13 @@ export function createJobTasks(runtime: Runtime): JobTasks {
       case "cancelled":
         return { ...facts, status: "cancelled" };
       case "completed": {
-        const { told, isError } = standing;
-        return { ...facts, status: "completed", result: { ...shownResult(told, runtime, true), isError } };
+        const { told: result, isError } = standing;
+        return { ...facts, status: "completed", result: { ...shownResult(result, linkOf), isError } };
       }
     }
   }
 
-  /** What `work` gives of the task; undefined when there is none: the id is not ours, or the service has no such job. */
+  /** Does `work` on the task's job; undefined where the id is not ours or the service has no such job. */
   async function withJob<T>(
     taskId: string,
     { mcpReq: { method, signal } }: ServerContext,
@@ -70,18 +70,18 @@ export function createJobTasks(runtime: Runtime): JobTasks {
   }
 
   return {
-    async answer({ name, startsJob }, told) {
-      const started = startsJob ? startedBy(name, told) : undefined;
+    async answer({ name, startsJob }, result) {
+      const started = startsJob ? startedBy(name, result) : undefined;
       if (!started) return undefined;
       const { standing, ...identity } = started;
-      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(told) };
+      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(result.drift) };
     },
 
     get: (taskId, context) =>
       withJob(taskId, context, async (started, call) => shown(taskId, await standingOf(started, call))),
 
     async update(taskId, _responses, context) {
-      // A job asks its client nothing; who asks before one is started is the call that starts it.
+      // A job asks its client nothing: the call that starts it asks beforehand.
       return (await withJob(taskId, context, async () => true)) ?? false;
     },
 
@@ -90,7 +90,7 @@ export function createJobTasks(runtime: Runtime): JobTasks {
         taskId,
         context,
         async (started, call) => {
-          if (!isOfferedTool(CANCEL, catalogue, config))
+          if (!isOfferedTool(CANCEL, tools, config))
             throw failed("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
           await cancelStarted(started, call);
           return true;

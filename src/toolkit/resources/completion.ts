@@ -1,6 +1,6 @@
 // What a variable may be, as far as the server knows: for completion. Asked for briefly and kept briefly.
 import * as z from "zod/v4";
-import type { UseTool } from "./resource.ts";
+import type { UseTool } from "../define-tool.ts";
 
 export type CandidateKind = "jobId" | "versionId" | "code" | "workspaceId" | "inputId" | "operationId" | "requestId";
 

@@ -4,13 +4,10 @@ import type { Geography } from "../../geography/geography.ts";
 import { json } from "../../outside.ts";
 import type { CallContext } from "../../service/attempts.ts";
 import type { Service } from "../../service/call.ts";
-import type { ToolResult } from "../define-tool.ts";
+import type { UseTool } from "../define-tool.ts";
 import { exact } from "../results.ts";
 import type { CandidateKind } from "./completion.ts";
 import type { Variables } from "./uri.ts";
-
-/** Where readings come from: the tools of the catalogue. Throws Failure. */
-export type UseTool = (name: string, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
 
 /** What a reading is made from. */
 export interface Source {
