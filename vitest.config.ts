@@ -6,8 +6,7 @@ export default defineConfig({
     // What hangs is ended; what is slow, on a machine that has much to do, is not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // A third of them waits, for limits and for processes.
-    maxWorkers: 3,
+    maxWorkers: 2,
     reporters: ["default", "./test/support/skips.ts"],
     // How long something awaited may take on a machine that has much to do; it is looked at until it is there.
     expect: { poll: { timeout: 20_000 } },
