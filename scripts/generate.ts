@@ -18,7 +18,10 @@ const toolTable = tools
   .join("\n");
 
 const resourceTable = resources
-  .map(({ uri, description, tool, look }) => `| \`${uri}\` | ${description} | \`${tool}\` | ${look ? "yes" : ""} |`)
+  .map(
+    ({ uri, description, tool, readVersion }) =>
+      `| \`${uri}\` | ${description} | \`${tool}\` | ${readVersion ? "yes" : ""} |`,
+  )
   .join("\n");
 
 const promptTable = prompts

@@ -1,6 +1,8 @@
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
+import type { UsageSummary } from "../src/contract/usage.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs, resourceResult } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { resourceResult } from "../src/toolkit/results.ts";
 
 export const getUsage = defineTool({
   endpoint: getMicPublicUsage,
@@ -10,7 +12,7 @@ export const getUsage = defineTool({
     "What the organization was granted, has used, reserved and has left, by metric. Amounts are decimal strings.",
   effect: "read",
   input: getMicPublicUsage.query,
-  output: outputs.usage,
+  output: outputs.summarized<UsageSummary>(),
   async run(query, { service, context }) {
     const answer = await service.call(getMicPublicUsage, { query }, context);
     const { window } = answer.value.data;

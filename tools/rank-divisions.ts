@@ -5,16 +5,25 @@ import { differencesIn } from "../src/geography/consistency.ts";
 import { alignedTable, plural, thousands } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import {
+  type DistrictRow,
   needsForRanking,
   type Order,
   type Ranking,
   rankDistricts,
   rankStates,
+  type StateRow,
   type Totals,
 } from "../src/geography/rank.ts";
-import { type Answered, askCountry, sweepSeconds } from "../src/toolkit/country.ts";
+import { type Answered, askCountry, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { type ToolResult, wholeResult } from "../src/toolkit/results.ts";
+
+type Row = StateRow | DistrictRow;
+
+interface RankingAnswer extends Ranking<Row>, GeographyTail {
+  readonly consistency: readonly string[];
+}
 
 const DEFAULT_LIMIT = 10;
 
@@ -41,20 +50,17 @@ function totalsText({ districts, mandals, min, median, mean, max }: Totals): str
   return spread.length === 0 ? counts : `${counts}; ${spread.join(", ")}`;
 }
 
-function answer<R>(
+function answer<R extends Row>(
   what: string,
   { rows, totalRows, totals, exact }: Ranking<R>,
   table: string,
   { country, states, tail, line, forTheRest, drift }: Answered,
-) {
+): ToolResult<RankingAnswer> {
   const consistency = differencesIn(states, country);
   const certainty = exact ? "" : ` Not exact: lists that are not read yet may change this.${forTheRest}`;
   const head = `${thousands(rows.length)} of ${plural(totalRows, what)} (in all ${totalsText(totals)}).${certainty}`;
-  return {
-    structured: { rows, totalRows, totals, exact, consistency, ...tail },
-    text: [head, table, ...consistency, line].join("\n"),
-    drift,
-  };
+  const text = [head, table, ...consistency, line].join("\n");
+  return wholeResult({ rows, totalRows, totals, exact, consistency, ...tail }, { text, drift });
 }
 
 export const rankDivisions = defineTool({
@@ -76,7 +82,15 @@ export const rankDivisions = defineTool({
     max: z.number().optional(),
     waitSeconds: sweepSeconds,
   }),
-  output: outputs.ranking,
+  output: outputs.whole<RankingAnswer>({
+    rows: outputs.objects,
+    totalRows: outputs.integer,
+    totals: outputs.object,
+    exact: outputs.boolean,
+    consistency: outputs.texts,
+    coverage: outputs.object,
+    vintage: outputs.object,
+  }),
   async run({ level, by, order, limit = DEFAULT_LIMIT, states: asked, min, max, waitSeconds }, call) {
     const ranked: Order = { by, order: order ?? (by === "name" ? "asc" : "desc"), limit, min, max };
     checkTogether(level, ranked);

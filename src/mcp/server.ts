@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { word } from "../outside.ts";
+import type { Tool } from "../toolkit/define-tool.ts";
 import { instructions } from "./instructions.ts";
 import { servePrompts } from "./prompts.ts";
 import { serveCompletion } from "./resources/completion.ts";
@@ -48,7 +49,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const { deliveries, subscriptions, confirmation } = connection;
   const { catalogue, config, notes, version } = runtime;
   const workspaceId = await knownSoon(runtime);
-  const offered = new Map(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
+  const offered = new Map<string, Tool>(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
   const tasks = era === "modern" && hasTasks(catalogue, config) ? createJobTasks(runtime) : undefined;
 
   const server = new Server(serverInfo(version), {

@@ -4,7 +4,7 @@ import type { State } from "../contract/playground.ts";
 import { type Country, type Coverage, coverageOf, driftIn } from "../geography/country.ts";
 import { coverageLine } from "../geography/format.ts";
 import type { Gathered, Needs, Wish } from "../geography/geography.ts";
-import { vintageOf } from "../geography/vintage.ts";
+import { type Vintage, vintageOf } from "../geography/vintage.ts";
 import type { ToolCall } from "./define-tool.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
@@ -27,10 +27,16 @@ export interface Question {
   readonly waitSeconds: number | undefined;
 }
 
+/** What every answer about the country ends with. */
+export interface GeographyTail {
+  readonly coverage: Coverage;
+  readonly vintage: Vintage;
+}
+
 export interface Answered {
   readonly country: Country;
   readonly states: readonly State[];
-  readonly tail: { readonly coverage: object; readonly vintage: object };
+  readonly tail: GeographyTail;
   /** The one line on coverage and vintage. */
   readonly line: string;
   /** How to have what is still to come, as a sentence; empty when nothing is. An agent cannot wait by itself. */

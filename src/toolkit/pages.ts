@@ -1,8 +1,8 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
 import * as z from "zod/v4";
 import type { Answer } from "../service/call.ts";
-import type { ToolResult } from "./define-tool.ts";
-import { callText, exact, table } from "./results.ts";
+import { callText, exact, type ToolResult, table } from "./results.ts";
+import type { ToolName } from "./tool-names.ts";
 import { wholeTable } from "./whole-table.ts";
 
 export const view = z.enum(["summary", "full"]).describe("Default summary.").optional();
@@ -14,7 +14,7 @@ interface Page<T> {
 }
 
 interface PageOptions<T> {
-  readonly tool: string;
+  readonly tool: ToolName;
   readonly query: Readonly<Record<string, unknown>>;
   readonly view: "summary" | "full" | undefined;
   readonly items: string;
@@ -40,7 +40,7 @@ function restText(hasMore: boolean, next: string | undefined): string {
   return hasMore ? `Next page: ${next}` : `No more, though the service gives a cursor: ${next}`;
 }
 
-export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>): ToolResult {
+export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>): ToolResult<readonly T[]> {
   const { data, page, meta } = answer.value;
   const full = options.view === "full";
   const summaries = full ? [] : data.map(options.summarize);
@@ -50,6 +50,7 @@ export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>):
   const next = nextCursor === null ? undefined : callText({ tool: options.tool, arguments: again });
   const head = `${data.length} ${options.items}. ${restText(page.hasMore, next)}`;
   return {
+    data,
     structured: { data: items, page, meta },
     text: `${head}\n${full ? wholeTable(items) : summaryTable(summaries)}`,
     drift: answer.drift,

@@ -387,11 +387,11 @@ export class Machine {
     const { idempotencyKey: named } = script.arguments;
     if (typeof named === "string") this.#actions.hear(async () => script.owner, [named]);
     const work = script.tool.invoke(script.arguments, toolCall).then(
-      ({ structured }): Outcome => {
-        const { action } = structured;
-        const { idempotencyKey, replayed } = Object(action);
-        return { kind: "value", key: String(idempotencyKey), replayed: replayed === true };
-      },
+      ({ action }): Outcome => ({
+        kind: "value",
+        key: String(action?.idempotencyKey),
+        replayed: action?.replayed === true,
+      }),
       (error: unknown): Outcome => {
         if (error instanceof Failure) return { kind: "failure", facts: error.facts };
         if (!client.signal.aborted) throw error;

@@ -2,10 +2,11 @@
 import type { Server } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { word } from "../../outside.ts";
-import type { CandidateKind } from "../../toolkit/resources/completion.ts";
+import type { CandidateKind } from "../../toolkit/resources/candidate.ts";
 import { findPrompt } from "../prompts.ts";
 import type { Runtime } from "../runtime.ts";
-import { toolUser } from "../tools/tool-call.ts";
+import { offeredTools } from "../tools/offered-tools.ts";
+import { toolCall } from "../tools/tool-call.ts";
 import { offeredResources } from "./resources.ts";
 
 /** A person is typing. */
@@ -35,10 +36,14 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
     const kind = kindOf(ref, argument.name, runtime);
     if (kind === undefined) return { completion: { values: [], total: 0, hasMore: false } };
     const deadlineAt = runtime.service.timing.now() + LIMIT_MS;
-    const useTool = toolUser(runtime, { signal: context.mcpReq.signal, deadlineAt });
+    const limits = { signal: context.mcpReq.signal, deadlineAt };
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));
-    const values = await runtime.candidates(kind, argument.value, { useTool, workspaceId });
+    const values = await runtime.candidates(kind, argument.value, {
+      tools: offeredTools(runtime.catalogue, runtime.config),
+      callOf: (tool) => toolCall(runtime, tool, limits),
+      workspaceId,
+    });
     const completion = {
       values: values.slice(0, MAX_VALUES),
       total: values.length,

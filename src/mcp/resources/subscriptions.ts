@@ -25,14 +25,14 @@ export function createSubscriptions(runtime: Runtime) {
 
   function watch(uri: string): Watch | undefined {
     const found = findResource(offeredResources(runtime), uri);
-    const look = found?.resource.look;
-    if (!found || !look) return undefined;
+    const readVersion = found?.resource.readVersion;
+    if (!found || !readVersion) return undefined;
     const { resource, variables } = found;
     // However a client writes the URI, it is one resource.
     const name = expand(resource.uri, variables);
     return watching.watch(
       name,
-      (context) => look(variables, service, context),
+      (context) => readVersion(variables, service, context),
       () => send(uri),
     );
   }
@@ -50,7 +50,8 @@ export function createSubscriptions(runtime: Runtime) {
       send = deliver;
     },
 
-    canWatch: (uri: string): boolean => findResource(offeredResources(runtime), uri)?.resource.look !== undefined,
+    canWatch: (uri: string): boolean =>
+      findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
 
     /**
      * Begins to watch; settles when no move is missed any more: false when there is no such resource. Throws Failure, at
@@ -107,8 +108,8 @@ export function serveSubscriptions(server: Server, runtime: Runtime, subscriptio
     const offered = offeredResources(runtime);
     const found = findResource(offered, uri);
     if (!found) throw noSuchUri(uri, offered);
-    if (!found.resource.look) {
-      const can = offered.filter(({ look }) => look !== undefined).map((resource) => resource.uri);
+    if (!found.resource.readVersion) {
+      const can = offered.filter(({ readVersion }) => readVersion !== undefined).map((resource) => resource.uri);
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
         `${word(uri)} sends no updates; these do: ${can.join(", ")}.`,

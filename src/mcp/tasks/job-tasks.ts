@@ -6,9 +6,12 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import type { Job } from "../../contract/jobs.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import type { Tool, ToolCall, ToolResult } from "../../toolkit/define-tool.ts";
+import type { ToolCall } from "../../toolkit/define-tool.ts";
 import { cancelStarted, type Standing, StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
+import type { ActionResult } from "../../toolkit/results.ts";
+import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
@@ -20,7 +23,7 @@ import type { Task, TaskBackend } from "./task.ts";
 
 export interface JobTasks extends TaskBackend {
   /** The task that a tool's result has become; undefined where the result itself is the answer. Throws Failure. */
-  answer(tool: Tool, told: ToolResult): Promise<CallToolResult | undefined>;
+  answer(tool: ToolName, result: ActionResult<Job>): Promise<CallToolResult | undefined>;
 }
 
 /** The tool whose action a cancellation is. */
@@ -42,8 +45,8 @@ export function createJobTasks(runtime: Runtime): JobTasks {
       case "cancelled":
         return { ...facts, status: "cancelled" };
       case "completed": {
-        const { told, isError } = standing;
-        return { ...facts, status: "completed", result: { ...shownResult(told, runtime, true), isError } };
+        const { result, isError } = standing;
+        return { ...facts, status: "completed", result: { ...shownResult(result, runtime, true), isError } };
       }
     }
   }
@@ -53,7 +56,7 @@ export function createJobTasks(runtime: Runtime): JobTasks {
     taskId: string,
     { mcpReq: { method, signal } }: ServerContext,
     work: (started: StartedJob, call: ToolCall) => Promise<T>,
-    tool?: string,
+    tool?: ToolName,
   ): Promise<T | undefined> {
     try {
       const started = await ids.open(taskId);
@@ -70,11 +73,11 @@ export function createJobTasks(runtime: Runtime): JobTasks {
   }
 
   return {
-    async answer({ name, startsJob }, told) {
-      const started = startsJob ? startedBy(name, told) : undefined;
+    async answer(tool, result) {
+      const started = startedBy(tool, result);
       if (!started) return undefined;
       const { standing, ...identity } = started;
-      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(told) };
+      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(result) };
     },
 
     get: (taskId, context) =>

@@ -6,9 +6,12 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Delivery } from "../../actions/actions.ts";
+import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import { argumentsObject, type Progress, type Tool, type ToolResult } from "../../toolkit/define-tool.ts";
+import { type Arguments, argumentsObject, type Progress, type Tool, type ToolCall } from "../../toolkit/define-tool.ts";
+import type { ActionResult } from "../../toolkit/results.ts";
+import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import type { JobTasks } from "../tasks/job-tasks.ts";
 import type { Confirmation } from "./confirmation.ts";
@@ -95,16 +98,24 @@ export interface Situation {
 
 /** A client that follows tasks is not owed one: where none can be made, the answer itself is what it gets. */
 async function taskOf(
-  tool: Tool,
-  told: ToolResult,
+  tool: ToolName,
+  result: ActionResult<Job>,
   { tasks, runtime }: Situation,
 ): Promise<CallToolResult | undefined> {
   try {
-    return await tasks?.answer(tool, told);
+    return await tasks?.answer(tool, result);
   } catch (error) {
-    runtime.log.warn({ tool: tool.name, reason: reasonOf(error) }, "no task could be made of this call");
+    runtime.log.warn({ tool, reason: reasonOf(error) }, "no task could be made of this call");
     return undefined;
   }
+}
+
+/** What the tool answers; or the task that its job is, for a client that follows tasks. */
+async function use(tool: Tool, given: Arguments, call: ToolCall, situation: Situation): Promise<CallToolResult> {
+  const { runtime, takesLinks } = situation;
+  if (tool.makes !== "job") return shownResult(await tool.invoke(given, call), runtime, takesLinks);
+  const result = await tool.invoke(given, call);
+  return (await taskOf(tool.name, result, situation)) ?? shownResult(result, runtime, takesLinks);
 }
 
 /** A question to the person is no answer yet: the client brings the same call again with theirs. */
@@ -113,7 +124,7 @@ export async function callTool(
   args: unknown,
   situation: Situation,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { runtime, deliveries, context, takesLinks, confirmation, capabilities } = situation;
+  const { runtime, deliveries, context, confirmation, capabilities } = situation;
   const { service, log } = runtime;
   const startedAt = service.timing.now();
   const { signal, id } = context.mcpReq;
@@ -132,8 +143,7 @@ export async function callTool(
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
     });
-    const told = await tool.invoke(given, call);
-    result = (await taskOf(tool, told, situation)) ?? shownResult(told, runtime, takesLinks);
+    result = await use(tool, given, call, situation);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
   } catch (error) {
     if (error instanceof ProtocolError) throw error;

@@ -1,6 +1,6 @@
 // A tool's result as the protocol shows it.
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import type { ToolResult } from "../../toolkit/define-tool.ts";
+import type { ToolResult } from "../../toolkit/results.ts";
 import { findResource, offeredResources } from "../resources/resources.ts";
 import type { Runtime } from "../runtime.ts";
 
@@ -15,11 +15,11 @@ function linked(link: string | undefined, runtime: Runtime): ContentBlock[] {
 export const driftMeta = ({ drift }: ToolResult) => (drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {});
 
 /** `takesLinks`: the client knows resource_link. */
-export function shownResult(told: ToolResult, runtime: Runtime, takesLinks: boolean): CallToolResult {
-  const { structured, text, link } = told;
+export function shownResult(result: ToolResult, runtime: Runtime, takesLinks: boolean): CallToolResult {
+  const { structured, text, link } = result;
   return {
     content: [{ type: "text", text }, ...(takesLinks ? linked(link, runtime) : [])],
-    structuredContent: structured,
-    ...driftMeta(told),
+    structuredContent: { ...structured },
+    ...driftMeta(result),
   };
 }

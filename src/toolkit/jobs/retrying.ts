@@ -1,12 +1,13 @@
 // Retrying a job: where the service refuses because it was retried before, the retry is named as far as it is known.
 import type { ActionTraits } from "../../actions/identity.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
+import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import { jobSubject } from "../advice/job.ts";
 import { knownRetry } from "../advice/job-history.ts";
-import type { ToolCall, ToolResult } from "../define-tool.ts";
-import { callText } from "../results.ts";
+import type { ToolCall } from "../define-tool.ts";
+import { type ActionResult, callText } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 
 export const retryTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
@@ -25,7 +26,7 @@ async function explain(conflict: Failure, jobId: string, call: ToolCall): Promis
   });
 }
 
-export async function retryOnce(args: RetryArguments, call: ToolCall): Promise<ToolResult> {
+export async function retryOnce(args: RetryArguments, call: ToolCall): Promise<ActionResult<Job>> {
   try {
     return await runAction(args, call, {
       endpoint: retryMicJob,

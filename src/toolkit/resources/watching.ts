@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
 import type { CallContext, Timing } from "../../service/attempts.ts";
-import type { Glimpse } from "./resource.ts";
+import type { SeenVersion } from "./resource.ts";
 
 const FIRST_MS = 1_000;
 const LAST_MS = 30_000;
@@ -52,7 +52,7 @@ export function createWatching({
   /** The service asked for rest: nobody looks before that. */
   let restUntilAt = 0;
 
-  function start(name: string, look: (context: CallContext) => Promise<Glimpse>): Poller {
+  function start(name: string, look: (context: CallContext) => Promise<SeenVersion>): Poller {
     const abort = new AbortController();
     const { signal } = abort;
     const listeners = new Set<() => void>();
@@ -104,7 +104,7 @@ export function createWatching({
     count: () => pollers.size,
 
     /** Tells `onMove` each time the resource of this name changes. Throws Failure when there are too many to watch. */
-    watch(name: string, look: (context: CallContext) => Promise<Glimpse>, onMove: () => void): Watch {
+    watch(name: string, look: (context: CallContext) => Promise<SeenVersion>, onMove: () => void): Watch {
       let poller = pollers.get(name);
       if (!poller) {
         if (pollers.size >= maxWatched) throw tooMany(maxWatched);
