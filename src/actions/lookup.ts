@@ -44,7 +44,7 @@ export async function whyDoubtful(
 }
 
 export function createLookup(journal: () => Promise<Journal>) {
-  /** What agents have named so far is written down, one after the other. */
+  /** Resolves when all that agents have named so far is written down. */
   let hearing: Promise<void> = Promise.resolve();
   return {
     /** Whether such a call would be about an action that is in the journal already. Throws Failure, also where it would be refused. */
@@ -70,10 +70,9 @@ export function createLookup(journal: () => Promise<Journal>) {
     /** The agent has named these: it has heard of the actions whose keys they are, or that made what they name. */
     hear(service: () => Promise<string>, names: readonly string[]): void {
       if (names.length === 0) return;
-      hearing = hearing
-        .then(async () => await (await journal()).markHeard(await service(), names))
-        // Where there is no journal or no login, the call itself says so.
-        .catch(() => undefined);
+      const write = async () => await (await journal()).markHeard(await service(), names);
+      // Where there is no journal or no login, the call itself says so.
+      hearing = Promise.all([hearing, write().catch(() => undefined)]).then(() => undefined);
     },
 
     /** Resolves when all that was heard is written down. */
