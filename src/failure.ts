@@ -49,7 +49,7 @@ export class Failure extends Error {
   constructor(facts: FailureFacts, options?: ErrorOptions) {
     const message = escaped(facts.message);
     super(message, options);
-    // Sentences, whatever a reason from elsewhere has brought into them; the other facts are data.
+    // Sentences may quote a reason from elsewhere; the other facts are data.
     this.facts = { ...facts, message, ...(facts.next !== undefined && { next: escaped(facts.next) }) };
   }
 

@@ -1,4 +1,4 @@
-// Who this process is, by a name that tells others on the machine whether it still lives: it holds actions and partial files.
+// Who this process is, by a name from which others on the machine see whether it still lives: it holds actions and partial files.
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";

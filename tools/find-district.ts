@@ -8,7 +8,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { wholeResult } from "../src/toolkit/results.ts";
 
-interface Found extends GeographyTail {
+interface FoundAnswer extends GeographyTail {
   readonly query: string;
   readonly matches: readonly FoundDistrict[];
   readonly ambiguous: boolean;
@@ -29,7 +29,7 @@ export const findDistrict = defineTool({
     limit: z.int().min(1).max(20).describe("Default 5.").optional(),
     waitSeconds: sweepSeconds,
   }),
-  output: outputs.whole<Found>({
+  output: outputs.whole<FoundAnswer>({
     query: outputs.text,
     matches: outputs.objects,
     ambiguous: outputs.boolean,

@@ -3,7 +3,7 @@ import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
 import type { OpenApiDocument } from "../src/contract/playground.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { exactFields, lean } from "../src/toolkit/results.ts";
+import { compactJson, fieldsWithExactNumbers } from "../src/toolkit/results.ts";
 
 export const getGeographyOpenApi = defineTool({
   endpoint: getPlaygroundOpenApi,
@@ -15,7 +15,7 @@ export const getGeographyOpenApi = defineTool({
   output: outputs.whole<OpenApiDocument>({ openapi: outputs.text, info: outputs.object, paths: outputs.object }),
   async run(_args, { geography, context }) {
     const { value, drift } = await geography.openApi(context);
-    const structured = exactFields(value);
-    return { data: value, structured, text: lean(structured), drift };
+    const structured = fieldsWithExactNumbers(value);
+    return { data: value, structured, text: compactJson(structured), drift };
   },
 });

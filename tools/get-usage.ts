@@ -16,7 +16,7 @@ export const getUsage = defineTool({
   async run(query, { service, context }) {
     const answer = await service.call(getMicPublicUsage, { query }, context);
     const { window } = answer.value.data;
-    // A summary cannot say MONTH, and nothing ties the window told to the one asked for (doubt 1).
+    // A summary cannot say MONTH, and nothing ties the window of the answer to the one asked for (doubt 1).
     const other = `Usage by ${query.window} was asked for; this is the usage by ${window}.`;
     return resourceResult(answer, undefined, window === query.window ? undefined : other);
   },

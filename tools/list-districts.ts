@@ -3,10 +3,11 @@ import type { DistrictsResponse } from "../src/contract/playground.ts";
 import { Failure } from "../src/failure.ts";
 import { vintageText } from "../src/geography/vintage-text.ts";
 import { word } from "../src/outside.ts";
-import { defineTool, type ToolCall } from "../src/toolkit/define-tool.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
 import { table, wholeResult } from "../src/toolkit/results.ts";
+import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 const noSuchState = (state: string): Failure =>
   new Failure({

@@ -2,26 +2,26 @@ import * as z from "zod/v4";
 import type { State } from "../src/contract/playground.ts";
 import { invalidArguments } from "../src/failure.ts";
 import { differencesIn } from "../src/geography/consistency.ts";
+import type { DistrictRow } from "../src/geography/find.ts";
 import { alignedTable, plural, thousands } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import {
-  type DistrictRow,
   needsForRanking,
-  type Order,
   type Ranking,
+  type RankingQuery,
   rankDistricts,
   rankStates,
   type StateRow,
   type Totals,
 } from "../src/geography/rank.ts";
-import { type Answered, askCountry, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
+import { askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { type ToolResult, wholeResult } from "../src/toolkit/results.ts";
 
-type Row = StateRow | DistrictRow;
+type DivisionRow = StateRow | DistrictRow;
 
-interface RankingAnswer extends Ranking<Row>, GeographyTail {
+interface RankingAnswer extends Ranking<DivisionRow>, GeographyTail {
   readonly consistency: readonly string[];
 }
 
@@ -34,7 +34,7 @@ function refuse(argument: string, message: string): never {
 }
 
 /** What no schema without unions can say. */
-function checkTogether(level: "state" | "district", { by, min, max }: Order): void {
+function checkTogether(level: "state" | "district", { by, min, max }: RankingQuery): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
     refuse("by", "a district has mandalCount and name only");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
@@ -50,11 +50,11 @@ function totalsText({ districts, mandals, min, median, mean, max }: Totals): str
   return spread.length === 0 ? counts : `${counts}; ${spread.join(", ")}`;
 }
 
-function answer<R extends Row>(
+function answer<R extends DivisionRow>(
   what: string,
   { rows, totalRows, totals, exact }: Ranking<R>,
   table: string,
-  { country, states, tail, line, forTheRest, drift }: Answered,
+  { country, states, tail, line, forTheRest, drift }: CountryAnswer,
 ): ToolResult<RankingAnswer> {
   const consistency = differencesIn(states, country);
   const certainty = exact ? "" : ` Not exact: lists that are not read yet may change this.${forTheRest}`;
@@ -92,7 +92,7 @@ export const rankDivisions = defineTool({
     vintage: outputs.object,
   }),
   async run({ level, by, order, limit = DEFAULT_LIMIT, states: asked, min, max, waitSeconds }, call) {
-    const ranked: Order = { by, order: order ?? (by === "name" ? "asc" : "desc"), limit, min, max };
+    const ranked: RankingQuery = { by, order: order ?? (by === "name" ? "asc" : "desc"), limit, min, max };
     checkTogether(level, ranked);
     const question = { level, about: (all: readonly State[]) => resolveStates(asked, all), waitSeconds };
     if (level === "state") {

@@ -104,7 +104,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       if (second !== undefined) provenForm = again ? second : first;
       return token;
     } catch (error) {
-      if (error instanceof Failure && error.facts.kind === "unauthorized") identity.doubt();
+      if (error instanceof Failure && error.facts.kind === "unauthorized") identity.recheckLogin();
       if (error instanceof TransportError) throw unreachable(error);
       throw error instanceof AnswerTooLarge ? noToken(error.message) : error;
     }
@@ -148,7 +148,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
   }
 
-  /** Whoever has logged out is not to be acted for, though a token of theirs may live on. */
+  /** After a logout, cached tokens must not be used. */
   async function confirmed(login: Promise<unknown>): Promise<void> {
     try {
       await login;

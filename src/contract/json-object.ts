@@ -1,4 +1,4 @@
-// JSON values, for whoever needs them before zod is loaded.
+// JSON values, for code that runs before zod is loaded.
 
 /** Any JSON value; integers beyond 2^53-1 arrive as bigint. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "./json-object.ts";
 
 export { isJsonObject, type Json, type JsonObject } from "./json-object.ts";
 
-/** Nesting beyond this is no data anybody made, and would overflow whatever walks it (doubts.md, 13). */
+/** Nesting beyond this is no data anybody made, and would overflow the code that walks it (doubts.md, 13). */
 export const MAX_DEPTH = 500;
 
 function isShallow(value: unknown): boolean {

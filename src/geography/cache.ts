@@ -1,4 +1,4 @@
-// What was read of the catalogue, for as long as it may be told: states 10 minutes, districts 6 hours, and no district
+// What was read of the catalogue, for as long as it may be answered with: states 10 minutes, districts 6 hours, and no district
 // list beyond the vintage of the states list it was read beside.
 import type { DistrictsResponse, StatesResponse } from "../contract/playground.ts";
 
@@ -13,7 +13,7 @@ export interface Reading<T> {
   readonly readAt: number;
 }
 
-export class Shelf {
+export class CatalogueCache {
   readonly #now: () => number;
   #states: Reading<StatesResponse> | undefined;
   #districts = new Map<string, Reading<DistrictsResponse>>();

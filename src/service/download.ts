@@ -10,7 +10,7 @@ import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from 
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
-import { cancelled, isPassing, refusal, transportFailure } from "./outcomes.ts";
+import { cancelled, isTransient, refusal, transportFailure } from "./outcomes.ts";
 import { partialName, removeLeftFiles } from "./partial-files.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
 
@@ -22,7 +22,7 @@ export interface SavedFile {
   readonly fileName: string;
 }
 
-export interface Target {
+export interface DownloadTarget {
   readonly folder: string;
   /** Asked for by name; left out, the service's own name is used, numbered when taken. */
   readonly fileName?: string;
@@ -100,7 +100,7 @@ async function drain(answer: OpenAnswer): Promise<WireAnswer> {
 }
 
 /** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
-async function pour(answer: OpenAnswer, file: FileHandle, onBytes: Target["onBytes"]) {
+async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
   const hash = createHash("sha256");
   let bytes = 0;
   const chunks = answer.body[Symbol.asyncIterator]();
@@ -124,7 +124,7 @@ async function attempt(
   service: Service,
   endpoint: Endpoint,
   request: CallRequest,
-  target: Target,
+  target: DownloadTarget,
   context: CallContext,
 ) {
   const wire = wireRequest(await service.baseUrl(), endpoint, encodeRequest(endpoint, request));
@@ -165,7 +165,7 @@ export async function downloadFile(
   service: Service,
   endpoint: Endpoint,
   request: CallRequest,
-  target: Target,
+  target: DownloadTarget,
   context: CallContext,
 ): Promise<SavedFile> {
   await mkdir(target.folder, { recursive: true }).catch((error: unknown) => {
@@ -186,7 +186,7 @@ export async function downloadFile(
       else if (error instanceof Failure) failure = error;
       else throw error;
     }
-    if (!isPassing(endpoint, failure) || !(await waitBeforeRetry(attempts, failure, context, service.timing)))
+    if (!isTransient(endpoint, failure) || !(await waitBeforeRetry(attempts, failure, context, service.timing)))
       throw failure;
   }
 }

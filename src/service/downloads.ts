@@ -3,7 +3,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { type CallContext, timeLeftMs } from "./attempts.ts";
 import type { Service } from "./call.ts";
-import { downloadFile, type SavedFile, type Target } from "./download.ts";
+import { type DownloadTarget, downloadFile, type SavedFile } from "./download.ts";
 import type { CallRequest } from "./encode.ts";
 import { cancelled } from "./outcomes.ts";
 
@@ -34,7 +34,13 @@ export function createDownloads(service: Service) {
   /** Those that were given up, too: each still has a partial file to remove. */
   const unsettled = new Set<Running>();
 
-  function start(key: string, endpoint: Endpoint, request: CallRequest, target: Target, deadlineAt: number): Running {
+  function start(
+    key: string,
+    endpoint: Endpoint,
+    request: CallRequest,
+    target: DownloadTarget,
+    deadlineAt: number,
+  ): Running {
     const stop = new AbortController();
     // The deadline bounds the attempts to begin; a stream that has begun goes on until it ends.
     const context = { signal: stop.signal, deadlineAt };
@@ -55,11 +61,11 @@ export function createDownloads(service: Service) {
   }
 
   return {
-    /** Starts or joins a download and waits for it within the call's time. `onBytes` is told the progress about once a second. */
+    /** Starts or joins a download and waits for it within the call's time. `onBytes` gets the progress about once a second. */
     async save(
       endpoint: Endpoint,
       request: CallRequest,
-      target: Target,
+      target: DownloadTarget,
       context: CallContext,
       onBytes: (bytes: number) => void,
     ): Promise<SavedFile> {

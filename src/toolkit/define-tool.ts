@@ -1,8 +1,6 @@
 // What a tool is: data that drives what agents see, plus one function that runs it.
 import type * as z from "zod/v4";
-import type { Actions, Delivery } from "../actions/actions.ts";
-import type { ActionTraits } from "../actions/identity.ts";
-import type { Journal } from "../actions/journal.ts";
+import type { ActionTraits, Arguments } from "../actions/identity.ts";
 import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { Input } from "../contract/inputs.ts";
@@ -13,17 +11,12 @@ import type { Operation } from "../contract/operation.ts";
 import type { ProcessingRequest } from "../contract/processing-requests.ts";
 import { excerpt } from "../excerpt.ts";
 import { invalidArguments } from "../failure.ts";
-import type { Geography } from "../geography/geography.ts";
 import { quote } from "../outside.ts";
-import type { CallContext } from "../service/attempts.ts";
-import type { Service } from "../service/call.ts";
 import { jsonPointer } from "../service/decode.ts";
-import type { Downloads } from "../service/downloads.ts";
-import type { Offers } from "./jobs/offers.ts";
-import type { Retries } from "./jobs/retries.ts";
 import { type Output, outputs } from "./outputs.ts";
 import type { Candidate, CandidateKind } from "./resources/candidate.ts";
 import type { ActionResult, ToolResult } from "./results.ts";
+import type { ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 
 /**
@@ -31,14 +24,6 @@ import type { ToolName } from "./tool-names.ts";
  * read: nothing changes; save: a file is written here; the rest change something at the service.
  */
 export type Effect = "read" | "save" | "create" | "cancel" | "retry";
-
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message: string;
-}
-
-export type Arguments = Readonly<Record<string, unknown>>;
 
 /** What a person is asked, and the version of the job that it speaks of. */
 export interface PreparedQuestion {
@@ -54,36 +39,6 @@ export interface PersonQuestion {
   /** The arguments that say what is meant, without the key. */
   readonly meant: Arguments;
   readonly idempotencyKey: string | undefined;
-}
-
-/** What one call of a tool works with. */
-export interface ToolCall {
-  /** The tool's own name. */
-  readonly tool: ToolName;
-  readonly actions: Actions;
-  /** Opens the action journal. Throws Failure. */
-  readonly journal: () => Promise<Journal>;
-  /** Whose Idempotency-Keys these are: base URL and client. Throws Failure `not_configured`. */
-  readonly serviceName: () => Promise<string>;
-  readonly service: Service;
-  /** Every playground request goes through it. */
-  readonly geography: Geography;
-  readonly downloads: Downloads;
-  readonly offers: Offers;
-  /** Which jobs this process has seen retried. */
-  readonly retries: Retries;
-  readonly downloadDir: string;
-  /** The Idempotency-Key that a new action of this call takes, where the agent names none. */
-  readonly proposedKey?: string | undefined;
-  /** The version of the job that the person was asked about. */
-  readonly shownVersion?: number | undefined;
-  readonly context: CallContext;
-  /** Whether an agent can call this tool here. */
-  isOffered(tool: ToolName): boolean;
-  /** Tells the client how far the work is; does nothing when it did not ask. */
-  report(progress: Progress): void;
-  /** This call's answer will carry an action's outcome to the agent. */
-  carry(delivery: Delivery): void;
 }
 
 /** The kinds of resource that actions make. */

@@ -2,7 +2,7 @@
 import { isJsonObject } from "../contract/json-object.ts";
 import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
-import type { ToolCall } from "./define-tool.ts";
+import type { ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
 
@@ -61,13 +61,13 @@ export interface ActionResult<T> extends AdvisedResult<T> {
 }
 
 /** Numbers that JSON.stringify refuses, or makes null of: integers beyond 2^53-1, and what no double holds (1e400). */
-const isUnsayable = (value: unknown): boolean =>
+const isInexactNumber = (value: unknown): boolean =>
   typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
 
-const holdsUnsayable = (value: unknown): boolean => {
-  if (Array.isArray(value)) return value.some(holdsUnsayable);
-  if (!isJsonObject(value)) return isUnsayable(value);
-  for (const name in value) if (holdsUnsayable(value[name])) return true;
+const holdsInexactNumber = (value: unknown): boolean => {
+  if (Array.isArray(value)) return value.some(holdsInexactNumber);
+  if (!isJsonObject(value)) return isInexactNumber(value);
+  for (const name in value) if (holdsInexactNumber(value[name])) return true;
   return false;
 };
 
@@ -84,14 +84,14 @@ function inDigits(value: unknown): unknown {
  * Bigints as strings of their digits: a client's JSON would round them (docs/interface.md, "Results"). A number beyond all doubles as
  * words (doubt 18). What has none of them stays itself.
  */
-export const exact = (value: unknown): unknown => (holdsUnsayable(value) ? inDigits(value) : value);
+export const withExactNumbers = (value: unknown): unknown => (holdsInexactNumber(value) ? inDigits(value) : value);
 
 /** The same for an object's fields. */
-export const exactFields = (object: object): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(object).map(([name, part]) => [name, exact(part)]));
+export const fieldsWithExactNumbers = (object: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(object).map(([name, part]) => [name, withExactNumbers(part)]));
 
 /** Compact JSON without nulls and empty lists. */
-export const lean = (value: unknown): string =>
+export const compactJson = (value: unknown): string =>
   escaped(
     JSON.stringify(value, (_name, part: unknown) =>
       part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
@@ -100,12 +100,12 @@ export const lean = (value: unknown): string =>
 
 /** As compact JSON; lists of rows follow as tables. */
 function dataText(data: unknown): string {
-  if (!isJsonObject(data)) return lean(data);
+  if (!isJsonObject(data)) return compactJson(data);
   const tables = Object.entries(data).filter(([, part]) => isTable(part));
   const names = tables.map(([name]) => name);
   const rest = Object.fromEntries(Object.entries(data).filter(([name]) => !names.includes(name)));
   const texts = tables.map(([name, rows]) => `${name}:\n${wholeTable(isTable(rows) ? rows : [])}`);
-  return [lean(rest), ...texts].join("\n");
+  return [compactJson(rest), ...texts].join("\n");
 }
 
 export const callText = (step: { readonly tool: string; readonly arguments: NextStep["arguments"] }): string =>
@@ -129,7 +129,7 @@ interface Remarks {
 function result<T, R extends Remarks>(answer: Decoded<Envelope<T>>, remarks: R): ToolResult<T> & R {
   const { advice, action } = remarks;
   const { data, meta } = answer.value;
-  const shown = exact(data);
+  const shown = withExactNumbers(data);
   const { summary, nextStep } = advice ?? {};
   const structured = {
     ...(summary !== undefined && { summary }),

@@ -5,9 +5,9 @@ import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../failure.ts";
 import { encodeRequest } from "../service/encode.ts";
-import type { ToolCall } from "./define-tool.ts";
 import { requestOf } from "./requests.ts";
 import { type ActionResult, actionResult, type Subject } from "./results.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 type EnvelopeOf<T> = z.ZodType<{ data: T; meta: { requestId: string } }>;
 

@@ -23,9 +23,10 @@ import {
   type WireAnswer,
   type WireRequest,
 } from "../../src/service/transport.ts";
-import type { Tool, ToolCall } from "../../src/toolkit/define-tool.ts";
+import type { Tool } from "../../src/toolkit/define-tool.ts";
 import { createOffers } from "../../src/toolkit/jobs/offers.ts";
 import { createRetries } from "../../src/toolkit/jobs/retries.ts";
+import type { ToolCall } from "../../src/toolkit/tool-call.ts";
 import { problem } from "../contract/samples.ts";
 import type { ManualClock } from "../support/emulator.ts";
 

@@ -8,9 +8,9 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Job } from "../../contract/jobs.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import type { ToolCall } from "../../toolkit/define-tool.ts";
 import { cancelStarted, type Standing, StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
 import type { ActionResult } from "../../toolkit/results.ts";
+import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";

@@ -6,11 +6,13 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Delivery } from "../../actions/actions.ts";
+import type { Arguments } from "../../actions/identity.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import { type Arguments, argumentsObject, type Progress, type Tool, type ToolCall } from "../../toolkit/define-tool.ts";
+import { argumentsObject, type Tool } from "../../toolkit/define-tool.ts";
 import type { ActionResult } from "../../toolkit/results.ts";
+import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import type { JobTasks } from "../tasks/job-tasks.ts";

@@ -14,7 +14,8 @@ import * as z from "zod/v4";
 import { canonicalArguments, hashOf } from "../../actions/canonical.ts";
 import { makeKey } from "../../actions/keys.ts";
 import { Failure } from "../../failure.ts";
-import type { PersonQuestion, Tool, ToolCall } from "../../toolkit/define-tool.ts";
+import type { PersonQuestion, Tool } from "../../toolkit/define-tool.ts";
+import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { Runtime } from "../runtime.ts";
 
 /** As long as a person may take to answer. */

@@ -1,8 +1,8 @@
 // What one use of a tool works with, whoever uses it: tools/call, a resource that is read, a completion.
 import type { Delivery } from "../../actions/actions.ts";
 import type { CallContext } from "../../service/attempts.ts";
-import type { Progress, ToolCall } from "../../toolkit/define-tool.ts";
 import type { UseTool } from "../../toolkit/resources/resource.ts";
+import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { notFoundTool } from "./failure-text.ts";

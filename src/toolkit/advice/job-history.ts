@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ActionAbout, actionsAbout, createdBy } from "../../actions/history.ts";
 import type { Job } from "../../contract/jobs.ts";
-import type { ToolCall } from "../define-tool.ts";
 import { ENDED } from "../jobs/ended.ts";
+import type { ToolCall } from "../tool-call.ts";
 
 export interface JobHistory {
   /** An action on the job of unknown outcome. */

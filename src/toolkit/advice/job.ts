@@ -87,7 +87,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 /**
  * A job that has not changed for an hour is not worth polling: that hour is 80 waits of 45 s, each with the same answer. It
- * is no verdict, since the contract does not say how long a stage may take: the agent is told, and decides.
+ * is no verdict, since the contract does not say how long a stage may take: the agent learns of it and decides.
  */
 const STILL_MS = HOUR_MS;
 

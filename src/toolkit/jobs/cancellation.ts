@@ -9,9 +9,9 @@ import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
 import { operationSubject } from "../advice/operation.ts";
-import type { ToolCall } from "../define-tool.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { runAction } from "../run-action.ts";
+import type { ToolCall } from "../tool-call.ts";
 import { ENDED } from "./ended.ts";
 
 interface CancelArguments {

@@ -5,7 +5,8 @@ import { Failure } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import { describeJob } from "../advice/job.ts";
 import { knownRetry } from "../advice/job-history.ts";
-import type { PreparedQuestion, ToolCall } from "../define-tool.ts";
+import type { PreparedQuestion } from "../define-tool.ts";
+import type { ToolCall } from "../tool-call.ts";
 
 // An application that may act on jobs need not be allowed to read them.
 const isHidden = (error: unknown): boolean =>

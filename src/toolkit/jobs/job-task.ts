@@ -6,8 +6,8 @@ import { parseDateTime } from "../../contract/instants.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
 import { isJobMoving, jobSubject } from "../advice/job.ts";
-import type { ToolCall } from "../define-tool.ts";
 import { type ActionResult, actionResult } from "../results.ts";
+import type { ToolCall } from "../tool-call.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { cancelAtVersion } from "./cancellation.ts";
 import { ENDED } from "./ended.ts";
@@ -21,14 +21,14 @@ export const StartedJob = z.strictObject({
 });
 export type StartedJob = z.infer<typeof StartedJob>;
 
-interface Facts {
+interface StandingFacts {
   readonly summary: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
 }
 
 /** "working" is also a job that waits for a person at the service: there is nothing that the client could answer. */
-export type Standing = Facts &
+export type Standing = StandingFacts &
   (
     | { readonly status: "working"; readonly pollIntervalMs: number }
     | { readonly status: "cancelled" }
@@ -69,7 +69,7 @@ export async function standingOf(started: StartedJob, call: ToolCall): Promise<S
   const job: Job = answer.value.data;
   // What the call that started it would have answered, had it waited.
   const result = await actionResult(answer, jobSubject, call, { idempotencyKey, replayed: false, attempts });
-  const facts: Facts = {
+  const facts: StandingFacts = {
     summary: result.advice.summary,
     createdAt: job.createdAt,
     lastUpdatedAt: job.updatedAt,
@@ -86,8 +86,8 @@ const hasEnded = async (started: StartedJob, call: ToolCall): Promise<boolean> =
   ENDED.has((await readJob(started, call)).value.data.state);
 
 /**
- * Cancels the job by the action that cancel_job is, and under a key of its own. Nobody is told its outcome, so cancelling
- * again, in whatever process, is that same action. A job that has ended is left alone. Throws Failure.
+ * Cancels the job by the same action as cancel_job, under a key of its own. Its outcome is delivered to nobody, so cancelling
+ * again, in any process, is that same action. A job that has ended is left alone. Throws Failure.
  */
 export async function cancelStarted(started: StartedJob, call: ToolCall): Promise<void> {
   if (await hasEnded(started, call)) return;

@@ -6,9 +6,9 @@ import { Failure } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import { jobSubject } from "../advice/job.ts";
 import { knownRetry } from "../advice/job-history.ts";
-import type { ToolCall } from "../define-tool.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
+import type { ToolCall } from "../tool-call.ts";
 
 export const retryTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
 
@@ -16,7 +16,7 @@ interface RetryArguments extends ActionArguments {
   readonly jobId: string;
 }
 
-/** `conflict` refused the retry; what is known of another retry of the job is told with it. */
+/** `conflict` refused the retry; its message also names another retry of the job that is known. */
 async function explain(conflict: Failure, jobId: string, call: ToolCall): Promise<Failure> {
   const id = (await knownRetry(jobId, call))?.id;
   if (id === undefined) return conflict;

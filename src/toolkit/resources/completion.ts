@@ -1,5 +1,6 @@
 // What a variable may be, as far as the server knows: for completion. Asked for briefly and kept briefly.
-import type { Made, Tool, ToolCall } from "../define-tool.ts";
+import type { Made, Tool } from "../define-tool.ts";
+import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import type { Candidate, CandidateKind } from "./candidate.ts";
 
@@ -69,7 +70,7 @@ export function createCandidates(now: () => number) {
       const found = await ask().catch(() => undefined);
       if (found === undefined) return [];
       entry = { found, untilAt: now() + keptMs };
-      // One workspace is the rule; whoever asks for many must not fill the memory.
+      // One workspace is the rule; a client that asks for many must not fill the memory.
       if (kept.size >= 100) kept.clear();
       kept.set(name, entry);
     }

@@ -1,13 +1,13 @@
 // What a resource is: data that drives listings, reading, completion and updates. Most are what a tool reads, without
-// its envelope, so whatever a resource shows can also be had by a tool.
+// its envelope, so a tool can read everything that a resource shows.
 import type { Geography } from "../../geography/geography.ts";
 import { json } from "../../outside.ts";
 import type { CallContext } from "../../service/attempts.ts";
 import type { Service } from "../../service/call.ts";
-import { exact, type ToolResult } from "../results.ts";
+import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";
 import type { CandidateKind } from "./candidate.ts";
-import type { Variables } from "./uri.ts";
+import type { UriVariables } from "./uri.ts";
 
 /** Calls an offered tool that reads. Throws Failure. */
 export type UseTool = (name: ToolName, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
@@ -35,7 +35,7 @@ export interface SeenVersion {
   readonly ended: boolean;
 }
 
-export type ReadVersion = (variables: Variables, service: Service, context: CallContext) => Promise<SeenVersion>;
+export type ReadVersion = (variables: UriVariables, service: Service, context: CallContext) => Promise<SeenVersion>;
 
 export interface Resource {
   /** `mic://…`, with `{name}` for each variable. */
@@ -51,13 +51,13 @@ export interface Resource {
   /** What the template's variables may be, as far as the server knows. */
   readonly variables: Readonly<Record<string, CandidateKind>>;
   /** Throws Failure. */
-  read(variables: Variables, source: ResourceSource): Promise<ResourceContent>;
+  read(variables: UriVariables, source: ResourceSource): Promise<ResourceContent>;
   /** Present where the resource can be subscribed to. Throws Failure. */
   readonly readVersion?: ReadVersion;
 }
 
 /** The text of a JSON resource. */
-export const jsonText = (content: unknown): string => json(exact(content));
+export const jsonText = (content: unknown): string => json(withExactNumbers(content));
 
 interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "variables"> {
   readonly variables?: Resource["variables"];
@@ -84,5 +84,5 @@ export function toolResource(definition: ToolResourceDefinition): Resource {
 }
 
 /** The only variable that its tool calls otherwise: a URI says whose code it is by where it stands. */
-const toolArguments = ({ code, ...others }: Variables): Variables =>
+const toolArguments = ({ code, ...others }: UriVariables): UriVariables =>
   code === undefined ? others : { ...others, state: code };
