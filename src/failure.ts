@@ -72,5 +72,9 @@ export const invalidArguments = (message: string, fieldErrors: readonly FieldErr
 export const notConfigured = (message: string, next: string): Failure =>
   new Failure({ kind: "not_configured", message, retryable: false, sideEffect: "none", next });
 
+/** The code that node gives an error ("EEXIST"); empty where it has none. */
+export const errorCode = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+
 /** What was thrown, as text. */
 export const reasonOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

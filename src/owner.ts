@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { errorCode } from "./failure.ts";
 
 /** Where process ids mean the same: one boot of one machine, and on Linux one process namespace of it. */
 function machine(): string {
@@ -31,7 +32,7 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     // Not allowed to signal it: it lives.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return errorCode(error) === "EPERM";
   }
 }
 

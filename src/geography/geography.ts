@@ -1,11 +1,12 @@
 // The polite reader of the country: what every geography tool and resource of this process asks.
+
+import { unlessAborted } from "../async.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { Reading } from "./cache.ts";
 import type { Country, Gathered, Needs } from "./country.ts";
 import { PlaygroundReader } from "./playground.ts";
-import { unlessAborted } from "./shared-requests.ts";
 import { Sweep, type Unread } from "./sweep.ts";
 import { idleTiming } from "./timing.ts";
 

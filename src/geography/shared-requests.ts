@@ -1,19 +1,10 @@
 // One request for each key, shared by all callers that ask meanwhile; aborted when the last of them stops waiting.
+import { unlessAborted } from "../async.ts";
 
 interface SharedRequest<T> {
   readonly answer: Promise<T>;
   readonly controller: AbortController;
   waiting: number;
-}
-
-/** The promise's outcome, unless the signal is sooner. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 export class SharedRequests<T> {

@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { copyFile, type FileHandle, link, lstat, mkdir, open, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { Failure, invalidArguments, reasonOf } from "../failure.ts";
+import { errorCode, Failure, invalidArguments, reasonOf } from "../failure.ts";
 import { quote, word } from "../outside.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import type { Service } from "./call.ts";
@@ -34,9 +34,6 @@ export interface DownloadTarget {
 const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_NUMBERED = 1000;
 
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;
-
 const taken = (name: string): Failure =>
   invalidArguments(
     `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
@@ -61,12 +58,12 @@ async function claimName(part: string, path: string): Promise<boolean> {
   try {
     await link(part, path);
   } catch (error) {
-    if (isCode(error, "EEXIST")) return false;
+    if (errorCode(error) === "EEXIST") return false;
     // File systems without hard links (FAT): an exclusive copy is the next best.
     try {
       await copyFile(part, path, constants.COPYFILE_EXCL);
     } catch (copyError) {
-      if (isCode(copyError, "EEXIST")) return false;
+      if (errorCode(copyError) === "EEXIST") return false;
       throw copyError;
     }
   }

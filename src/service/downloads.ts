@@ -1,4 +1,5 @@
 // Downloads that outlive one tool call: a call waits 45 s at most, the next one with the same arguments goes on waiting.
+import { within } from "../async.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { type CallContext, timeLeftMs } from "./attempts.ts";
@@ -72,21 +73,15 @@ export function createDownloads(service: Service) {
       const key = JSON.stringify([request.path, target.folder, target.fileName]);
       const download = running.get(key) ?? start(key, endpoint, request, target, context.deadlineAt);
       download.waiting++;
-      let stopWaiting: (failure: Failure) => void = () => undefined;
-      const stopped = new Promise<never>((_, reject) => {
-        stopWaiting = reject;
-      });
-      const leave = () => stopWaiting(cancelled(endpoint, undefined, false));
-      const leftMs = Math.max(0, timeLeftMs(context, service.timing) - MARGIN_MS);
-      const alarm = setTimeout(() => stopWaiting(stillRunning(download.bytes)), leftMs);
+      const timeoutMs = timeLeftMs(context, service.timing) - MARGIN_MS;
       const ticker = setInterval(() => onBytes(download.bytes), 1000);
-      context.signal.addEventListener("abort", leave, { once: true });
       try {
-        return await Promise.race([download.done, stopped]);
+        const tooLate = () => stillRunning(download.bytes);
+        return await within(download.done, { signal: context.signal, timeoutMs, tooLate });
+      } catch (error) {
+        throw context.signal.aborted ? cancelled(endpoint, undefined, false) : error;
       } finally {
-        clearTimeout(alarm);
         clearInterval(ticker);
-        context.signal.removeEventListener("abort", leave);
         download.waiting--;
         if (download.settled) running.delete(key);
         // A cancelled call takes its download with it, unless another call waits for the same one.
