@@ -14,7 +14,7 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
   });
 }
 
-interface Patience {
+interface WaitLimits {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   /** What is thrown when time is up. */
@@ -22,7 +22,7 @@ interface Patience {
 }
 
 /** The promise's outcome, or the signal's reason if it fires before, or `tooLate` after so long. The promise itself goes on. */
-export async function within<T>(promise: Promise<T>, { signal, timeoutMs, tooLate }: Patience): Promise<T> {
+export async function within<T>(promise: Promise<T>, { signal, timeoutMs, tooLate }: WaitLimits): Promise<T> {
   const late = new AbortController();
   const alarm = setTimeout(() => late.abort(tooLate()), Math.max(0, timeoutMs));
   try {

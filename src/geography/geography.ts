@@ -4,13 +4,13 @@ import { unlessAborted } from "../async.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
-import type { Reading } from "./cache.ts";
+import type { DatedAnswer } from "./cache.ts";
 import type { Country, Gathered, Needs } from "./country.ts";
 import { PlaygroundReader } from "./playground.ts";
 import { Sweep, type Unread } from "./sweep.ts";
 import { idleTiming } from "./timing.ts";
 
-export type { Reading } from "./cache.ts";
+export type { DatedAnswer } from "./cache.ts";
 export type { Country, Gathered, Needs } from "./country.ts";
 
 /** Time kept within the call's own limit for making its answer. */
@@ -30,10 +30,10 @@ export interface CountryQuery {
 
 export interface Geography {
   /** At most 10 minutes old. Throws Failure. */
-  states(context: CallContext): Promise<Reading<StatesResponse>>;
+  states(context: CallContext): Promise<DatedAnswer<StatesResponse>>;
   /** At most 6 hours old; an unknown code may give an empty list. Throws Failure. */
-  districts(code: string, context: CallContext): Promise<Reading<DistrictsResponse>>;
-  openApi(context: CallContext): Promise<Reading<OpenApiDocument>>;
+  districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>>;
+  openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>>;
   /**
    * Reads the districts that a question needs, as fast as the service allows, and answers when they are there or time is
    * up; sooner where the rows are sure and the limit is used up. The rest is read in the background. Throws Failure when the states
@@ -56,7 +56,7 @@ export function createGeography({ service, perMinute, timing = idleTiming }: Geo
   const { limiter, cache } = playground;
   const sweep = new Sweep(playground, timing, closing.signal);
 
-  function countryOf(states: Reading<StatesResponse>): Country {
+  function countryOf(states: DatedAnswer<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {
       const reading = cache.districtsOf(code);
       return reading === undefined ? [] : [[code, reading] as const];

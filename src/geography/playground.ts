@@ -12,7 +12,7 @@ import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, waitBeforeRetry } from
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
 import { isTransient } from "../service/outcomes.ts";
-import { CatalogueCache, type Reading } from "./cache.ts";
+import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { Limiter, type Permit } from "./limiter.ts";
 import { SharedRequests } from "./shared-requests.ts";
 
@@ -36,9 +36,9 @@ export class PlaygroundReader {
   readonly cache: CatalogueCache;
   readonly #service: Pick<Service, "call">;
   readonly #timing: Timing;
-  readonly #states = new SharedRequests<Reading<StatesResponse>>();
-  readonly #districts = new SharedRequests<Reading<DistrictsResponse>>();
-  readonly #documents = new SharedRequests<Reading<OpenApiDocument>>();
+  readonly #states = new SharedRequests<DatedAnswer<StatesResponse>>();
+  readonly #districts = new SharedRequests<DatedAnswer<DistrictsResponse>>();
+  readonly #documents = new SharedRequests<DatedAnswer<OpenApiDocument>>();
 
   constructor({ service, perMinute, timing, closing }: PlaygroundOptions) {
     this.#service = service;
@@ -47,7 +47,7 @@ export class PlaygroundReader {
     this.cache = new CatalogueCache(timing.now);
   }
 
-  states(context: CallContext): Promise<Reading<StatesResponse>> {
+  states(context: CallContext): Promise<DatedAnswer<StatesResponse>> {
     const read = async (signal: AbortSignal) => {
       const reading = await this.#once(listPlaygroundStates, {}, signal, this.#urgent(context));
       this.cache.keepStates(reading);
@@ -60,14 +60,14 @@ export class PlaygroundReader {
     );
   }
 
-  districts(code: string, context: CallContext): Promise<Reading<DistrictsResponse>> {
+  districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>> {
     return this.#patiently(listPlaygroundDistricts, context, () =>
       this.districtsOnce(code, context.signal, this.#urgent(context)),
     );
   }
 
   /** One attempt; a fresh reading or a request that is under way does as well. */
-  async districtsOnce(code: string, signal: AbortSignal, permit: GetPermit): Promise<Reading<DistrictsResponse>> {
+  async districtsOnce(code: string, signal: AbortSignal, permit: GetPermit): Promise<DatedAnswer<DistrictsResponse>> {
     const state = code.toUpperCase();
     const known = this.cache.districtsOf(state);
     if (known !== undefined) return known;
@@ -78,7 +78,7 @@ export class PlaygroundReader {
     });
   }
 
-  openApi(context: CallContext): Promise<Reading<OpenApiDocument>> {
+  openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>> {
     return this.#patiently(getPlaygroundOpenApi, context, () =>
       this.#documents.join("", context.signal, (signal) =>
         this.#once(getPlaygroundOpenApi, {}, signal, this.#urgent(context)),
@@ -110,7 +110,7 @@ export class PlaygroundReader {
     request: CallRequest,
     signal: AbortSignal,
     getPermit: GetPermit,
-  ): Promise<Reading<z.output<S>>> {
+  ): Promise<DatedAnswer<z.output<S>>> {
     const permit = await getPermit(signal);
     const readAt = this.#timing.now();
     try {

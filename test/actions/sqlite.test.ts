@@ -77,58 +77,62 @@ const strikes: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
 ];
 
 // An open file cannot be moved there.
-describe.skipIf(process.platform === "win32").each(strikes)("a journal with %s under running servers", (_, strike) => {
-  async function begun() {
-    const given = await bench();
-    const [server, other] = [await given.serve(), await given.serve()];
-    given.stub.expect(accepted, accepted);
-    for (const each of [server, other]) expect((await each.call("submit_job", named("before"))).error).toBeUndefined();
-    await expect.poll(() => walSize(given.stateDir), { timeout: 20_000 }).toBe(0);
-    await copyFile(join(given.stateDir, FILE), join(given.parent, "copy"));
-    return { ...given, server, other };
-  }
+describe.skipIf(process.platform === "win32").each(strikes)(
+  "a journal with %s under running servers (needs POSIX)",
+  (_, strike) => {
+    async function begun() {
+      const given = await bench();
+      const [server, other] = [await given.serve(), await given.serve()];
+      given.stub.expect(accepted, accepted);
+      for (const each of [server, other])
+        expect((await each.call("submit_job", named("before"))).error).toBeUndefined();
+      await expect.poll(() => walSize(given.stateDir), { timeout: 20_000 }).toBe(0);
+      await copyFile(join(given.stateDir, FILE), join(given.parent, "copy"));
+      return { ...given, server, other };
+    }
 
-  test("holds what is sent next: another server goes on with it", LONG, async () => {
-    const given = await begun();
-    const { server, other, stub } = given;
-    await strike(given);
-    const coming = arrived(stub);
-    server.send("submit_job", named("next"), 7);
-    await coming;
-    await server.kill();
-    stub.respond(() => accepted);
-    // One that had the former file open, and one that is new.
-    expect((await other.call("submit_job", named("next"))).error).toBeUndefined();
-    const keys = keysOf(stub, "next");
-    expect(keys).toHaveLength(2);
-    expect(new Set(keys).size, "one action").toBe(1);
-    expect((await (await given.serve()).call("list_actions", {})).text).toContain(keys[0]);
-  });
+    test("holds what is sent next: another server goes on with it", LONG, async () => {
+      const given = await begun();
+      const { server, other, stub } = given;
+      await strike(given);
+      const coming = arrived(stub);
+      server.send("submit_job", named("next"), 7);
+      await coming;
+      await server.kill();
+      stub.respond(() => accepted);
+      // One that had the former file open, and one that is new.
+      expect((await other.call("submit_job", named("next"))).error).toBeUndefined();
+      const keys = keysOf(stub, "next");
+      expect(keys).toHaveLength(2);
+      expect(new Set(keys).size, "one action").toBe(1);
+      expect((await (await given.serve()).call("list_actions", {})).text).toContain(keys[0]);
+    });
 
-  test("still knows what was unknown or under way", LONG, async () => {
-    const given = await begun();
-    const { server, stub } = given;
-    stub.expect(lost);
-    expect((await server.call("submit_job", named("unknown"))).error?.sideEffect).toBe("unknown");
-    const gate = new EventEmitter();
-    const released = once(gate, "open");
-    stub.expect(holdUntil(released, accepted));
-    server.send("submit_job", { ...named("under way"), idempotencyKey: "under-way" }, 7);
-    await expect.poll(() => keysOf(stub, "under way")).toHaveLength(1);
-    await strike(given);
-    gate.emit("open");
-    expect((await server.answerTo(7)).error).toBeUndefined();
-    await server.kill();
-    const next = await given.serve();
-    const replayed = await next.call("submit_job", { ...named("under way"), idempotencyKey: "under-way" });
-    expect(replayed.action).toEqual({ idempotencyKey: "under-way", replayed: true, attempts: 1 });
-    stub.expect(accepted);
-    expect((await next.call("submit_job", named("unknown"))).error).toBeUndefined();
-    expect(new Set(keysOf(stub, "unknown")).size, "one action").toBe(1);
-    const database = await openForTest(given.stateDir);
-    expect(await database.query("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
-  });
-});
+    test("still knows what was unknown or under way", LONG, async () => {
+      const given = await begun();
+      const { server, stub } = given;
+      stub.expect(lost);
+      expect((await server.call("submit_job", named("unknown"))).error?.sideEffect).toBe("unknown");
+      const gate = new EventEmitter();
+      const released = once(gate, "open");
+      stub.expect(holdUntil(released, accepted));
+      server.send("submit_job", { ...named("under way"), idempotencyKey: "under-way" }, 7);
+      await expect.poll(() => keysOf(stub, "under way")).toHaveLength(1);
+      await strike(given);
+      gate.emit("open");
+      expect((await server.answerTo(7)).error).toBeUndefined();
+      await server.kill();
+      const next = await given.serve();
+      const replayed = await next.call("submit_job", { ...named("under way"), idempotencyKey: "under-way" });
+      expect(replayed.action).toEqual({ idempotencyKey: "under-way", replayed: true, attempts: 1 });
+      stub.expect(accepted);
+      expect((await next.call("submit_job", named("unknown"))).error).toBeUndefined();
+      expect(new Set(keysOf(stub, "unknown")).size, "one action").toBe(1);
+      const database = await openForTest(given.stateDir);
+      expect(await database.query("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+    });
+  },
+);
 
 test("a journal whose place cannot be opened sends nothing, and works once it can", LONG, async () => {
   const { stateDir, parent, stub, serve } = await bench();

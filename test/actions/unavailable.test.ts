@@ -191,7 +191,7 @@ test("reading what no action is about touches no journal", async () => {
 });
 
 test.skipIf(process.platform === "win32")(
-  "nobody else may read it: the folder is 0700, the files are 0600",
+  "nobody else may read it: the folder is 0700, the files are 0600 (needs POSIX)",
   async () => {
     const stateDir = join(await folder(), "deep", "state");
     const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
@@ -202,7 +202,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test.skipIf(process.platform === "win32")("a file that others could read is closed to them", async () => {
+test.skipIf(process.platform === "win32")("a file that others could read is closed to them (needs POSIX)", async () => {
   const stateDir = await folder();
   await mkdir(stateDir, { recursive: true });
   await writeFile(join(stateDir, FILE), "", { mode: 0o644 });

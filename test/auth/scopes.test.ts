@@ -1,4 +1,4 @@
-// Each operation asks for exactly the scopes of docs/contract.md, 5: the table, written out once more.
+// Each operation asks for exactly the scopes of docs/contract.md, 5.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import {
   recipeOffer,
   retryJob,
 } from "../contract/samples.ts";
+import { jobOperations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { credentials } from "../service/client.ts";
 import { connectionForFile } from "../support/mcp.ts";
@@ -36,23 +37,25 @@ const connectionOf = connectionForFile("v2-modern", () => ({
 const workspaceId = "micws_1";
 const jobId = "job-1";
 
-const table: readonly (readonly [tool: string, args: Readonly<Record<string, unknown>>, scopes: string])[] = [
-  ["get_capabilities", { workspaceId }, "mic.capabilities:read"],
-  ["register_input", createInput, "files:read mic.inputs:write"],
-  ["get_input", { inputId: "input-1" }, "files:read mic.inputs:read"],
-  ["download_asset", { assetId: "asset-1" }, "files:read mic.assets:read"],
-  ["list_recipes", { workspaceId }, "mic.recipes:read"],
-  ["get_recipe", { versionId: recipeOffer.recipe.versionId }, "mic.recipes:read"],
-  ["submit_job", createJob, "mic.jobs:run"],
-  ["list_jobs", { workspaceId }, "mic.jobs:read"],
-  ["get_job", { jobId }, "mic.jobs:read"],
-  ["cancel_job", { jobId, ...cancelJob, resourceVersion: 3 }, "mic.jobs:cancel"],
-  ["retry_job", { jobId, ...retryJob }, "mic.jobs:run"],
-  ["get_operation", { operationId: "operation-1" }, "mic.operations:read"],
-  ["get_usage", { workspaceId, window: "DAY" }, "mic.usage:read"],
-  ["request_file_processing", createProcessingRequest, "files:read mic.jobs:run"],
-  ["get_file_processing_request", { requestId: processingRequest.id }, "mic.jobs:read"],
-];
+const argumentsOf: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  get_capabilities: { workspaceId },
+  register_input: createInput,
+  get_input: { inputId: "input-1" },
+  download_asset: { assetId: "asset-1" },
+  list_recipes: { workspaceId },
+  get_recipe: { versionId: recipeOffer.recipe.versionId },
+  submit_job: createJob,
+  list_jobs: { workspaceId },
+  get_job: { jobId },
+  cancel_job: { jobId, ...cancelJob, resourceVersion: 3 },
+  retry_job: { jobId, ...retryJob },
+  get_operation: { operationId: "operation-1" },
+  get_usage: { workspaceId, window: "DAY" },
+  request_file_processing: createProcessingRequest,
+  get_file_processing_request: { requestId: processingRequest.id },
+};
+
+const table = jobOperations.map(({ tool, scopes }) => [tool, argumentsOf[tool], scopes.join(" ")] as const);
 
 const tokenFor = (scope: string): string => `token-${Buffer.from(scope).toString("base64url")}`;
 

@@ -9,7 +9,7 @@ import { startHttp } from "../mcp/http/server.ts";
 import { type Check, isInstalled, runSuite, type Verdict } from "./suite.ts";
 
 const isAsked = process.env["CONFORMANCE"] !== undefined && isInstalled();
-const when = isAsked ? "" : ": skipped, npm run conformance installs the suite and runs this";
+const when = isAsked ? "" : " (skipped: npm run conformance installs the suite and runs this)";
 
 const LIMIT_MS = 180_000;
 

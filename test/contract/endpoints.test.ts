@@ -1,8 +1,9 @@
-// The endpoint tables of docs/contract.md, 4, copied by hand, against the contract's endpoints.
+// The contract's endpoints against the tables of docs/contract.md, 4 and 5: the oracle's, and those of parameters given here.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { API_PREFIX, type Endpoint, scopesToRequest, TOKEN_PATH } from "../../src/contract/endpoints/endpoint.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";
+import { jobOperations, type ListedOperation, playgroundOperations, rows } from "../operations.ts";
 import { proves } from "../proves.ts";
 import * as samples from "./samples.ts";
 
@@ -25,11 +26,32 @@ const answers: Readonly<Record<string, unknown>> = {
   "ProcessingRequest without micreq_": enveloped(samples.processingRequest),
 };
 
-function successOf({ success: { status, body } }: Endpoint): string {
-  if (body === "binary") return `${status} binary body`;
-  const passing = Object.keys(answers).filter((name) => body.safeParse(answers[name]).success);
-  return `${status} ${passing.join(" or ")}`;
+/** Which of those answers a success may be. */
+const passing = (body: z.ZodType): readonly string[] =>
+  Object.keys(answers).filter((name) => body.safeParse(answers[name]).success);
+
+function rowOf(endpoint: Endpoint) {
+  const { id, api, method, path, scope, additionalPermissions = [], success } = endpoint;
+  return {
+    id,
+    method,
+    path: `${API_PREFIX[api]}${path}`,
+    scopes: scope === undefined ? [] : [...additionalPermissions, scope],
+    requested: scopesToRequest(endpoint),
+    success: success.status,
+    answer: success.body === "binary" ? "binary" : passing(success.body),
+  };
 }
+
+const oracleOf = ({ id, method, path, scopes, success, answer }: ListedOperation) => ({
+  id,
+  method,
+  path,
+  scopes,
+  requested: scopes,
+  success,
+  answer: answer === undefined ? "binary" : passing(answer),
+});
 
 const lines = (table: string): readonly string[] => table.trim().split("\n");
 
@@ -39,14 +61,7 @@ const fieldsOf = (fields: z.ZodObject<z.ZodRawShape>): string =>
     .join(" ");
 
 proves(["4.1/states", "4.1/districts", "4.1/openapi", "4.1/operation-ids"], "table 4.1", () => {
-  const table = `
-listPlaygroundStates | GET | /api/svc/core/developers/playground/v1/geo/states | 200 StatesResponse
-listPlaygroundDistricts | GET | /api/svc/core/developers/playground/v1/geo/districts | 200 DistrictsResponse
-getPlaygroundOpenApi | GET | /api/svc/core/developers/playground/v1/openapi.json | 200 OpenAPI`;
-  const rows = endpoints
-    .filter(({ api }) => api === "playground")
-    .map((row) => [row.id, row.method, row.path, successOf(row)].join(" | "));
-  expect(rows).toEqual(lines(table));
+  expect(endpoints.filter(({ api }) => api === "playground").map(rowOf)).toEqual(playgroundOperations.map(oracleOf));
 });
 
 proves(
@@ -70,31 +85,31 @@ proves(
   ],
   "table 4.2",
   () => {
-    const table = `
-getMicPublicCapabilities | GET | /v1/mic/capabilities | mic.capabilities:read | 200 CapabilitySet
-createMicPublicInput | POST | /v1/mic/inputs | mic.inputs:write (+ files:read) | 201 Input
-getMicPublicInput | GET | /v1/mic/inputs/{inputId} | mic.inputs:read (+ files:read) | 200 Input
-getMicPublicAssetContent | GET | /v1/mic/assets/{assetId}/content | mic.assets:read (+ files:read) | 200 binary body
-listMicExecutableRecipes | GET | /v1/mic/recipes | mic.recipes:read | 200 recipe offer list page
-getMicExecutableRecipe | GET | /v1/mic/recipe-versions/{versionId} | mic.recipes:read | 200 RecipeOffer
-createMicJob | POST | /v1/mic/jobs | mic.jobs:run | 202 Job
-listMicJobs | GET | /v1/mic/jobs | mic.jobs:read | 200 job list page
-getMicJob | GET | /v1/mic/jobs/{jobId} | mic.jobs:read | 200 Job
-cancelMicJob | POST | /v1/mic/jobs/{jobId}/cancellations | mic.jobs:cancel | 202 Operation
-retryMicJob | POST | /v1/mic/jobs/{jobId}/retries | mic.jobs:run | 202 Job
-getMicPublicOperation | GET | /v1/mic/operations/{operationId} | mic.operations:read | 200 Operation
-getMicPublicUsage | GET | /v1/mic/usage | mic.usage:read | 200 UsageSummary
-requestMicSharedFileProcessing | POST | /v1/mic/processing-requests | mic.jobs:run (+ files:read) | 201 ProcessingRequest
-getMicSharedFileProcessingRequest | GET | /v1/mic/processing-requests/{requestId} | mic.jobs:read | 200 ProcessingRequest`;
-    const rows = endpoints
-      .filter(({ api }) => api === "job-processing")
-      .map((row) => {
-        const extra = row.additionalPermissions ? ` (+ ${row.additionalPermissions.join(" ")})` : "";
-        return [row.id, row.method, row.path, `${row.scope}${extra}`, successOf(row)].join(" | ");
-      });
-    expect(rows).toEqual(lines(table));
+    expect(endpoints.filter(({ api }) => api === "job-processing").map(rowOf)).toEqual(jobOperations.map(oracleOf));
   },
 );
+
+test("each answer is taken by the operations that give it alone", () => {
+  expect(rows.flatMap(({ answer }) => (answer === undefined ? [] : [passing(answer)]))).toEqual([
+    ["StatesResponse"],
+    ["DistrictsResponse"],
+    ["OpenAPI"],
+    ["CapabilitySet"],
+    ["Input"],
+    ["Input"],
+    ["recipe offer list page"],
+    ["RecipeOffer"],
+    ["Job"],
+    ["job list page"],
+    ["Job"],
+    ["Operation"],
+    ["Job"],
+    ["Operation"],
+    ["UsageSummary"],
+    ["ProcessingRequest"],
+    ["ProcessingRequest"],
+  ]);
+});
 
 test("the playground's endpoints come first, then the job-processing ones", () => {
   expect(endpoints.map(({ api }) => api)).toEqual([
@@ -115,8 +130,8 @@ getMicPublicCapabilities: workspaceId
 listMicExecutableRecipes: workspaceId limit? cursor? sort?
 listMicJobs: workspaceId limit? cursor?
 getMicPublicUsage: workspaceId window`;
-  const rows = endpoints.flatMap(({ id, query }) => (fieldsOf(query) === "" ? [] : [`${id}: ${fieldsOf(query)}`]));
-  expect(rows).toEqual(lines(table));
+  const found = endpoints.flatMap(({ id, query }) => (fieldsOf(query) === "" ? [] : [`${id}: ${fieldsOf(query)}`]));
+  expect(found).toEqual(lines(table));
 });
 
 // Which Idempotency-Key grammar is whose, and what each is, is shown in text.test.ts; If-Match in jobs.test.ts.
@@ -127,12 +142,12 @@ createMicJob: Idempotency-Key as text
 cancelMicJob: Idempotency-Key as text, If-Match
 retryMicJob: Idempotency-Key as text
 requestMicSharedFileProcessing: Idempotency-Key as processing`;
-  const rows = endpoints.flatMap(({ id, idempotencyKey, ifMatch }) => {
+  const found = endpoints.flatMap(({ id, idempotencyKey, ifMatch }) => {
     const headers = [idempotencyKey ? `Idempotency-Key as ${idempotencyKey}` : "", ifMatch ? "If-Match" : ""];
     const given = headers.filter((header) => header !== "").join(", ");
     return given === "" ? [] : [`${id}: ${given}`];
   });
-  expect(rows).toEqual(lines(table));
+  expect(found).toEqual(lines(table));
 });
 
 proves("4.2/bodies-closed", "the body fields of the POST endpoints, and of no other", () => {
@@ -148,27 +163,4 @@ requestMicSharedFileProcessing: workspaceId inputId recipeVersionId recipeVersio
 proves("4.2/base-path", "where each API lives below the base URL", () => {
   expect(API_PREFIX).toEqual({ playground: "", "job-processing": "/sandbox" });
   expect(TOKEN_PATH).toBe("/sandbox/oauth/token");
-});
-
-test("the table of section 5: the scopes to request", () => {
-  const table = `
-listPlaygroundStates:
-listPlaygroundDistricts:
-getPlaygroundOpenApi:
-getMicPublicCapabilities: mic.capabilities:read
-createMicPublicInput: files:read mic.inputs:write
-getMicPublicInput: files:read mic.inputs:read
-getMicPublicAssetContent: files:read mic.assets:read
-listMicExecutableRecipes: mic.recipes:read
-getMicExecutableRecipe: mic.recipes:read
-createMicJob: mic.jobs:run
-listMicJobs: mic.jobs:read
-getMicJob: mic.jobs:read
-cancelMicJob: mic.jobs:cancel
-retryMicJob: mic.jobs:run
-getMicPublicOperation: mic.operations:read
-getMicPublicUsage: mic.usage:read
-requestMicSharedFileProcessing: files:read mic.jobs:run
-getMicSharedFileProcessingRequest: mic.jobs:read`;
-  expect(endpoints.map((row) => `${row.id}: ${scopesToRequest(row).join(" ")}`.trim())).toEqual(lines(table));
 });

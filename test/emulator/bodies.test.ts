@@ -1,9 +1,9 @@
 // Request bodies, docs/contract.md, 4.2: what holds for all of them, and reasons.
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { worldFor } from "./example.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { badText, bodyPoster, emoji, type PostId, postIds, without } from "./post-bodies.ts";
 import { serviceForFile } from "./service.ts";
 import { FILE, submitJob } from "./work.ts";
@@ -34,7 +34,7 @@ proves("4.2/bodies-closed", "a cancellation takes nothing but its reason", async
   const cancel = (body: unknown) =>
     service().call(operations.cancelMicJob, { path: { jobId: job.id }, ifMatch: `"${job.resourceVersion}"`, body });
   for (const body of [{}, { reason: "A", extra: 1 }, { reason: "A", retryMode: "RESTART" }, { Reason: "A" }])
-    expectProblem(await cancel(body), 400, 422);
+    expectProblem(await cancel(body), 400);
   expect((await cancel({ reason: "A" })).status).toBe(202);
 });
 
@@ -82,7 +82,7 @@ proves("4.2/reason", "reason of a retry and of a cancellation: 1-1000 UTF-16 uni
     const parts = { path: { jobId: job.id }, ifMatch: `"${job.resourceVersion}"` };
     for (const bad of badReasons)
       expect(
-        expectProblem(await service().call(operations.cancelMicJob, { ...parts, body: { reason: bad } }), 400, 422)
+        expectProblem(await service().call(operations.cancelMicJob, { ...parts, body: { reason: bad } }), 400)
           .fieldErrors[0]?.pointer,
       ).toBe("/reason");
     expect((await service().call(operations.cancelMicJob, { ...parts, body: { reason } })).status).toBe(202);
@@ -90,12 +90,12 @@ proves("4.2/reason", "reason of a retry and of a cancellation: 1-1000 UTF-16 uni
 });
 
 proves("7.2/bounds-refused", "a body with many faults is refused with all of them, at most 100", async () => {
-  const two = expectProblem(await post("retryMicJob", () => ({ retryMode: "NEVER", reason: "" })), 400, 422);
+  const two = expectProblem(await post("retryMicJob", () => ({ retryMode: "NEVER", reason: "" })), 400);
   expect(two.fieldErrors.map(({ pointer }) => pointer).sort()).toEqual(
     expect.arrayContaining(["/reason", "/retryMode"]),
   );
   const crowd = Array.from({ length: 400 }, () => ({ port: "", inputId: "" }));
-  const many = expectProblem(await post("createMicJob", (body) => ({ ...body, inputBindings: crowd })), 400, 422);
+  const many = expectProblem(await post("createMicJob", (body) => ({ ...body, inputBindings: crowd })), 400);
   expect(many.fieldErrors.length).toBeLessThanOrEqual(100);
 });
 

@@ -1,6 +1,6 @@
 // Same seed and clock, same world: ids, resources, outcomes.
 import { expect, test } from "vitest";
-import { operations } from "./operations.ts";
+import { operations } from "../operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, listOffers, settledJob, submitJob } from "./work.ts";
 

@@ -1,6 +1,6 @@
 // One example request for each operation that succeeds, made of resources that the running emulator holds.
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
-import { type OperationId, operations } from "./operations.ts";
+import { type OperationId, operations } from "../operations.ts";
 import type { Parts, Service } from "./service.ts";
 import {
   FILE,

@@ -1,7 +1,7 @@
 // Faults on request: what each kind does to a call, and that it does so as often as told, where told.
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { type Answer, at, expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { nextKey, type Service, serviceForTest } from "./service.ts";
 import { FILE, jobBodyFor } from "./work.ts";
 

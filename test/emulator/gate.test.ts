@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { at, expectPlaygroundError, expectProblem, parseJson, rawClient } from "./http.ts";
-import { operations } from "./operations.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
 
 const service = serviceForFile();
@@ -135,13 +135,16 @@ describe("beyond this machine", () => {
     for (const path of [STATES, CLOCK]) expect((await send(own, path, headers)).status).toBe(403);
   });
 
-  test.skipIf(lan === undefined)("another machine's clients are served; /__emulator is for this one", async () => {
-    const own = await serviceForTest({ host: "0.0.0.0" });
-    const fromAfar = rawClient(`http://${lan}:${new URL(own.emulator.baseUrl).port}`);
-    expect((await fromAfar({ path: STATES })).status).toBe(200);
-    expect((await fromAfar({ path: CLOCK })).status).toBe(403);
-    expect((await own.send({ path: CLOCK })).status).toBe(200);
-  });
+  test.skipIf(lan === undefined)(
+    "another machine's clients are served; /__emulator is for this one (needs a network)",
+    async () => {
+      const own = await serviceForTest({ host: "0.0.0.0" });
+      const fromAfar = rawClient(`http://${lan}:${new URL(own.emulator.baseUrl).port}`);
+      expect((await fromAfar({ path: STATES })).status).toBe(200);
+      expect((await fromAfar({ path: CLOCK })).status).toBe(403);
+      expect((await own.send({ path: CLOCK })).status).toBe(200);
+    },
+  );
 });
 
 /** The TCP ports that a process listens on. */
@@ -161,17 +164,20 @@ function listeningPorts(pid: number): number[] {
   return [...listening].flatMap(([, port = "", inode = ""]) => (inodes.has(inode) ? Number.parseInt(port, 16) : []));
 }
 
-test.skipIf(process.platform !== "linux")("the emulator inside serve --emulator has the same gate", async () => {
-  const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
-  expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
-  const statuses = await Promise.all(
-    listeningPorts(connection.pid).map(async (port) => {
-      const inner = rawClient(`http://127.0.0.1:${port}`);
-      const headers = { host: "evil.example", origin: "http://evil.example" };
-      return [(await inner({ path: CLOCK })).status, (await inner({ path: CLOCK, headers })).status];
-    }),
-  );
-  // Over HTTP (MIC_TEST_OVER) the server itself listens as well, and has no such path.
-  expect(statuses).toContainEqual([200, 403]);
-  for (const [, hostile] of statuses) expect(hostile).toBe(403);
-});
+test.skipIf(process.platform !== "linux")(
+  "the emulator inside serve --emulator has the same gate (needs Linux)",
+  async () => {
+    const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
+    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+    const statuses = await Promise.all(
+      listeningPorts(connection.pid).map(async (port) => {
+        const inner = rawClient(`http://127.0.0.1:${port}`);
+        const headers = { host: "evil.example", origin: "http://evil.example" };
+        return [(await inner({ path: CLOCK })).status, (await inner({ path: CLOCK, headers })).status];
+      }),
+    );
+    // Over HTTP (MIC_TEST_OVER) the server itself listens as well, and has no such path.
+    expect(statuses).toContainEqual([200, 403]);
+    for (const [, hostile] of statuses) expect(hostile).toBe(403);
+  },
+);

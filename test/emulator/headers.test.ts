@@ -1,10 +1,10 @@
 // Request headers of the five POST endpoints, docs/contract.md, 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { jobOperations, type OperationId, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { type Answer, at, exchange, expectProblem, parseJson } from "./http.ts";
-import { jobOperations, type OperationId, operations } from "./operations.ts";
 import { fillPath, nextKey, type Parts, serviceForFile } from "./service.ts";
 import { FILE, readJob, submitJob } from "./work.ts";
 
@@ -16,7 +16,6 @@ async function callWith(id: OperationId, parts: Parts): Promise<Answer> {
   return service().call(operations[id], { ...(await example(service(), await world(), id)), ...parts });
 }
 
-/** The same key twice would be a replay: a letter in front, where there is room, tells runs apart. */
 const withKey = (id: OperationId, key: string) => callWith(id, { headers: { "idempotency-key": key } });
 
 proves("4.2/idempotency-key-required", "each POST without a key is refused and does nothing", async () => {
@@ -24,15 +23,14 @@ proves("4.2/idempotency-key-required", "each POST without a key is refused and d
     const parts = await example(service(), await world(), operation.id);
     const before = await service().admin("GET", "executions");
     for (const key of [undefined, ""])
-      expectProblem(await service().call(operation, { ...parts, headers: { "idempotency-key": key } }), 400, 422, 428);
+      expectProblem(await service().call(operation, { ...parts, headers: { "idempotency-key": key } }), 400);
     expect(await service().admin("GET", "executions")).toEqual(before);
   }
 });
 
 proves("4.2/job-key-length", "keys of creation, retry and cancellation: 8 to 160 units", async () => {
   for (const id of ["createMicJob", "retryMicJob", "cancelMicJob"] as const) {
-    for (const key of ["a", "1234567", "a".repeat(161), "a".repeat(4000)])
-      expectProblem(await withKey(id, key), 400, 422);
+    for (const key of ["a", "1234567", "a".repeat(161), "a".repeat(4000)]) expectProblem(await withKey(id, key), 400);
     for (const length of [8, 160]) {
       const answer = await withKey(id, `${id.slice(0, 3)}${"k".repeat(length - 3)}`);
       expect(answer.status, answer.text).toBe(202);
@@ -53,7 +51,7 @@ proves(
         "next\u0085line",
         "\u009fat the end",
       ])
-        expectProblem(await withKey(id, key), 400, 422);
+        expectProblem(await withKey(id, key), 400);
       expect((await withKey(id, `${id} with spaces, "quotes" & ~{signs}`)).status).toBe(202);
     }
   },
@@ -82,7 +80,7 @@ proves("4.2/input-key", "keys of input registration: 1-128 of letters, digits, .
   for (const key of ["a", "/", "Aa0._:/-", "k".repeat(128), "..", "-"])
     expect([key, (await withKey("createMicPublicInput", key)).status]).toEqual([key, 201]);
   for (const key of ["k".repeat(129), "a b", "a~b", "a,b", "a+b", "a@b", "\u00e9", 'a"b'])
-    expectProblem(await withKey("createMicPublicInput", key), 400, 422);
+    expectProblem(await withKey("createMicPublicInput", key), 400);
 });
 
 proves(
@@ -103,7 +101,7 @@ proves(
       "k2345 78",
       "k234567\u00e9",
     ])
-      expectProblem(await withKey(id, key), 400, 422);
+      expectProblem(await withKey(id, key), 400);
   },
 );
 
@@ -130,7 +128,7 @@ proves(
         fc.asyncProperty(keyLike, async (key) => {
           const answer = await service().call(operations[id], { ...parts, headers: { "idempotency-key": key } });
           if (grammars[id](key)) expect(answer.status, answer.text).toBe(operations[id].success);
-          else expectProblem(answer, 400, 422);
+          else expectProblem(answer, 400);
         }),
         { numRuns: 40 },
       );
@@ -139,8 +137,8 @@ proves(
 );
 
 proves("4.2/if-match-required", "a cancellation without If-Match is refused", async () => {
-  expectProblem(await callWith("cancelMicJob", { headers: { "if-match": undefined } }), 400, 422, 428);
-  expectProblem(await callWith("cancelMicJob", { headers: { "if-match": "" } }), 400, 422, 428);
+  expectProblem(await callWith("cancelMicJob", { headers: { "if-match": undefined } }), 428);
+  expectProblem(await callWith("cancelMicJob", { headers: { "if-match": "" } }), 400);
 });
 
 proves("4.2/if-match-form", "If-Match is a quoted positive integer, nothing else", async () => {
@@ -167,7 +165,7 @@ proves("4.2/if-match-form", "If-Match is a quoted positive integer, nothing else
     '"10000000000000000"',
     `"${"9".repeat(400)}"`,
   ])
-    expectProblem(await cancel(tag), 400, 422);
+    expectProblem(await cancel(tag), 400);
   expectProblem(await cancel('"9007199254740991"'), 412);
   expect((await readJob(service(), job.id)).state).not.toBe("CANCELLED");
   expect((await cancel(`"${version}"`)).status).toBe(202);

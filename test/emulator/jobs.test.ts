@@ -1,9 +1,9 @@
 // The life of a job on a clock that the test moves, docs/contract.md, 1, 2.2 and 3.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, isTerminal, jobBody, last, listOffers, readJob, registerInput, submitJob, watchJob } from "./work.ts";
 
@@ -260,6 +260,7 @@ test("the ETag of a reading is the version of that reading", async () => {
 
 test("a path id that no job has is no job, whatever it looks like", async () => {
   const service = await serviceForTest();
-  for (const jobId of ["a", "a".repeat(128), "a".repeat(129), "é", "..%2f..", "constructor", "__proto__", "toString"])
-    expectProblem(await service.call(operations.getMicJob, { path: { jobId } }), 400, 404, 422);
+  for (const jobId of ["a", "a".repeat(128), "é", "..%2f..", "constructor", "__proto__", "toString"])
+    expectProblem(await service.call(operations.getMicJob, { path: { jobId } }), 404);
+  expectProblem(await service.call(operations.getMicJob, { path: { jobId: "a".repeat(129) } }), 400);
 });

@@ -1,9 +1,9 @@
 // Request rates of the playground, docs/contract.md, 8.
 import { request } from "node:http";
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectPlaygroundError } from "./http.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 
 const paths = [
@@ -57,20 +57,24 @@ test("the rate holds in every minute, for malformed requests too, and not for th
 });
 
 // Only Linux lets a client choose among the loopback addresses without setting them up.
-proves.skipIf(process.platform !== "linux")("8/hard-rate", "each connected peer has its own 600", async () => {
-  const service = await serviceForTest({ host: "127.0.0.1" });
-  await ask(service, 601);
-  const { port } = new URL(service.emulator.baseUrl);
-  const status = await new Promise((resolve, reject) => {
-    request({ host: "127.0.0.1", port, path: paths[0], localAddress: "127.0.0.2", agent: false }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    })
-      .on("error", reject)
-      .end();
-  });
-  expect(status).toBe(200);
-});
+proves.skipIf(process.platform !== "linux")(
+  "8/hard-rate",
+  "each connected peer has its own 600 (needs Linux)",
+  async () => {
+    const service = await serviceForTest({ host: "127.0.0.1" });
+    await ask(service, 601);
+    const { port } = new URL(service.emulator.baseUrl);
+    const status = await new Promise((resolve, reject) => {
+      request({ host: "127.0.0.1", port, path: paths[0], localAddress: "127.0.0.2", agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on("error", reject)
+        .end();
+    });
+    expect(status).toBe(200);
+  },
+);
 
 proves(
   ["8/reported-address-rate", "8/reported-address-trusted", "7.1/retry-after"],

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, onTestFinished, test } from "vitest";
+import { operations, playgroundOperations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { at, parseJson } from "./http.ts";
-import { operations, playgroundOperations } from "./operations.ts";
 import { serviceForFile } from "./service.ts";
 
 const service = serviceForFile();

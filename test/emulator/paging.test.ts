@@ -1,9 +1,9 @@
 // Lists and their cursors, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, submitJob } from "./work.ts";
 
@@ -140,15 +140,10 @@ test("a cursor of one list is none of the other", async () => {
   const { nextCursor: jobs } = await jobPages(service())({ limit: 1 });
   const { nextCursor: recipes } = await recipePages(service())({ limit: 1 });
   const query = { workspaceId: service().emulator.workspaceId };
-  expectProblem(
-    await service().call(operations.listMicJobs, { query: { ...query, cursor: String(recipes) } }),
-    400,
-    422,
-  );
+  expectProblem(await service().call(operations.listMicJobs, { query: { ...query, cursor: String(recipes) } }), 400);
   expectProblem(
     await service().call(operations.listMicExecutableRecipes, { query: { ...query, cursor: String(jobs) } }),
     400,
-    422,
   );
 });
 
@@ -159,6 +154,6 @@ test("a cursor that was tampered with is refused", async () => {
   const flipped = cursor.slice(0, middle) + (cursor[middle] === "A" ? "B" : "A") + cursor.slice(middle + 1);
   for (const bad of [flipped, cursor.slice(1), `${cursor}A`, cursor.slice(0, middle)]) {
     const query = { workspaceId: service().emulator.workspaceId, cursor: bad };
-    expectProblem(await service().call(operations.listMicJobs, { query }), 400, 422);
+    expectProblem(await service().call(operations.listMicJobs, { query }), 400);
   }
 });

@@ -1,8 +1,8 @@
 // Posting bodies with one part spoiled, for the tests of section 4.2's request bodies.
 import { expect } from "vitest";
+import { operations } from "../operations.ts";
 import type { World } from "./example.ts";
 import { expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { nextKey, type Service } from "./service.ts";
 import { FILE, fileId, jobBody, processingBody, retryableJob } from "./work.ts";
 
@@ -42,13 +42,18 @@ export function bodyPoster(service: () => Service, world: () => Promise<World>) 
     expect(answer.status, `${JSON.stringify(change)}: ${answer.text}`).toBe(operations[id].success);
   }
 
-  /** Refused as a schema violation that points at the field, and without effect. */
-  async function refuses(id: PostId, pointer: string, change: Body | ((body: Body) => unknown)): Promise<void> {
+  /** Refused with a problem that points at the field, and without effect: 400 where the body alone shows what is wrong. */
+  async function refuses(
+    id: PostId,
+    pointer: string,
+    change: Body | ((body: Body) => unknown),
+    status: 400 | 422 = 400,
+  ): Promise<void> {
     const key = nextKey();
     const answer = await post(id, typeof change === "function" ? change : (body) => ({ ...body, ...change }), { key });
     const what = `${id} ${pointer} ${typeof change === "function" ? "" : JSON.stringify(change).slice(0, 200)}`;
-    expect([400, 422], `${what}: ${answer.status} ${answer.text}`).toContain(answer.status);
-    const pointers = expectProblem(answer, 400, 422).fieldErrors.map((one) => one.pointer);
+    expect(answer.status, `${what}: ${answer.text}`).toBe(status);
+    const pointers = expectProblem(answer, status).fieldErrors.map((one) => one.pointer);
     expect(
       pointers.some((one) => one.startsWith(pointer)),
       `${what} is refused at ${pointers.join(" ")}`,

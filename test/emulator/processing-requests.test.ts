@@ -1,9 +1,9 @@
 // Asking for permission to process a shared file, docs/contract.md, 1, 2.2, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, jobBody, last, oneInputOffer, processingBody, registerInput } from "./work.ts";
 

@@ -1,9 +1,9 @@
 // Query parameters of the job-processing API, docs/contract.md, 4.2.
 import { expect } from "vitest";
+import { jobOperations, type OperationRow, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { at, expectProblem, parseJson } from "./http.ts";
-import { jobOperations, type OperationRow, operations } from "./operations.ts";
 import { serviceForFile } from "./service.ts";
 
 const service = serviceForFile();
@@ -14,7 +14,7 @@ const workspace = () => `workspaceId=${service().emulator.workspaceId}`;
 
 async function refuses(operation: OperationRow, query: string, parameter?: string): Promise<void> {
   const answer = await service().call(operation, { query });
-  const problem = expectProblem(answer, 400, 422);
+  const problem = expectProblem(answer, 400);
   if (parameter !== undefined)
     expect(JSON.stringify(problem), `${query} is refused for another reason`).toContain(parameter);
 }
@@ -31,7 +31,7 @@ proves("4.2/closed-query", "each operation refuses one parameter more", async ()
     const usual = Object.entries(Object(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
     for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"]) {
       const answer = await service().call(operation, { ...parts, query: [...usual, extra].join("&") });
-      expectProblem(answer, 400, 422);
+      expectProblem(answer, 400);
     }
   }
 });
@@ -57,7 +57,7 @@ proves("4.2/query-workspace-id", "workspaceId of capabilities and jobs: 1-128 ch
     await refuses(operation, "WorkspaceId=a", "workspaceId");
     await refuses(operation, `workspaceId=${"a".repeat(129)}`, "workspaceId");
     for (const id of ["a", "a".repeat(128), "..", "%20", encodeURIComponent("é".repeat(128))])
-      expectProblem(await service().call(operation, { query: `workspaceId=${id}` }), 403, 404);
+      expectProblem(await service().call(operation, { query: `workspaceId=${id}` }), 403);
   }
 });
 
@@ -70,7 +70,7 @@ proves("4.2/query-workspace-style-id", "workspaceId of recipes and usage: a work
     for (const id of ["", "a".repeat(129), "_a", ".a", "-a", ":a", "a..b", "a%20b", "a%2Fb", "%C3%A9", "a%00", "a%0A"])
       await refuses(operation, `workspaceId=${id}${rest}`, "workspaceId");
     for (const id of ["a", "9", "a".repeat(128), "micws_a.b:c-d_e"])
-      expectProblem(await service().call(operation, { query: `workspaceId=${id}${rest}` }), 403, 404);
+      expectProblem(await service().call(operation, { query: `workspaceId=${id}${rest}` }), 403);
   }
 });
 
@@ -155,7 +155,7 @@ proves(["4.2/usage-window", "2.2/usage-window"], "window: DAY and ENTITLEMENT; M
     expect(at(usage, "data", "window")).toBe(window);
   }
   const month = await service().call(getMicPublicUsage, { query: `${workspace()}&window=MONTH` });
-  expect(JSON.stringify(expectProblem(month, 400, 404, 409, 422))).toContain("MONTH");
+  expect(JSON.stringify(expectProblem(month, 422))).toContain("MONTH");
   await refuses(getMicPublicUsage, workspace(), "window");
   for (const window of ["", "day", "WEEK", "DAY%20"])
     await refuses(getMicPublicUsage, `${workspace()}&window=${window}`, "window");

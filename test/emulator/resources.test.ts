@@ -1,8 +1,8 @@
 // The rules of sections 2 and 3 for the playground, jobs and operations, held against every one the emulator has.
 import { expect } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { at } from "./http.ts";
-import { operations } from "./operations.ts";
 import {
   both,
   dateTime,

@@ -1,9 +1,9 @@
 // Retrying a job, docs/contract.md, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { expectProblem } from "./http.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, last, readJob, retryableJob, settledJob, submitJob, watchJob } from "./work.ts";
 

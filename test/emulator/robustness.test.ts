@@ -1,10 +1,10 @@
 // What no polite client sends: malformed, deep, huge, slow and crowded requests, answered properly and without harm.
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
 import { at, exchange, expectPlaygroundError, expectProblem, parseJson } from "./http.ts";
-import { operations } from "./operations.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, jobBodyFor } from "./work.ts";
 
@@ -36,7 +36,7 @@ proves("7.2/problem", "malformed JSON is a Problem", async () => {
     "\ufeff{}",
     "undefined",
   ];
-  for (const text of malformed) expectProblem(await submit(text), 400, 422);
+  for (const text of malformed) expectProblem(await submit(text), 400);
 });
 
 proves("7.2/problem", "bytes that are no UTF-8 are a Problem", async () => {
@@ -46,11 +46,11 @@ proves("7.2/problem", "bytes that are no UTF-8 are a Problem", async () => {
     [0xfe, 0xff, 0x00, 0x7b],
     [0x22, 0xed, 0xa0, 0x80, 0x22],
   ])
-    expectProblem(await submit(new Uint8Array(bytes)), 400, 422);
+    expectProblem(await submit(new Uint8Array(bytes)), 400);
   const { body } = await example(service(), await world(), "createMicJob");
   const [head = "", tail = ""] = JSON.stringify({ ...Object(body), clientReference: "MARK" }).split("MARK");
   const spoiled = Buffer.concat([Buffer.from(head), Buffer.from([0xc3, 0x28]), Buffer.from(tail)]);
-  expectProblem(await submit(spoiled), 400, 422);
+  expectProblem(await submit(spoiled), 400);
 });
 
 test("a name that stands twice in an object is refused: which of the two was meant is not known", async () => {
@@ -58,23 +58,23 @@ test("a name that stands twice in an object is refused: which of the two was mea
   const text = JSON.stringify(body);
   const { workspaceId } = service().emulator;
   for (const extra of ['"workspaceId":"another",', '"workspaceId":5,']) {
-    expectProblem(await submit(text.replace("{", `{${extra}`)), 400, 422);
+    expectProblem(await submit(text.replace("{", `{${extra}`)), 400);
   }
   expect(text).toContain(workspaceId);
 });
 
 test("depth does no harm", async () => {
   for (const depth of [200, 20_000, 200_000]) {
-    expectProblem(await submit("[".repeat(depth)), 400, 413, 422);
-    expectProblem(await submit("[".repeat(depth) + "]".repeat(depth)), 400, 413, 422);
-    expectProblem(await submit(`${'{"parameterValues":'.repeat(depth / 20)}1${"}".repeat(depth / 20)}`), 400, 413, 422);
+    expectProblem(await submit("[".repeat(depth)), 400);
+    expectProblem(await submit("[".repeat(depth) + "]".repeat(depth)), 400);
+    expectProblem(await submit(`${'{"parameterValues":'.repeat(depth / 20)}1${"}".repeat(depth / 20)}`), 400);
   }
   const { body } = await example(service(), await world(), "createMicJob");
   const deep = JSON.stringify({ ...Object(body), parameterValues: "DEEP" }).replace(
     '"DEEP"',
     `${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`,
   );
-  expectProblem(await submit(deep), 400, 413, 422);
+  expectProblem(await submit(deep), 400);
 });
 
 test("free-form JSON is judged as deep as the contract's own schema has it, and refused by name beyond", async () => {
@@ -94,15 +94,15 @@ test("free-form JSON is judged as deep as the contract's own schema has it, and 
 test("size does no harm", async () => {
   const { body } = await example(service(), await world(), "createMicJob");
   const huge = JSON.stringify({ ...Object(body), clientReference: "a".repeat(2 * 1024 * 1024) });
-  expectProblem(await submit(huge), 400, 413, 422);
+  expectProblem(await submit(huge), 413);
   const wide = JSON.stringify({
     ...Object(body),
     parameterValues: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at])),
   });
-  const problem = expectProblem(await submit(wide), 400, 413, 422);
+  const problem = expectProblem(await submit(wide), 422);
   expect(problem.fieldErrors.length).toBeLessThanOrEqual(100);
   const longName = JSON.stringify({ ...Object(body), ["k".repeat(5000)]: 1 });
-  for (const { pointer } of expectProblem(await submit(longName), 400, 413, 422).fieldErrors)
+  for (const { pointer } of expectProblem(await submit(longName), 400).fieldErrors)
     expect(pointer.length).toBeLessThanOrEqual(512);
 });
 
@@ -110,42 +110,24 @@ test("numbers beyond all bounds are numbers or refused, never another value", as
   const { body } = await example(service(), await world(), "createMicJob");
   for (const digits of ["1e400", "-0", "9".repeat(400), "1e-400", "123456789012345678901234567890"]) {
     const text = JSON.stringify({ ...Object(body), clientReference: "MARK" }).replace('"MARK"', digits);
-    expectProblem(await submit(text), 400, 422);
+    expectProblem(await submit(text), 400);
   }
 });
 
 test("paths that climb, hide or break are no paths", async () => {
   const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
-  const paths = [
-    "..",
-    ".",
-    "%2e%2e",
-    "%2E",
-    "%00",
-    "a%00b",
-    "%2f",
-    "..%2f..%2fusage",
-    "%",
-    "%f",
-    "%zz",
-    "%ff",
-    "%c3%28",
-    "a%0d%0aX-Injected:%201",
-    "%F0%9F%98%80",
-    "a;b",
-    "~",
-  ];
-  for (const path of paths)
-    expectProblem(await service().send({ path: `/sandbox/v1/mic/jobs/${path}`, headers }), 400, 404, 422);
+  const unreadable = ["..", ".", "%2e%2e", "%2E", "%", "%f", "%zz", "%ff", "%c3%28"].map((id) => `jobs/${id}`);
+  for (const path of [...unreadable, "jobs/../usage", "inputs/../jobs?workspaceId=a"])
+    expectProblem(await service().send({ path: `/sandbox/v1/mic/${path}`, headers }), 400);
+  const hidden = ["%00", "a%00b", "%2f", "..%2f..%2fusage", "a%0d%0aX-Injected:%201", "%F0%9F%98%80", "a;b", "~"];
   for (const path of [
+    ...hidden.map((id) => `/sandbox/v1/mic/jobs/${id}`),
     "/sandbox//v1/mic/jobs",
     "/sandbox/v1/mic/jobs/",
     "/SANDBOX/v1/mic/jobs",
-    "/sandbox/v1/mic/jobs/../usage",
-    "/sandbox/v1/mic/inputs/../jobs?workspaceId=a",
     "/sandbox/v1/mic/jobs//cancellations",
   ])
-    expectProblem(await service().send({ path, headers }), 400, 404, 405, 422);
+    expectProblem(await service().send({ path, headers }), 404);
   for (const path of ["geo/../geo/states", "geo//states", "%67eo/states%00", "geo/states/", "GEO/states"]) {
     const answer = await service().send({ path: `/api/svc/core/developers/playground/v1/${path}` });
     expectPlaygroundError(answer, 400, "INVALID_PLAYGROUND_REQUEST");

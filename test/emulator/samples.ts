@@ -1,7 +1,7 @@
 // Samples of every resource, in all the states there are, as one emulator answers them.
 import { beforeAll, expect } from "vitest";
+import { type OperationRow, operations } from "../operations.ts";
 import { at, parseJson } from "./http.ts";
-import { type OperationRow, operations } from "./operations.ts";
 import { type Parts, serviceForFile } from "./service.ts";
 import {
   FILE,

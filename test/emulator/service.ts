@@ -2,9 +2,9 @@
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator, EmulatorOptions } from "../../src/emulator/index.ts";
+import type { OperationRow } from "../operations.ts";
 import { emulatorForFile, emulatorForTest, type ManualClock, manualClock } from "../support/emulator.ts";
 import { type Answer, type Method, parseJson, type RawRequest, rawClient } from "./http.ts";
-import type { OperationRow } from "./operations.ts";
 
 export interface Parts {
   /** Instead of the operation's own. */

@@ -1,7 +1,7 @@
 // Usage and capabilities, docs/contract.md, 2.2 and 8.
 import { expect, test } from "vitest";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { operations } from "./operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, registerInput, settledJob, submitJob } from "./work.ts";
 

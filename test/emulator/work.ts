@@ -4,7 +4,7 @@ import type * as z from "zod/v4";
 import type { Input } from "../../src/contract/inputs.ts";
 import type { Job } from "../../src/contract/jobs.ts";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
-import { operations } from "./operations.ts";
+import { operations } from "../operations.ts";
 import { makeValue } from "./parameters.ts";
 import type { Service } from "./service.ts";
 

@@ -13,7 +13,7 @@ import { type PostgresServer, postgresMissing, startPostgres } from "../support/
 import { type Server, startServer, type Told } from "../support/server.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
-const KILLS = Number(process.env["FAULT_KILLS"] ?? 12);
+const KILLS = Number(process.env["FAULT_KILLS"] ?? 4);
 const OPERATION = "createMicPublicInput";
 
 const Requests = z.array(

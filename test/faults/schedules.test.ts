@@ -1,5 +1,5 @@
 // Seeded schedules of faults over the whole way of an action, in one process with virtual time. A failing schedule is shrunk
-// and prints its seed: FAULT_SEED=<seed> npx vitest run test/faults (FAULT_RUNS for more of them).
+// and prints its seed: FAULT_SEED=<seed> npx vitest run test/faults (FAULT_RUNS for more of them, as .ci/run asks for).
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ import {
 } from "./machine.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
-const RUNS = Number(process.env["FAULT_RUNS"] ?? 400);
+const RUNS = Number(process.env["FAULT_RUNS"] ?? 100);
 /** The emulator lists all its executions each time it is asked: a new one now and then keeps that short. */
 const RUNS_EACH = 50;
 

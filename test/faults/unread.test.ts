@@ -61,7 +61,7 @@ async function dieUnread(changes?: Readonly<Record<string, string>>): Promise<vo
 }
 
 const isWindows = process.platform === "win32";
-test.skipIf(isWindows)("a client that dies with the answer unread, on SQLite", () => dieUnread());
+test.skipIf(isWindows)("a client that dies with the answer unread, on SQLite (needs POSIX)", () => dieUnread());
 
 test.skipIf(isWindows || postgresMissing !== undefined)(
   `a client that dies with the answer unread, on PostgreSQL${postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`}`,

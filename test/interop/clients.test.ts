@@ -93,7 +93,7 @@ const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = 
 describe.each(Object.entries(transports))("over %s", (_, prove) => {
   for (const client of clients) {
     const { name, missing, does } = client;
-    const title = `${name} ${["connects", ...does].join(", ")}${missing ? ` (${missing})` : ""}`;
+    const title = `${name} ${["connects", ...does].join(", ")}${missing ? ` (skipped: ${missing})` : ""}`;
     // Programs of others: one that stumbles is asked once more.
     test.skipIf(missing !== undefined)(title, { timeout: 30_000, retry: 1 }, () => prove(client));
   }

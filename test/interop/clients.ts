@@ -31,7 +31,7 @@ export interface Client {
 
 const client = (name: ClientName): Pick<Client, "name" | "missing"> => ({
   name: `${name} ${packages[name].version}`,
-  missing: isInstalled(name) ? undefined : "npm run interop:install",
+  missing: isInstalled(name) ? undefined : "not installed by npm run interop:install",
 });
 
 /** Each client takes it in its own way. */

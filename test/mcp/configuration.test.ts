@@ -1,15 +1,13 @@
 // What a configuration offers: the default workspace, read-only mode, toolsets, and a server without a service.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { operations } from "../emulator/operations.ts";
 import { serviceForFile } from "../emulator/service.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { type Connection, connectionForTest, type Era, emulatorEnv } from "../support/mcp.ts";
-import { OWN_TOOLS, POST_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
+import { POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
 
-const ALL: readonly string[] = [...Object.values(TOOL_OF), ...Object.keys(OWN_TOOLS)];
 const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
-const POSTS = Object.values<string>(POST_TOOLS);
 const service = serviceForFile();
 const bothEras: readonly Era[] = ["v1-client", "v2-modern"];
 
@@ -77,41 +75,41 @@ describe.each(bothEras)("%s", (era) => {
 
   test("read-only mode offers what changes nothing at the service, downloads included", async () => {
     const connection = await serve(era, { MIC_READ_ONLY: "1" });
-    expect(await namesOf(connection)).toEqual(ALL.filter((name) => !POSTS.includes(name)));
-    for (const name of POSTS) expect(await refusal(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
+    expect(await namesOf(connection)).toEqual(TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name)));
+    for (const name of POST_TOOLS) expect(await refusal(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
     const assetId = service().emulator.assetIds[0];
     const { structured } = await connection.callTool("download_asset", { assetId });
     // Without MIC_DOWNLOAD_DIR the platform's downloads folder is used.
     expect(structured).toMatchObject({ path: expect.stringContaining(`${connection.home}/Downloads/`) });
-    expect(await namesOf(await serve(era, { MIC_READ_ONLY: "0" }))).toEqual(ALL);
+    expect(await namesOf(await serve(era, { MIC_READ_ONLY: "0" }))).toEqual(TOOL_NAMES);
     expect(await namesOf(await serve(era, {}, ["serve", "--read-only"]))).toEqual(
-      ALL.filter((name) => !POSTS.includes(name)),
+      TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name)),
     );
   });
 
   test("toolsets choose, and say so when asked for more", async () => {
     const jobs = await serve(era, { MIC_TOOLSETS: "jobs" });
-    expect(await namesOf(jobs)).toEqual(ALL.filter((name) => !GEOGRAPHY.includes(name)));
+    expect(await namesOf(jobs)).toEqual(TOOL_NAMES.filter((name) => !GEOGRAPHY.includes(name)));
     expect(await refusal(jobs, "list_states")).toMatch(/geography.*MIC_TOOLSETS/);
     expect(jobs.instructions()).not.toContain("list_states");
     const geography = await serve(era, { MIC_TOOLSETS: "geography" });
     expect(await namesOf(geography)).toEqual(GEOGRAPHY);
     expect(await refusal(geography, "submit_job")).toMatch(/jobs.*MIC_TOOLSETS/);
     expect(geography.instructions()).not.toContain("submit_job");
-    expect(await namesOf(await serve(era, { MIC_TOOLSETS: " jobs , geography,jobs" }))).toEqual(ALL);
+    expect(await namesOf(await serve(era, { MIC_TOOLSETS: " jobs , geography,jobs" }))).toEqual(TOOL_NAMES);
   });
 
   test("an unknown tool is named together with those that there are", async () => {
     const connection = await serve(era);
     for (const unknown of ["nope", "listStates", "constructor", "__proto__", ""]) {
       const message = await refusal(connection, unknown);
-      for (const name of [unknown, ...ALL]) expect(message).toContain(name);
+      for (const name of [unknown, ...TOOL_NAMES]) expect(message).toContain(name);
     }
   });
 
   proves("5/playground-anonymous", "without a service or without credentials the tools say what to set", async () => {
     const none = await connectionForTest(era);
-    expect(await namesOf(none)).toEqual(ALL);
+    expect(await namesOf(none)).toEqual(TOOL_NAMES);
     for (const name of ["list_states", "get_job"]) {
       const { error } = await none.callTool(name, name === "get_job" ? { jobId: "j" } : {});
       expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { emptyHome } from "../support/home.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
-import { OWN_TOOLS, TOOL_OF } from "../tools/catalogue.ts";
+import { TOOL_NAMES } from "../tools/catalogue.ts";
 
 const Message = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -85,7 +85,7 @@ test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
     server.send({ method: "notifications/initialized" });
     expect((await server.request("ping")).result).toEqual({});
     const listed = Tools.parse((await server.request("tools/list")).result);
-    expect(listed.tools.map(({ name }) => name)).toEqual([...Object.values(TOOL_OF), ...Object.keys(OWN_TOOLS)]);
+    expect(listed.tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
     const called = await server.request("tools/call", { name: "get_job", arguments: { jobId: "" } });
     expect(called.result).toMatchObject({ isError: true, _meta: { "mic-mcp/error": { kind: "invalid_arguments" } } });
     expect(called.result).not.toHaveProperty("structuredContent");

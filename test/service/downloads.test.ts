@@ -178,13 +178,16 @@ describe("a folder that cannot be used", () => {
     expect(stub.requests).toHaveLength(0);
   });
 
-  test.skipIf(process.getuid?.() === 0)("is told with what to do: it is not writable (skipped for root)", async () => {
-    const { stub, folder, save } = await downloading();
-    stub.respond(() => whole);
-    const locked = join(folder, "locked");
-    await mkdir(locked, { mode: 0o500 });
-    expect((await failureOf(save({ folder: locked }))).next).toContain("MIC_DOWNLOAD_DIR");
-  });
+  test.skipIf(process.getuid?.() === 0)(
+    "is told with what to do: it is not writable (skipped: root may write everywhere)",
+    async () => {
+      const { stub, folder, save } = await downloading();
+      stub.respond(() => whole);
+      const locked = join(folder, "locked");
+      await mkdir(locked, { mode: 0o500 });
+      expect((await failureOf(save({ folder: locked }))).next).toContain("MIC_DOWNLOAD_DIR");
+    },
+  );
 });
 
 describe("several calls", () => {

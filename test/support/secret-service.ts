@@ -45,9 +45,6 @@ const MISSING = [
   ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !inPath(name)),
 ];
 
-// A list of what was skipped is not everybody's reporter's.
-if (MISSING.length > 0) console.warn(`Keychain tests are skipped: ${MISSING.join(" and ")} missing here.`);
-
 /** A describe block that is skipped, saying so, where the machine has no Secret Service to offer. */
 export function describeWithKeychain(name: string, body: () => void): void {
   const told = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} missing here)`;

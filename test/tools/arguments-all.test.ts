@@ -1,16 +1,11 @@
 // What holds for the arguments of every tool: unknown, missing, rounded or no object at all, they are refused here.
 import { expect, test } from "vitest";
-import { operations } from "../emulator/operations.ts";
+import { rows } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { EXTRA_ARGUMENTS, TOOL_OF } from "./catalogue.ts";
 import { forEachEra } from "./eras.ts";
 
-const rows = Object.values(operations);
-
 forEachEra((bench) => {
-  for (const { id } of rows) {
-    const tool = TOOL_OF[id];
-
+  for (const { id, tool, adds = [] } of rows) {
     proves(
       ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
       `${tool} refuses an unknown argument by name and lists the valid ones`,
@@ -30,7 +25,7 @@ forEachEra((bench) => {
 
     test(`${tool} names each required argument that is missing`, async () => {
       const args = await bench().argumentsFor(id);
-      const optional = new Set<string>([...(EXTRA_ARGUMENTS[tool] ?? []), "limit", "cursor", "sort"]);
+      const optional = new Set<string>([...adds, "limit", "cursor", "sort"]);
       const required = Object.keys(args).filter((name) => !optional.has(name));
       if (required.length === 0) {
         await bench().ok(tool);

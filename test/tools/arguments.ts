@@ -1,8 +1,7 @@
 // What holds for the arguments of every tool, and values at and beyond the bounds that the contract's grammars have.
 import { expect } from "vitest";
-import type { OperationId } from "../emulator/operations.ts";
+import { type OperationId, operations } from "../operations.ts";
 import type { Args, Bench } from "./bench.ts";
-import { TOOL_OF } from "./catalogue.ts";
 
 export interface Bounds {
   /** Values that are sent. */
@@ -137,7 +136,7 @@ export async function expectBounds(
   id: OperationId,
   bounds: Readonly<Record<string, Bounds>>,
 ): Promise<void> {
-  const tool = TOOL_OF[id];
+  const { tool } = operations[id];
   const args = await bench.argumentsFor(id);
   const listed = (await bench.connection.listTools()).find(({ name }) => name === tool)?.inputSchema["properties"];
   expect(Object.keys(bounds).sort(), `${tool}'s arguments`).toEqual(Object.keys(listed ?? {}).sort());

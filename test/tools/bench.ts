@@ -3,8 +3,8 @@ import type { ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { example, makeWorld, type World } from "../emulator/example.ts";
-import type { OperationId } from "../emulator/operations.ts";
 import { Service } from "../emulator/service.ts";
+import type { OperationId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
 import type { CallOptions, CallResult, Connection, Facts } from "../support/mcp.ts";
 

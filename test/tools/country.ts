@@ -1,7 +1,7 @@
 // The emulator's catalogue read by plain HTTP, as an oracle; and other catalogues made from it.
 import { expect } from "vitest";
 import type { District, DistrictsResponse, State, StatesResponse } from "../../src/contract/playground.ts";
-import { operations } from "../emulator/operations.ts";
+import { operations } from "../operations.ts";
 import type { Bench } from "./bench.ts";
 
 export interface Catalogue {

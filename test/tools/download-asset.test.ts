@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { operations } from "../emulator/operations.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Bench } from "./bench.ts";
 import { forEachEra } from "./eras.ts";

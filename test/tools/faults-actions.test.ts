@@ -1,28 +1,18 @@
 // What goes wrong while a tool acts: the action takes effect once at most, and the agent learns what is known of it.
 import { expect, test } from "vitest";
-import { operations } from "../emulator/operations.ts";
+import { operations, type PostId, postIds } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
-import { POST_TOOLS } from "./catalogue.ts";
 import { forEachEra } from "./eras.ts";
 
 type Fault = Readonly<Record<string, unknown>>;
-type PostId = keyof typeof POST_TOOLS;
-const posts: readonly PostId[] = [
-  "createMicPublicInput",
-  "createMicJob",
-  "cancelMicJob",
-  "retryMicJob",
-  "requestMicSharedFileProcessing",
-];
-
 const LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
 
 async function under(bench: Bench, id: PostId, args: Args, ...faults: readonly Fault[]) {
   for (const fault of faults) await bench.service.fault(fault, { operationId: id });
   let result: Awaited<ReturnType<Bench["call"]>> | undefined;
   const sent = await bench.sentDuring(async () => {
-    result = await bench.call(POST_TOOLS[id], args);
+    result = await bench.call(operations[id].tool, args);
   });
   if (result === undefined) throw new Error("not called");
   return { result, requests: sent.filter(({ operationId }) => operationId === id) };
@@ -39,8 +29,8 @@ function expectSameCommand(requests: readonly SentRequest[], count: number): str
 }
 
 forEachEra((bench) => {
-  for (const id of posts) {
-    const tool = POST_TOOLS[id];
+  for (const id of postIds) {
+    const { tool } = operations[id];
 
     proves(
       "4.2/key-names-one-command",
@@ -186,12 +176,12 @@ forEachEra((bench) => {
   });
 
   // Last, since they expire the tokens of all other scopes too.
-  for (const id of posts)
+  for (const id of postIds)
     proves(
       "5/token-renewed",
-      `${POST_TOOLS[id]}: an expired token is renewed and the same bytes are sent again`,
+      `${operations[id].tool}: an expired token is renewed and the same bytes are sent again`,
       async () => {
-        await bench().ok(POST_TOOLS[id], await bench().argumentsFor(id));
+        await bench().ok(operations[id].tool, await bench().argumentsFor(id));
         const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "expire-token" });
         bench().forgetTokens();
         expect(result.isError, result.text).toBe(false);

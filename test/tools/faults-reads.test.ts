@@ -1,10 +1,9 @@
 // What the service and the network do wrong while a tool reads: mended where that is safe, else told exactly.
 import { expect, test } from "vitest";
-import { type OperationId, type OperationRow, operations } from "../emulator/operations.ts";
+import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Facts } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
-import { TOOL_OF } from "./catalogue.ts";
 import { forEachEra } from "./eras.ts";
 import { freshBench, isPlayground } from "./fresh.ts";
 
@@ -22,7 +21,7 @@ async function under(bench: Bench, { id }: Row, ...faults: readonly Fault[]) {
   for (const fault of faults) await bench.service.fault(fault, { operationId: id });
   let result: Awaited<ReturnType<Bench["call"]>> | undefined;
   const sent = await bench.sentDuring(async () => {
-    result = await bench.call(TOOL_OF[id], args);
+    result = await bench.call(operations[id].tool, args);
   });
   if (result === undefined) throw new Error("not called");
   return { args, result, statuses: sent.map(({ status }) => status) };
@@ -60,7 +59,7 @@ forEachEra((bench, era) => {
   const cold = async (row: Row) => (isPlayground(row) ? await freshBench(bench(), era) : bench());
 
   for (const row of reads) {
-    const tool = TOOL_OF[row.id];
+    const tool = row.tool;
 
     test(`${tool} reads again when the answer is lost`, async () => {
       const { result, statuses } = await under(await cold(row), row, { kind: "drop-after" });
@@ -84,7 +83,7 @@ forEachEra((bench, era) => {
   }
 
   for (const row of jsonReads) {
-    const tool = TOOL_OF[row.id];
+    const tool = row.tool;
 
     test(`${tool} names what is no contract answer at all`, async () => {
       const own = await cold(row);
@@ -120,7 +119,7 @@ forEachEra((bench, era) => {
 
   for (const [id, path, part] of broken) {
     const pointer = path.map((step) => `/${step}`).join("");
-    test(`${TOOL_OF[id]} names ${pointer} when it is ${JSON.stringify(part)}`, async () => {
+    test(`${operations[id].tool} names ${pointer} when it is ${JSON.stringify(part)}`, async () => {
       const row = operations[id];
       const parts = await bench().argumentsFor(id);
       const query = row.path.includes("{") ? {} : parts;
@@ -128,7 +127,7 @@ forEachEra((bench, era) => {
       const { text } = await bench().service.call(row, { path: values, query: { ...Object(query) } });
       const body = JSON.stringify(replaced(JSON.parse(text), path, part));
       await bench().service.fault({ kind: "body", body }, { operationId: id });
-      const failed = await (await cold(row)).fails(TOOL_OF[id], parts, "contract_violation");
+      const failed = await (await cold(row)).fails(operations[id].tool, parts, "contract_violation");
       expect(failed.message).toContain(pointer);
       expect(failed.next).toBeDefined();
     });
@@ -185,8 +184,8 @@ forEachEra((bench, era) => {
   });
 
   for (const row of jobReads)
-    proves("5/token-renewed", `${TOOL_OF[row.id]} goes on with a new token when its own has expired`, async () => {
-      await bench().ok(TOOL_OF[row.id], await bench().argumentsFor(row.id));
+    proves("5/token-renewed", `${row.tool} goes on with a new token when its own has expired`, async () => {
+      await bench().ok(row.tool, await bench().argumentsFor(row.id));
       const { result, statuses } = await under(await cold(row), row, { kind: "expire-token" });
       bench().forgetTokens();
       expect(result.isError, result.text).toBe(false);

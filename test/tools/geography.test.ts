@@ -1,7 +1,7 @@
 // The geography tools: the catalogue as the service has it, and each error of section 7.1 as an agent gets it.
 import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
-import { operations } from "../emulator/operations.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { forEachEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";

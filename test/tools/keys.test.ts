@@ -1,18 +1,9 @@
 // Idempotency keys: made by the server when none is given, used as given otherwise, one command each.
 import { expect, test } from "vitest";
+import { operations, type PostId, postIds } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Bench, Told } from "./bench.ts";
-import { POST_TOOLS } from "./catalogue.ts";
 import { forEachEra } from "./eras.ts";
-
-type PostId = keyof typeof POST_TOOLS;
-const posts: readonly PostId[] = [
-  "createMicPublicInput",
-  "createMicJob",
-  "cancelMicJob",
-  "retryMicJob",
-  "requestMicSharedFileProcessing",
-];
 
 // Section 4.2, written out again: what a key of our own making has to meet, whatever the operation.
 const GRAMMARS = [/^\P{Cc}{8,160}$/u, /^[A-Za-z0-9._:/-]{1,128}$/, /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/];
@@ -24,8 +15,8 @@ async function keysSent(bench: Bench, id: PostId): Promise<readonly (string | un
 }
 
 forEachEra((bench) => {
-  for (const id of posts) {
-    const tool = POST_TOOLS[id];
+  for (const id of postIds) {
+    const { tool } = operations[id];
 
     proves(
       [
@@ -89,10 +80,10 @@ forEachEra((bench) => {
   });
 
   test("a refused key is named with its rule, before anything is sent", async () => {
-    for (const id of posts) {
+    for (const id of postIds) {
       const args = await bench().argumentsFor(id);
       const { fieldErrors } = await bench().sendsNothing(() =>
-        bench().refuses(POST_TOOLS[id], { ...args, idempotencyKey: "\n" }, "/idempotencyKey"),
+        bench().refuses(operations[id].tool, { ...args, idempotencyKey: "\n" }, "/idempotencyKey"),
       );
       expect(fieldErrors?.[0]?.message).toMatch(/must/);
     }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Job } from "../../src/contract/jobs.ts";
 import { RecipeOffer } from "../../src/contract/recipes.ts";
-import { operations } from "../emulator/operations.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Args, Bench } from "./bench.ts";
 import { forEachEra } from "./eras.ts";

@@ -1,8 +1,8 @@
 // The tools that read one resource: the contract's fields as they are, what happened in one sentence, and the next call.
 import { expect, test } from "vitest";
 import { MAX_INT64 } from "../../src/contract/numbers.ts";
-import { operations } from "../emulator/operations.ts";
 import { FILE, readJob, registerInput, submitJob, watchJob } from "../emulator/work.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { forEachEra } from "./eras.ts";
 

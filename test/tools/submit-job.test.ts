@@ -1,8 +1,8 @@
 // submit_job: held against an offer that was read before, and what the service refuses as the agent gets it.
 import { expect, test } from "vitest";
-import { operations } from "../emulator/operations.ts";
 import { makeValue } from "../emulator/parameters.ts";
 import { FILE, registerInput } from "../emulator/work.ts";
+import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
 import type { Args, Bench } from "./bench.ts";

@@ -2,12 +2,11 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { type OperationId, type OperationRow, operations } from "../emulator/operations.ts";
 import { fillPath } from "../emulator/service.ts";
+import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Era } from "../support/mcp.ts";
 import type { Bench, SentRequest } from "./bench.ts";
-import { TOOL_OF } from "./catalogue.ts";
 import { forEachEra } from "./eras.ts";
 import { freshBench, isPlayground } from "./fresh.ts";
 
@@ -20,7 +19,7 @@ async function callOnce(shared: Bench, era: Era, row: OperationRow & { readonly 
   const args = await bench.argumentsFor(row.id);
   let told: Awaited<ReturnType<Bench["ok"]>> | undefined;
   const sent = await bench.sentDuring(async () => {
-    told = await bench.ok(TOOL_OF[row.id], args);
+    told = await bench.ok(row.tool, args);
   });
   if (told === undefined) throw new Error("not called");
   return { args, told, request: onlyRequest(sent, row.id) };
@@ -57,7 +56,7 @@ forEachEra((bench, era) => {
         "5/bearer",
         "5/playground-anonymous",
       ],
-      `${TOOL_OF[row.id]} sends exactly its row of the contract and gets ${row.success}`,
+      `${row.tool} sends exactly its row of the contract and gets ${row.success}`,
       async () => {
         const { args, request } = await callOnce(bench(), era, row);
         expect(request).toMatchObject({ method: row.method, path: targetOf(row, args), status: row.success });
@@ -71,7 +70,7 @@ forEachEra((bench, era) => {
     );
 
   for (const row of rows.filter(({ answer }) => answer !== undefined))
-    test(`${TOOL_OF[row.id]} gives the contract's fields, held to its strict schema`, async () => {
+    test(`${row.tool} gives the contract's fields, held to its strict schema`, async () => {
       const { told, request } = await callOnce(bench(), era, row);
       const { summary, nextStep, action, ...body } = told.structured;
       expect(told.drift).toBeUndefined();

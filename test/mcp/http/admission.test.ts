@@ -168,7 +168,7 @@ const cannotBeOthers =
     : spawnSync(process.execPath, ["-e", "0"], { uid: STRANGER, gid: STRANGER }).status === 0
       ? undefined
       : "only root can be somebody else";
-if (cannotBeOthers !== undefined) console.warn(`Tests with other users are skipped: ${cannotBeOthers}.`);
+const otherUsers = `without it, on Linux${cannotBeOthers === undefined ? "" : ` (skipped: ${cannotBeOthers})`}`;
 
 const Heard = z.array(z.object({ status: z.number(), body: z.string() }));
 type Request = readonly [
@@ -218,7 +218,7 @@ const everyDoor: readonly Request[] = [
 ];
 const statusesOf = (heard: z.infer<typeof Heard>) => heard.map(({ status }) => status);
 
-describe.skipIf(cannotBeOthers !== undefined)(`without it, on Linux (${cannotBeOthers ?? "as root"})`, () => {
+describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
   test.each(["127.0.0.1", "::1"])("another user is refused on %s, whatever is asked, and told why", async (host) => {
     const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
     const heard = await heardBy(STRANGER, server.url, everyDoor);

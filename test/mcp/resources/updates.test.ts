@@ -1,8 +1,8 @@
 // Updates: who listens hears of every move, in either era, from one poller; and nobody polls for nobody.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { operations } from "../../emulator/operations.ts";
 import { FILE, settledJob, submitJob } from "../../emulator/work.ts";
+import { operations } from "../../operations.ts";
 import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { forEachEra } from "../../tools/eras.ts";

@@ -78,7 +78,7 @@ test("one that is damaged or cut is not used, and replaced", async () => {
   }
 });
 
-test.skipIf(!isPosix)("one that others can write is not used", async () => {
+test.skipIf(!isPosix)("one that others can write is not used (needs POSIX)", async () => {
   const { home, file } = await place();
   await session(home);
   const path = await file();
@@ -88,7 +88,7 @@ test.skipIf(!isPosix)("one that others can write is not used", async () => {
 });
 
 test.skipIf(process.getuid?.() !== 0)(
-  "one that belongs to another user is not used, nor is a folder of theirs",
+  "one that belongs to another user is not used, nor is a folder of theirs (needs root)",
   async () => {
     const { home, folder, file } = await place();
     await session(home);
@@ -102,7 +102,7 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 );
 
-test.skipIf(!isPosix)("a folder that others can write, or a link to one, is left alone", async () => {
+test.skipIf(!isPosix)("a folder that others can write, or a link to one, is left alone (needs POSIX)", async () => {
   const { home, folder } = await place();
   await mkdir(folder, { mode: 0o700 });
   await chmod(folder, 0o777);

@@ -1,23 +1,28 @@
-// The contract's tables of sections 4.1, 4.2 and 5, copied out by hand so that a slip in src/contract/endpoints shows.
+// The one oracle of the operations: the tables of docs/contract.md, 4.1, 4.2 and 5, and the tools of docs/interface.md, copied
+// out by hand, so that a slip in src/contract/endpoints or tools/ shows.
 import type * as z from "zod/v4";
-import { envelope, jobPage, micEnvelope, recipePage } from "../../src/contract/envelope.ts";
-import { Input } from "../../src/contract/inputs.ts";
-import { Job } from "../../src/contract/jobs.ts";
-import { Operation } from "../../src/contract/operation.ts";
-import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../../src/contract/playground.ts";
-import { ProcessingRequest } from "../../src/contract/processing-requests.ts";
-import { RecipeOffer } from "../../src/contract/recipes.ts";
-import { CapabilitySet, UsageSummary } from "../../src/contract/usage.ts";
+import { envelope, jobPage, micEnvelope, recipePage } from "../src/contract/envelope.ts";
+import { Input } from "../src/contract/inputs.ts";
+import { Job } from "../src/contract/jobs.ts";
+import { Operation } from "../src/contract/operation.ts";
+import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../src/contract/playground.ts";
+import { ProcessingRequest } from "../src/contract/processing-requests.ts";
+import { RecipeOffer } from "../src/contract/recipes.ts";
+import { CapabilitySet, UsageSummary } from "../src/contract/usage.ts";
 
 export interface OperationRow {
   readonly id: string;
   readonly method: "GET" | "POST";
   /** From the root of `{base_url}`. */
   readonly path: string;
+  /** In the order in which they are asked for; the operation's own is the last. */
   readonly scopes: readonly string[];
   readonly success: number;
   /** The strict schema of the success body; absent where it is raw bytes. */
   readonly answer?: z.ZodType;
+  readonly tool: string;
+  /** The tool's arguments beyond the operation's own path, query and body fields. */
+  readonly adds?: readonly string[];
 }
 
 export const operations = {
@@ -28,6 +33,7 @@ export const operations = {
     scopes: [],
     success: 200,
     answer: StatesResponse,
+    tool: "list_states",
   },
   listPlaygroundDistricts: {
     id: "listPlaygroundDistricts",
@@ -36,6 +42,7 @@ export const operations = {
     scopes: [],
     success: 200,
     answer: DistrictsResponse,
+    tool: "list_districts",
   },
   getPlaygroundOpenApi: {
     id: "getPlaygroundOpenApi",
@@ -44,6 +51,7 @@ export const operations = {
     scopes: [],
     success: 200,
     answer: OpenApiDocument,
+    tool: "get_geography_openapi",
   },
   getMicPublicCapabilities: {
     id: "getMicPublicCapabilities",
@@ -52,6 +60,7 @@ export const operations = {
     scopes: ["mic.capabilities:read"],
     success: 200,
     answer: envelope(CapabilitySet),
+    tool: "get_capabilities",
   },
   createMicPublicInput: {
     id: "createMicPublicInput",
@@ -60,6 +69,8 @@ export const operations = {
     scopes: ["files:read", "mic.inputs:write"],
     success: 201,
     answer: envelope(Input),
+    tool: "register_input",
+    adds: ["idempotencyKey"],
   },
   getMicPublicInput: {
     id: "getMicPublicInput",
@@ -68,6 +79,8 @@ export const operations = {
     scopes: ["files:read", "mic.inputs:read"],
     success: 200,
     answer: envelope(Input),
+    tool: "get_input",
+    adds: ["waitSeconds"],
   },
   getMicPublicAssetContent: {
     id: "getMicPublicAssetContent",
@@ -75,6 +88,8 @@ export const operations = {
     path: "/sandbox/v1/mic/assets/{assetId}/content",
     scopes: ["files:read", "mic.assets:read"],
     success: 200,
+    tool: "download_asset",
+    adds: ["fileName"],
   },
   listMicExecutableRecipes: {
     id: "listMicExecutableRecipes",
@@ -83,6 +98,8 @@ export const operations = {
     scopes: ["mic.recipes:read"],
     success: 200,
     answer: recipePage(RecipeOffer),
+    tool: "list_recipes",
+    adds: ["view"],
   },
   getMicExecutableRecipe: {
     id: "getMicExecutableRecipe",
@@ -91,6 +108,7 @@ export const operations = {
     scopes: ["mic.recipes:read"],
     success: 200,
     answer: micEnvelope(RecipeOffer),
+    tool: "get_recipe",
   },
   createMicJob: {
     id: "createMicJob",
@@ -99,6 +117,8 @@ export const operations = {
     scopes: ["mic.jobs:run"],
     success: 202,
     answer: envelope(Job),
+    tool: "submit_job",
+    adds: ["idempotencyKey"],
   },
   listMicJobs: {
     id: "listMicJobs",
@@ -107,6 +127,8 @@ export const operations = {
     scopes: ["mic.jobs:read"],
     success: 200,
     answer: jobPage(Job),
+    tool: "list_jobs",
+    adds: ["view"],
   },
   getMicJob: {
     id: "getMicJob",
@@ -115,6 +137,8 @@ export const operations = {
     scopes: ["mic.jobs:read"],
     success: 200,
     answer: envelope(Job),
+    tool: "get_job",
+    adds: ["waitSeconds"],
   },
   cancelMicJob: {
     id: "cancelMicJob",
@@ -123,6 +147,8 @@ export const operations = {
     scopes: ["mic.jobs:cancel"],
     success: 202,
     answer: envelope(Operation),
+    tool: "cancel_job",
+    adds: ["idempotencyKey", "resourceVersion"],
   },
   retryMicJob: {
     id: "retryMicJob",
@@ -131,6 +157,8 @@ export const operations = {
     scopes: ["mic.jobs:run"],
     success: 202,
     answer: envelope(Job),
+    tool: "retry_job",
+    adds: ["idempotencyKey"],
   },
   getMicPublicOperation: {
     id: "getMicPublicOperation",
@@ -139,6 +167,8 @@ export const operations = {
     scopes: ["mic.operations:read"],
     success: 200,
     answer: envelope(Operation),
+    tool: "get_operation",
+    adds: ["waitSeconds"],
   },
   getMicPublicUsage: {
     id: "getMicPublicUsage",
@@ -147,6 +177,7 @@ export const operations = {
     scopes: ["mic.usage:read"],
     success: 200,
     answer: envelope(UsageSummary),
+    tool: "get_usage",
   },
   requestMicSharedFileProcessing: {
     id: "requestMicSharedFileProcessing",
@@ -155,6 +186,8 @@ export const operations = {
     scopes: ["files:read", "mic.jobs:run"],
     success: 201,
     answer: micEnvelope(ProcessingRequest),
+    tool: "request_file_processing",
+    adds: ["idempotencyKey"],
   },
   getMicSharedFileProcessingRequest: {
     id: "getMicSharedFileProcessingRequest",
@@ -163,15 +196,24 @@ export const operations = {
     scopes: ["mic.jobs:read"],
     success: 200,
     answer: micEnvelope(ProcessingRequest),
+    tool: "get_file_processing_request",
+    adds: ["waitSeconds"],
   },
 } as const satisfies Record<string, OperationRow>;
 
 export type OperationId = keyof typeof operations;
+/** The operations that act. */
+export type PostId = {
+  [Id in OperationId]: (typeof operations)[Id]["method"] extends "POST" ? Id : never;
+}[OperationId];
 export type ListedOperation = OperationRow & { readonly id: OperationId };
 
-const rows: readonly ListedOperation[] = Object.values(operations);
+const isPost = (id: OperationId): id is PostId => operations[id].method === "POST";
+
+export const rows: readonly ListedOperation[] = Object.values(operations);
 export const playgroundOperations = rows.filter(({ path }) => path.startsWith("/api/"));
 export const jobOperations = rows.filter(({ path }) => path.startsWith("/sandbox/"));
+export const postIds: readonly PostId[] = rows.flatMap(({ id }) => (isPost(id) ? [id] : []));
 
 export const allScopes: readonly string[] = [
   "files:read",
