@@ -60,6 +60,52 @@ function violations(path: string, code: string): string[] {
   });
 }
 
+/** Nodes of a graph by the nodes that they point at. */
+type Graph = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Circles of a graph: each as its path, from a node back to it. */
+function circles(graph: Graph): string[] {
+  const done = new Set<string>();
+  const path: string[] = [];
+  function walk(node: string): string[] {
+    const start = path.indexOf(node);
+    if (start !== -1) return [[...path.slice(start), node].join(" -> ")];
+    if (done.has(node)) return [];
+    path.push(node);
+    const found = [...(graph.get(node) ?? [])].flatMap(walk);
+    path.pop();
+    done.add(node);
+    return found;
+  }
+  return [...graph.keys()].flatMap(walk);
+}
+
+interface File {
+  readonly path: string;
+  readonly code: string;
+}
+
+/** Which file imports which, for types too, and whenever it is loaded. */
+const importsAmong = (sources: readonly File[]): Graph =>
+  new Map(
+    sources.map(({ path, code }) => {
+      const own = specifiersIn(code).filter((specifier) => specifier.startsWith("."));
+      return [path, new Set(own.map((specifier) => normalize(join(dirname(path), specifier))))];
+    }),
+  );
+
+/** The same for what stands in a folder: a file there, or a folder of it as one. */
+function importsWithin(folder: string, sources: readonly File[]): Graph {
+  const parts = new Map<string, Set<string>>();
+  const partOf = (path: string): string => path.slice(folder.length).split("/")[0] ?? "";
+  for (const [path, targets] of importsAmong(sources.filter(({ path }) => path.startsWith(folder)))) {
+    const part = partOf(path);
+    const others = [...targets].filter((target) => target.startsWith(folder) && partOf(target) !== part).map(partOf);
+    parts.set(part, new Set([...(parts.get(part) ?? []), ...others]));
+  }
+  return parts;
+}
+
 const files = ["src", "tools"]
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
   .filter((path) => path.endsWith(".ts"))
@@ -74,6 +120,28 @@ describe("rooms", () => {
   test("the table names every room, and each imports only rooms that stand above it: so there is no circle", () => {
     expect(new Set(ROOMS.keys())).toEqual(new Set(files.map(({ path }) => roomOf(path))));
     expect(downward(ROOMS)).toEqual([]);
+  });
+
+  test("no file imports one that leads back to it, not even for a type", () => {
+    expect(circles(importsAmong(files))).toEqual([]);
+  });
+
+  test("the folders of src/mcp import each other one way", () => {
+    expect(importsWithin("src/mcp/", files).size).toBeGreaterThan(5);
+    expect(circles(importsWithin("src/mcp/", files))).toEqual([]);
+  });
+
+  test("a circle is seen: through others, of types alone, in a file that is loaded late, between folders", () => {
+    const file = (path: string, code: string): File => ({ path, code });
+    const a = file("src/a.ts", 'import type { B } from "./b/b.ts";');
+    const b = file("src/b/b.ts", 'const c = await import("./c.ts");');
+    expect(circles(importsAmong([a, b, file("src/b/c.ts", 'export { a } from "../a.ts";')]))).toEqual([
+      "src/a.ts -> src/b/b.ts -> src/b/c.ts -> src/a.ts",
+    ]);
+    expect(circles(importsAmong([a, b, file("src/b/c.ts", "")]))).toEqual([]);
+    const back = file("src/b/d.ts", 'import { a } from "../a.ts";');
+    expect(circles(importsAmong([a, b, back]))).toEqual([]);
+    expect(circles(importsWithin("src/", [a, b, back]))).toEqual(["a.ts -> b -> a.ts"]);
   });
 
   test("the rule itself sees what it forbids", () => {

@@ -94,7 +94,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       version,
       config,
       workspaceId,
-      catalogue: tools,
+      tools,
       resources,
       candidates: createCandidates(timing.now),
       service,

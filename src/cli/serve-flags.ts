@@ -2,6 +2,12 @@
 import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
 
+/** Where `serve --http` listens. */
+export interface HttpFlags {
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+}
+
 const OPTIONS = {
   emulator: { type: "boolean" },
   http: { type: "boolean" },

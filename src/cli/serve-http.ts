@@ -1,14 +1,10 @@
 // `mic-mcp serve --http`: the same server for many clients of this machine at once, until a signal ends it.
 
 import { loopbackAddress } from "../mcp/http/loopback.ts";
-import { serveOnHttp } from "../mcp/http/serve-runtime.ts";
-import type { Serving } from "./serve.ts";
+import { serveOnHttp } from "../mcp/http/serve.ts";
+import type { HttpFlags } from "./serve-flags.ts";
+import type { Serving } from "./serving.ts";
 import { onSignal } from "./signals.ts";
-
-export interface HttpFlags {
-  readonly host: string | undefined;
-  readonly port: number | undefined;
-}
 
 /** What a call under way has to end by itself, before it is aborted. Its action stays in the journal either way. */
 const DRAIN_MS = 10_000;

@@ -2,16 +2,13 @@
 import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
 import type { Answered } from "../mcp/first-answers.ts";
-import type { Runtime } from "../mcp/runtime.ts";
 import { serveOnStdio } from "../mcp/stdio/serve.ts";
 import { compose } from "./compose.ts";
 import { crashReason } from "./crash.ts";
 import { keepHeapSmall } from "./heap.ts";
-import type { HttpFlags } from "./serve-http.ts";
+import type { HttpFlags } from "./serve-flags.ts";
+import type { Serving } from "./serving.ts";
 import { onSignal } from "./signals.ts";
-
-/** Serves until it is to end; gives what then closes the protocol. Rejects when serving cannot begin. */
-export type Serving = (runtime: Runtime) => Promise<() => Promise<void>>;
 
 interface Backend {
   readonly config: Config;

@@ -1,4 +1,4 @@
-// Prompts as the protocol shows them. What they say stands in src/toolkit/prompts.ts.
+// Serves prompts/list and prompts/get. The texts stand in src/toolkit/prompts.ts.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { word } from "../outside.ts";
 import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
@@ -9,8 +9,8 @@ const MAX_CHARS = 4_000;
 
 const wrong = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
-export const offeredPrompts = ({ catalogue, config }: Runtime): readonly Prompt[] =>
-  prompts.filter(({ tools }) => tools.every((tool) => isOfferedTool(tool, catalogue, config)));
+export const offeredPrompts = ({ tools, config }: Runtime): readonly Prompt[] =>
+  prompts.filter((prompt) => prompt.tools.every((tool) => isOfferedTool(tool, tools, config)));
 
 export function findPrompt(name: string, runtime: Runtime): Prompt {
   const offered = offeredPrompts(runtime);
@@ -26,13 +26,13 @@ function checked(prompt: Prompt, given: Readonly<Record<string, string>>): Reado
     throw wrong(
       `${prompt.name} takes no argument ${unknown.map((name) => word(name)).join(", ")}; it takes: ${known.join(", ")}.`,
     );
-  // An argument that a form left empty was not given.
-  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value.trim() !== ""));
-  const missing = prompt.arguments.filter(({ name, required }) => required && said[name] === undefined);
+  // A form sends an argument that was left empty.
+  const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value.trim() !== ""));
+  const missing = prompt.arguments.filter(({ name, required }) => required && filled[name] === undefined);
   if (missing.length > 0) throw wrong(`${prompt.name} needs ${missing.map(({ name }) => name).join(", ")}.`);
-  const long = Object.entries(said).filter(([, value]) => value.length > MAX_CHARS);
+  const long = Object.entries(filled).filter(([, value]) => value.length > MAX_CHARS);
   if (long.length > 0) throw wrong(`${long.map(([name]) => name).join(", ")}: at most ${MAX_CHARS} characters.`);
-  return said;
+  return filled;
 }
 
 const shown = ({ name, description, required }: PromptArgument) => ({ name, description, required });

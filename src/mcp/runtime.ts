@@ -1,4 +1,4 @@
-// What every connection of one process shares: configuration, service, tokens, secrets, log.
+// What all connections of one process share: configuration, tools, service, journal, secrets, log.
 import type { Actions } from "../actions/actions.ts";
 import type { Journal } from "../actions/journal.ts";
 import type { Redactor } from "../auth/redaction.ts";
@@ -14,7 +14,7 @@ import type { Resource } from "../toolkit/resources/resource.ts";
 import type { Watching } from "../toolkit/resources/watching.ts";
 import type { Skills } from "./skills/skills.ts";
 
-/** The part of a logger that is used; lines go to stderr, never to stdout. */
+/** The part of a logger that we use. Its lines go to stderr, never to stdout. */
 export interface Log {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;
@@ -27,9 +27,10 @@ export interface Runtime {
   readonly config: Config;
   /** The default workspace, from the configuration or the stored login. Throws Failure when that cannot be read. */
   readonly workspaceId: () => Promise<string | undefined>;
-  readonly catalogue: readonly Tool[];
+  /** All tools, offered or not. */
+  readonly tools: readonly Tool[];
   readonly resources: readonly Resource[];
-  /** What a variable may be. */
+  /** Suggests values for the variables of a resource template. */
   readonly candidates: Candidates;
   readonly service: Service;
   readonly watching: Watching;
@@ -39,7 +40,7 @@ export interface Runtime {
   readonly journal: () => Promise<Journal>;
   /** Whose Idempotency-Keys these are: base URL and client. Throws Failure. */
   readonly serviceName: () => Promise<string>;
-  /** A key of those who hold the client credentials, for what clients keep for us. Throws Failure. */
+  /** A key that only holders of the client credentials can derive; it seals what clients keep for us. Throws Failure. */
   readonly sealingKey: () => Promise<Buffer>;
   readonly skills: Skills;
   readonly downloads: Downloads;

@@ -1,4 +1,4 @@
-// What the server says of itself, whoever speaks for it: the SDK's server, or the first answers before that is loaded.
+// The server's name, capabilities and cache hints, for the SDK's server and for the first answers that precede it.
 import type { CacheHint, Implementation, ServerCapabilities } from "@modelcontextprotocol/server";
 
 export const serverInfo = (version: string) =>
@@ -7,7 +7,7 @@ export const serverInfo = (version: string) =>
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** `hasTasks`: calls can become tasks on this connection. */
+/** `hasTasks`: whether calls can become tasks on this connection. */
 export const capabilities = (hasTasks: boolean) =>
   ({
     tools: {},
@@ -20,7 +20,7 @@ export const capabilities = (hasTasks: boolean) =>
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-// Lists depend on the configuration alone, which never changes while the process lives; but a login may give a workspace.
+// Lists depend on the configuration, which never changes while the process lives. But a login may bring a workspace.
 export const CACHE_HINTS = {
   "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" },
   "prompts/list": { ttlMs: HOUR_MS, cacheScope: "public" },

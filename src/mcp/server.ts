@@ -1,7 +1,8 @@
-// The MCP server: one instance for each connection, whatever protocol era it speaks.
+// Makes the MCP server of one connection, in either protocol era.
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -10,10 +11,10 @@ import {
 import * as z from "zod/v4";
 import { word } from "../outside.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
+import { serveCompletion } from "./completion.ts";
 import { instructions } from "./instructions.ts";
 import { servePrompts } from "./prompts.ts";
-import { serveCompletion } from "./resources/completion.ts";
-import { type Era, serveResources } from "./resources/resources.ts";
+import { resourceLink, serveResources } from "./resources/resources.ts";
 import { type Subscriptions, serveSubscriptions } from "./resources/subscriptions.ts";
 import type { Runtime } from "./runtime.ts";
 import { CACHE_HINTS, capabilities, serverInfo } from "./server-info.ts";
@@ -35,22 +36,23 @@ const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
 
-/** Looked at once the SDK has found the request in order: its own reading drops an argument named __proto__, which is as unknown as any. */
+/** Checked after the SDK's own check, whose result drops an argument named __proto__; we refuse that as any unknown argument. */
 const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
 
-/** What a connection has besides its server: the SDK may make a second server for it when it learns the client's era. */
+/** The parts of a connection that outlive one server: the SDK may make a second one when it learns the client's era. */
 export interface Connection {
   readonly deliveries: Deliveries;
   readonly subscriptions: Subscriptions;
   readonly confirmation: Confirmation;
 }
 
-export async function createServer(runtime: Runtime, connection: Connection, era: Era): Promise<Server> {
+export async function createServer(runtime: Runtime, connection: Connection, era: ProtocolEra): Promise<Server> {
   const { deliveries, subscriptions, confirmation } = connection;
-  const { catalogue, config, notes, version } = runtime;
+  const { tools, config, notes, version } = runtime;
   const workspaceId = await knownSoon(runtime);
-  const offered = new Map<string, Tool>(offeredTools(catalogue, config).map((tool) => [tool.name, tool]));
-  const tasks = era === "modern" && hasTasks(catalogue, config) ? createJobTasks(runtime) : undefined;
+  const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
+  const linkOf = (uri: string) => resourceLink(uri, runtime);
+  const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
   const server = new Server(serverInfo(version), {
     capabilities: capabilities(tasks !== undefined),
@@ -65,18 +67,19 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
     const takesLinks = (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
-    const said = era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
+    const capable =
+      era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
     if (tool)
       return await callTool(tool, params.arguments, {
         runtime,
         deliveries,
         context,
-        takesLinks,
+        linkOf: takesLinks ? linkOf : undefined,
         confirmation,
-        capabilities: said,
-        tasks: takesTasks(context) ? tasks : undefined,
+        capabilities: capable,
+        asTask: takesTasks(context) ? tasks?.answer : undefined,
       });
-    const hidden = catalogue.find(({ name }) => name === params.name);
+    const hidden = tools.find(({ name }) => name === params.name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
   });

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRedactor } from "../../src/auth/redaction.ts";
-import { cleanEvents, createExit } from "../../src/mcp/redact-messages.ts";
+import { createRedact, redactEvents } from "../../src/mcp/messages/redact.ts";
 
 const exitFor = (...secrets: readonly string[]) => {
   const redactor = createRedactor();
   for (const secret of secrets) redactor.add(secret);
-  return createExit(redactor);
+  return createRedact(redactor);
 };
 
 const secret = fc.string({ minLength: 6, maxLength: 20, unit: "grapheme" }).filter((text) => text.trim().length >= 6);
@@ -74,7 +74,7 @@ test("a secret that is a word of the protocol leaves the protocol whole", () => 
 test("each event of a piece of an event stream is cleaned, and stays an event", () => {
   const event = (text: string) => `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", params: { text } })}\n\n`;
   const exit = exitFor('odd"s3cr3t\\');
-  expect(cleanEvents(`${event('a odd"s3cr3t\\ b')}${event("plain")}: ping\n\n`, exit)).toBe(
+  expect(redactEvents(`${event('a odd"s3cr3t\\ b')}${event("plain")}: ping\n\n`, exit)).toBe(
     `${event("a [redacted] b")}${event("plain")}: ping\n\n`,
   );
 });

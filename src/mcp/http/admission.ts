@@ -1,5 +1,5 @@
-// Whose requests are served: with a token, those that carry it; without one, on Linux, those of whoever started the server.
-// Every path alike: nothing here is for people who may not use the tools, and a monitor learns from a 401 that it is up.
+// Decides whose requests are served: with a token, those that carry it; without one, on Linux, those of the user who started
+// the server. This holds for every path: a monitor learns from a 401, too, that the server is up.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -19,11 +19,11 @@ function byToken(token: string): Admission {
   const expected = digest(token);
   return ({ headersDistinct: { authorization: given = [] } }) => {
     const [header, ...more] = given;
-    const said = header === undefined || more.length > 0 ? undefined : BEARER.exec(header)?.[1];
-    // Of digests, since they are of one length: how long the comparison takes tells nothing of the token.
-    if (said !== undefined && timingSafeEqual(digest(said), expected)) return undefined;
+    const presented = header === undefined || more.length > 0 ? undefined : BEARER.exec(header)?.[1];
+    // Digests have one length, so the time of the comparison gives nothing of the token away.
+    if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return undefined;
     // RFC 6750, 3.1: an error is named only where a token was given.
-    const challenge = said === undefined ? REALM : `${REALM}, error="invalid_token"`;
+    const challenge = presented === undefined ? REALM : `${REALM}, error="invalid_token"`;
     const reason = "This server takes requests with its token only: Authorization: Bearer <MIC_HTTP_TOKEN>.";
     return refusal(401, reason, { headers: { "www-authenticate": challenge } });
   };
@@ -32,14 +32,14 @@ function byToken(token: string): Admission {
 const ROOT = 0;
 
 function byUser(own: number, log: Log): Admission {
-  /** A connection stays whose it was: why not, if not. */
+  /** A connection keeps its user, so it is judged once; `against`: why it is refused. */
   const judged = new WeakMap<Socket, { readonly against: string | undefined }>();
 
   function reasonAgainst(socket: Socket): string | undefined {
     const uid = peerUid(socket);
     if (uid === own || uid === ROOT) return undefined;
     log.info({ uid }, "a connection that is not of this server's user was refused");
-    // Where it cannot be told, the safe answer is no: what is at stake is a person's credentials.
+    // Refuse an unknown user: a person's credentials are at stake.
     const who = uid === undefined ? "whose connection this is cannot be told" : `this connection is of uid ${uid}`;
     return `This server answers to the user who started it (uid ${own}), and ${who}. With MIC_HTTP_TOKEN set it answers to whoever has that token.`;
   }
@@ -51,7 +51,7 @@ function byUser(own: number, log: Log): Admission {
   };
 }
 
-/** Without a token, whoever is on this machine is let in where the system does not tell users apart. */
+/** Without a token every user of this machine is admitted where the system cannot name a connection's user. */
 export function createAdmission(token: string | undefined, log: Log): Admission {
   if (token !== undefined) return byToken(token);
   const own = process.platform === "linux" ? process.geteuid?.() : undefined;

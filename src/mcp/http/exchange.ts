@@ -1,17 +1,17 @@
-// One HTTP exchange: a request's body in, within bounds; a response out, and whether it went out whole.
+// One HTTP exchange: reads a request's body within bounds, writes a response, and knows whether it left whole.
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from "node:timers/promises";
-import { cleanEvents, type Exit } from "../redact-messages.ts";
+import { type Redact, redactEvents } from "../messages/redact.ts";
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** A client that still sends when it was refused is given so long to read why. */
+/** How long a refused client that still sends has to read why. */
 const LINGER_MS = 1_000;
 
-/** No more than MAX_BODY_BYTES are ever held. */
+/** Never holds more than MAX_BODY_BYTES. */
 export async function readBody(from: IncomingMessage): Promise<Buffer | "too long" | "broken off"> {
   if (Number(from.headers["content-length"]) > MAX_BODY_BYTES) return "too long";
   const chunks: Buffer[] = [];
@@ -23,13 +23,13 @@ export async function readBody(from: IncomingMessage): Promise<Buffer | "too lon
       chunks.push(chunk);
     }
   } catch {
-    // All that can go wrong with reading is its connection.
+    // Reading fails only with its connection.
     return "broken off";
   }
   return Buffer.concat(chunks, bytes);
 }
 
-/** Without its body, and without the token that let it in: that is nothing for a tool. `signal` fires when the client has gone before it was answered. */
+/** Leaves out the body, and the token that let it in: no tool may see that. `signal`: see goneSignal. */
 export function webRequest(from: IncomingMessage, url: string, signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(from.headersDistinct))
@@ -44,13 +44,13 @@ export function goneSignal({ socket }: IncomingMessage, to: ServerResponse): Abo
     if (!to.writableFinished) gone.abort();
     socket.off("close", onClose);
   };
-  // A response that still waits behind another one on the same connection is not told of its end.
+  // A response that waits behind another one on the same connection does not learn of that connection's end.
   socket.once("close", onClose);
   to.once("close", onClose);
   return gone.signal;
 }
 
-/** Reads on, and throws it away, while the refusal travels: closing at once would take it from the client's hands. */
+/** Reads on and discards while the refusal travels: a close at once could keep the client from reading it. */
 async function linger(from: IncomingMessage): Promise<void> {
   if (from.complete) return;
   from.resume();
@@ -63,7 +63,7 @@ async function linger(from: IncomingMessage): Promise<void> {
 }
 
 export interface SendOptions {
-  readonly exit: Exit;
+  readonly redact: Redact;
   /** The client has gone: see goneSignal. */
   readonly signal: AbortSignal;
   /** Nothing more comes on this connection. */
@@ -76,31 +76,31 @@ export interface SendOptions {
 const isGone = ({ destroyed, req: { socket } }: ServerResponse): boolean =>
   destroyed || socket.destroyed || socket.readableEnded;
 
-/** Lets the loop look once at all that has arrived, and that is seen first which went before. Throws when the client did. */
-async function seeThatItIsThere(to: ServerResponse): Promise<void> {
+/** Lets the event loop see all that has arrived, an end of the connection included. Throws when the client has gone. */
+async function assertConnected(to: ServerResponse): Promise<void> {
   await turnOfTheLoop();
   await turnOfTheLoop();
   if (isGone(to)) throw new Error("the client has gone");
 }
 
-/** A piece is whole events: as such it was put in. */
-const outWhileThere = (to: ServerResponse, exit: Exit) =>
+/** Each piece holds whole events: the SDK enqueues them so. */
+const redactedWhileConnected = (to: ServerResponse, redact: Redact) =>
   new TransformStream<Uint8Array, Uint8Array>({
     async transform(piece, next) {
-      await seeThatItIsThere(to);
+      await assertConnected(to);
       const events = Buffer.from(piece).toString();
-      const clean = cleanEvents(events, exit);
+      const clean = redactEvents(events, redact);
       next.enqueue(clean === events ? piece : Buffer.from(clean));
     },
   });
 
 async function write(response: Response, from: IncomingMessage, to: ServerResponse, options: SendOptions) {
-  const { signal, exit, isLast, stalledTimeoutMs } = options;
+  const { signal, redact, isLast, stalledTimeoutMs } = options;
   const { body } = response;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const whole = isStream ? undefined : Buffer.from(exit(await response.text()));
-  await seeThatItIsThere(to);
-  // Whether the connection stays is between the client and node.
+  const whole = isStream ? undefined : Buffer.from(redact(await response.text()));
+  await assertConnected(to);
+  // Node decides whether the connection stays.
   response.headers.delete("connection");
   to.writeHead(response.status, {
     ...Object.fromEntries(response.headers),
@@ -115,13 +115,13 @@ async function write(response: Response, from: IncomingMessage, to: ServerRespon
     await finished(to);
   } else {
     to.flushHeaders();
-    await pipeline(Readable.fromWeb(body.pipeThrough(outWhileThere(to, exit))), to, { signal });
+    await pipeline(Readable.fromWeb(body.pipeThrough(redactedWhileConnected(to, redact))), to, { signal });
   }
 }
 
 /**
- * Resolves when it is over: true if all of it was handed to the connection of a client that, for all that could be known,
- * was still there.
+ * Resolves at its end: true if all of it was handed to the connection of a client that was still there, as far as can be
+ * known.
  */
 export async function send(
   response: Response,
@@ -139,7 +139,7 @@ export async function send(
     gone.then(() => false),
   ]);
   if (!isWhole) {
-    // Whoever makes the body is to stop, if nobody has begun to read it.
+    // Stops the maker of a body that nobody has begun to read.
     await response.body?.cancel().catch(() => undefined);
     to.destroy();
   }

@@ -1,5 +1,5 @@
-// Who may come in. A web page can make a browser send requests here under a name that its owner points at this machine
-// (DNS rebinding): so a request must name the machine itself, and whatever page it comes from must be the machine's own.
+// Refuses requests from foreign web pages. A page can make a browser send requests here under a name that its owner points at
+// this machine (DNS rebinding): so Host must name the machine itself, and Origin, where there is one, too.
 import type { IncomingMessage } from "node:http";
 import { inUrl } from "./loopback.ts";
 

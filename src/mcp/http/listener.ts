@@ -1,4 +1,4 @@
-// The listening socket and its limits: against clients that send slowly, too much, or nothing, and against too many of them.
+// The listening socket and its limits, against too many clients and against those that send slowly, too much or nothing.
 import { createServer, type RequestListener, type Server } from "node:http";
 import { reasonOf } from "../../failure.ts";
 import type { Log } from "../runtime.ts";
@@ -6,7 +6,7 @@ import type { Log } from "../runtime.ts";
 export interface ListenerLimits {
   readonly maxConnections: number;
   readonly maxHeaderBytes: number;
-  /** A request's headers have to be there after so long, and the whole of it after so long. Answers may take any time. */
+  /** How long a request's headers may take, and the whole request. Answers may take any time. */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
@@ -64,7 +64,7 @@ export async function listen(
     );
     server.listen(port, address, resolve);
   });
-  // A connection that could not be taken is no reason to end.
+  // A connection that could not be accepted must not end the server.
   server
     .removeAllListeners("error")
     .on("error", (error) => log.warn({ reason: reasonOf(error) }, "connection not taken"));

@@ -1,11 +1,11 @@
-// Which hosts may be listened on: this machine's own loopback, and nothing that could be anything else.
+// Decides which hosts may be listened on: this machine's loopback, and nothing that could be anything else.
 import { promises as dns, type LookupAddress } from "node:dns";
 import { isIPv4, isIPv6 } from "node:net";
 import { UsageError } from "../../config.ts";
 
 const SIX = "::1";
 
-/** However it is spelled; a zone does not belong to it. */
+/** Accepts any spelling, but no zone. */
 const isSix = (text: string): boolean =>
   isIPv6(text) && !text.includes("%") && new URL(`http://[${text}]`).hostname === `[${SIX}]`;
 

@@ -1,26 +1,24 @@
-// Requests of 2026-07-28: each has a server of its own, and is over with its response.
+// Serves requests of 2026-07-28: each has a server of its own, which ends with its response.
 import {
   createMcpHandler,
   isJSONRPCRequest,
   type McpHttpHandler,
-  ProtocolErrorCode,
   type ServerEvent,
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import { Listen } from "../resources/listen-request.ts";
-import { refusalText, type Subscriptions } from "../resources/subscriptions.ts";
-import { refusedListen } from "../tasks/serve.ts";
+import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
+import type { Subscriptions } from "../resources/subscriptions.ts";
 import { createDeliveries } from "../tools/deliveries.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
-/** The SDK's word for an exchange that ended before there was an answer. */
+/** The status that the SDK gives an exchange that ended before there was an answer. */
 const CLOSED_UNANSWERED = 499;
 
-/** What one subscriptions/listen stream hears of: its own resources, and what all hear of. */
+/** Carries to one subscriptions/listen stream the updates of its own resources, and what goes to all streams. */
 function streamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefined): ServerEventBus {
-  // Moves between the first look and the acknowledgement are told behind it.
+  // Changes between the first look and the acknowledgement follow it.
   const early: ServerEvent[] = [];
   let publish = (event: ServerEvent): void => void early.push(event);
   subscriptions.deliverTo((uri) => publish({ kind: "resource_updated", uri }));
@@ -33,6 +31,9 @@ function streamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefi
     },
   };
 }
+
+const refuse = (status: number, { code, message: reason, data }: ListenRefusal, message: Listen): Response =>
+  refusal(status, reason, { code, data, message });
 
 export type Modern = ReturnType<typeof createModern>;
 
@@ -71,16 +72,14 @@ export function createModern(service: HttpService) {
     };
   }
 
-  /** The SDK's stream acknowledges what it is given: so it is given what is really watched, once no move can be missed. */
+  /** The SDK acknowledges what it is given: so it gets only what is watched, once no change can be missed. */
   async function listen(request: Request, message: Listen): Promise<Served> {
-    const refused = refusedListen(message);
-    if (refused) return plain(refusal(400, refused.message, { code: refused.code, data: refused.data, message }));
+    const refused = listenRefusal(message);
+    if (refused) return plain(refuse(400, refused, message));
     const { notifications } = message.params;
     const subscriptions = service.createSubscriptions();
     try {
-      const uris = [...new Set(notifications.resourceSubscriptions ?? [])].filter(subscriptions.canWatch);
-      const joined = uris.map(async (uri) => ((await subscriptions.join(uri, message.id)) ? [uri] : []));
-      const resourceSubscriptions = (await Promise.all(joined)).flat();
+      const resourceSubscriptions = await watchNamed(message, subscriptions);
       const narrowed = {
         ...message,
         params: { ...message.params, notifications: { ...notifications, resourceSubscriptions } },
@@ -96,8 +95,7 @@ export function createModern(service: HttpService) {
       };
     } catch (error) {
       subscriptions.close();
-      const reason = refusalText(error);
-      return plain(refusal(200, reason, { code: ProtocolErrorCode.InternalError, message }));
+      return plain(refuse(200, watchRefusal(error), message));
     }
   }
 
@@ -107,12 +105,12 @@ export function createModern(service: HttpService) {
       return message ? await listen(request, message) : await serveBy(request, body, { among: calls });
     },
 
-    /** Ends subscriptions/listen streams, telling their clients. */
+    /** Ends subscriptions/listen streams; their clients learn of it. */
     async endStreams(): Promise<void> {
       await Promise.all([...streams].map((handler) => handler.close()));
     },
 
-    /** Calls under way are aborted. */
+    /** Aborts calls under way. */
     async close(): Promise<void> {
       await Promise.all([...calls, ...streams].map((handler) => handler.close()));
     },

@@ -1,11 +1,11 @@
-// Whose process is at the other end of a loopback connection: Linux tells it in /proc/net/tcp and tcp6, a line for each socket.
+// Finds the user whose process is at the other end of a loopback connection: Linux lists each socket in /proc/net/tcp and tcp6.
 import { readFileSync } from "node:fs";
 import { isIPv6, type Socket } from "node:net";
 import { endianness } from "node:os";
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/** The table is read in pieces while sockets come and go: a line may be missed once, hardly three times. */
+/** The table is read in pieces while sockets come and go: one look may miss a line, three hardly will. */
 const MAX_LOOKS = 3;
 
 /** `sl: local remote state queues timer retransmits uid timeout inode`, addresses and ports in hexadecimal. */
@@ -13,13 +13,13 @@ const LINE = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) (?:\S+
 
 const hexPort = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
 
-/** As node writes it, and in a mapped IPv6 address (::ffff:127.0.0.1) the IPv4 one. */
+/** Normalises an address of node's; a mapped IPv6 address (::ffff:127.0.0.1) becomes the IPv4 one. */
 const plain = (address: string): string => {
   const [, four] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   return four ?? (isIPv6(address) && !address.includes("%") ? new URL(`http://[${address}]`).hostname : address);
 };
 
-/** The table has an address as words of 32 bits, each in this machine's own order of bytes. */
+/** The table writes an address as words of 32 bits, each in this machine's own byte order. */
 function readAddress(hex: string): string {
   const bytes = Buffer.from(hex, "hex");
   if (endianness() === "LE") bytes.swap32();
@@ -40,7 +40,7 @@ function ownerIn(table: string, from: Ends, to: Ends): number | undefined {
   for (const [, local = "", localPort, remote = "", remotePort, uid, inode] of table.matchAll(LINE)) {
     if (localPort !== hexPort(fromPort) || remotePort !== hexPort(toPort)) continue;
     if (readAddress(local) !== plain(fromAddress) || readAddress(remote) !== plain(toAddress)) continue;
-    // A socket that its process has closed is nobody's, and listed under root's uid: whoever sends and closes is not root.
+    // A socket that its process has closed has no owner, and stands under root's uid: its sender need not be root.
     if (inode !== "0") return Number(uid);
   }
   return undefined;
@@ -54,7 +54,7 @@ function look(path: string): string {
   }
 }
 
-/** The uid of the peer's socket; undefined where that cannot be told. At once, lest requests overtake each other. */
+/** The uid of the peer's socket; undefined where it cannot be found. Synchronous, so that requests cannot overtake each other. */
 export function peerUid({ remoteAddress, remotePort, localAddress, localPort }: Socket): number | undefined {
   const from = { address: remoteAddress, port: remotePort };
   const to = { address: localAddress, port: localPort };

@@ -1,13 +1,12 @@
-// The seam of this room: what is served, apart from how. The product is one implementation (../http.ts); whoever else gives
-// serveHttp another one gets the very same serving of sessions, single requests, subscriptions and limits.
-import type { McpServerFactory, ServerEventBus } from "@modelcontextprotocol/server";
-import type { Exit } from "../redact-messages.ts";
-import type { Era } from "../resources/resources.ts";
+// What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
+// startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
+import type { McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
+import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import type { Log } from "../runtime.ts";
 import type { Deliveries } from "../tools/deliveries.ts";
 
-/** What a server may lean on: made for it alone, and gone with it. */
+/** Made for one server alone, and gone with it. */
 export interface HttpConnection {
   readonly deliveries: Deliveries;
   readonly subscriptions: Subscriptions;
@@ -15,13 +14,13 @@ export interface HttpConnection {
 
 export interface HttpService {
   /** A new server each time: one for a session of the older revisions ("legacy"), one for a request of 2026-07-28 ("modern"). */
-  createServer(connection: HttpConnection, era: Era): ReturnType<McpServerFactory>;
+  createServer(connection: HttpConnection, era: ProtocolEra): ReturnType<McpServerFactory>;
   /** One for a session, and one for a subscriptions/listen stream, which is closed with it. */
   createSubscriptions(): Subscriptions;
-  /** What else subscriptions/listen streams are to hear of, such as lists that change. */
+  /** Carries further events to all subscriptions/listen streams, such as lists that change. */
   readonly bus?: ServerEventBus;
-  /** Every message leaves through it. */
-  readonly exit: Exit;
+  /** Takes secrets out of every message that leaves. */
+  readonly redact: Redact;
   readonly log: Log;
 }
 
@@ -30,9 +29,9 @@ export interface Served {
   readonly response: Response;
   /** "call": it ends by itself. "stream": it goes on until one side ends it. */
   readonly kind: "call" | "stream";
-  /** Has to be called once it is over: `isWhole` when all of it was handed to the client's connection. */
+  /** Must be called at its end: `isWhole` when all of it was handed to the client's connection. */
   over(isWhole: boolean): Promise<void>;
-  /** The client's connection was torn down behind the whole of it, with something in it unread. */
+  /** Call it when the client's connection was torn down after the whole of it, with something in it unread. */
   unread?(): Promise<void>;
 }
 

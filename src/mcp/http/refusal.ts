@@ -1,4 +1,5 @@
-// What is said to a request that is not served: a status for HTTP, and a JSON-RPC error with the reason for whoever reads.
+// The response to a request that is not served: a status for HTTP, and a JSON-RPC error with the reason.
+import type { RequestId } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 
 /** JSON-RPC leaves these codes to the server. */
@@ -7,12 +8,12 @@ const SERVER_ERROR = -32000;
 interface RefusalOptions {
   readonly code?: number;
   readonly data?: unknown;
-  /** The message that is refused, if it could be read: its id stands in the answer. */
+  /** The refused message, if it could be read: the answer carries its id. */
   readonly message?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function idOf(message: unknown): string | number | null {
+function idOf(message: unknown): RequestId | null {
   if (!isJsonObject(message) || typeof message["method"] !== "string") return null;
   const { id } = message;
   return typeof id === "string" || typeof id === "number" ? id : null;

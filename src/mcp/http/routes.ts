@@ -1,15 +1,12 @@
-// Where a request goes: /mcp in either protocol era, /healthz, or nowhere.
+// Routes a request: to /mcp in either protocol era, to /healthz, or nowhere.
 import type { IncomingMessage } from "node:http";
-import { isJSONRPCRequest, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
-import { shapeFault } from "../shape.ts";
+import { isJSONRPCRequest, isJsonContentType, isLegacyRequest, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { exceededBound } from "../messages/bounds.ts";
 import { MAX_BODY_BYTES, readBody, webRequest } from "./exchange.ts";
 import type { Modern } from "./modern.ts";
 import { plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
-
-const PARSE_ERROR = -32700;
-const INVALID_REQUEST = -32600;
 
 export const MCP_PATH = "/mcp";
 const HEALTH_PATH = "/healthz";
@@ -22,7 +19,7 @@ export const ending = (message?: unknown): Response =>
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The parsed body of a POST, or why there is none. */
+/** The parsed body of a POST, or its refusal. */
 async function jsonBody(
   request: IncomingMessage,
 ): Promise<{ readonly body: unknown } | { readonly refused: Response }> {
@@ -35,12 +32,14 @@ async function jsonBody(
   if (bytes === "broken off") return { refused: refusal(400, "The body broke off.") };
   try {
     const text = utf8.decode(bytes);
-    const fault = shapeFault(text);
+    const fault = exceededBound(text);
     return fault === undefined
       ? { body: JSON.parse(text) }
-      : { refused: refusal(400, fault, { code: INVALID_REQUEST }) };
+      : { refused: refusal(400, fault, { code: ProtocolErrorCode.InvalidRequest }) };
   } catch {
-    return { refused: refusal(400, "Parse error: the body is not JSON in UTF-8.", { code: PARSE_ERROR }) };
+    return {
+      refused: refusal(400, "Parse error: the body is not JSON in UTF-8.", { code: ProtocolErrorCode.ParseError }),
+    };
   }
 }
 
@@ -59,7 +58,7 @@ async function post(incoming: IncomingMessage, request: Request, routes: Routes)
   const read = await jsonBody(incoming);
   if ("refused" in read) return plain(read.refused);
   const { body } = read;
-  // Calls under way may still be cancelled, and told what the person says.
+  // Calls under way can still be cancelled, and get the person's answers.
   if (routes.isEnding() && [body].flat().some((message) => isJSONRPCRequest(message))) return plain(ending(body));
   return (await isLegacyRequest(request, body))
     ? await routes.sessions.serve(request, body)

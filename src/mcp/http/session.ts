@@ -1,26 +1,25 @@
-// One session of a revision before 2026-07-28: a server of its own, and what it tells its client.
+// One session of a revision before 2026-07-28: a server of its own, and which of its answers have left.
 import {
   isJSONRPCRequest,
+  ProtocolErrorCode,
   type RequestId,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
 import { json } from "../../outside.ts";
-import { Cancelled } from "../cancelled.ts";
-import { withLegacyCode } from "../legacy-codes.ts";
+import { Cancelled } from "../messages/cancelled.ts";
+import { withLegacyCode } from "../messages/legacy-codes.ts";
 import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
-const INVALID_REQUEST = -32600;
-
 type Options = NonNullable<ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]>;
 type Send = WebStandardStreamableHTTPServerTransport["send"];
 
-/** What to call once a response that holds these answers is out. */
+/** Called once the response that holds these answers is out. */
 type Outgoing = (() => void)[];
 
-/** Knows which response an answer goes out with. */
+/** Knows which response carries an answer. */
 class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   /** By the ids of requests whose response is open. */
   readonly outgoing = new Map<RequestId, Outgoing>();
@@ -34,7 +33,7 @@ class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
     await super.send(withLegacyCode(message), options);
     if (!("result" in message || "error" in message) || message.id === undefined) return;
-    // Without a response that is open, the answer is lost: the call goes on when it comes again.
+    // Without an open response the answer is lost: the same call gets the outcome later.
     const isOut = this.#deliveries.answered(message.id);
     this.outgoing.get(message.id)?.push(isOut);
   }
@@ -52,7 +51,7 @@ export interface Session {
   serve(request: Request, body?: unknown): Promise<Served>;
   /** Ends the stream on which the client only listens; calls go on. */
   endStream(): void;
-  /** Calls under way are aborted. */
+  /** Aborts calls under way. */
   close(): Promise<void>;
 }
 
@@ -72,9 +71,9 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
     const ids = messages.flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
     const taken = ids.find((id, at) => transport.outgoing.has(id) || ids.indexOf(id) !== at);
     if (taken !== undefined) {
-      // Two answers under one id: the client could not tell them apart, nor this server what it has told.
+      // With two answers under one id neither the client nor this server could know which has arrived.
       const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
-      return plain(refusal(400, reason, { code: INVALID_REQUEST, message: body }));
+      return plain(refusal(400, reason, { code: ProtocolErrorCode.InvalidRequest, message: body }));
     }
     for (const message of messages) {
       const cancelled = Cancelled.safeParse(message).data;

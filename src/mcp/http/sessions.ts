@@ -1,4 +1,4 @@
-// The sessions of revisions before 2026-07-28: as many as are configured, each until its client ends it or leaves it idle.
+// The sessions of revisions before 2026-07-28: at most the configured number, each until its client ends it or leaves it idle.
 import { isInitializeRequest } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
@@ -23,7 +23,7 @@ interface Entry {
 export type Sessions = ReturnType<typeof createSessions>;
 
 export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits) {
-  /** In the order in which they fell idle. */
+  /** Ordered by when they fell idle. */
   const entries = new Set<Entry>();
   const byId = new Map<string, Entry>();
 
@@ -34,14 +34,14 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     await entry.session?.close();
   }
 
-  /** Where nobody waits for its end. */
+  /** Ends a session where nobody waits for that. */
   function dismiss(entry: Entry): void {
     end(entry).catch((error: unknown) => service.log.warn({ reason: reasonOf(error) }, "a session did not end well"));
   }
 
   /**
-   * Clients often go without ending their session. So a new one takes the place of the one that has been idle longest, whose
-   * client, if it is still there, is told to initialize again; where all are in use, the new one has to wait.
+   * Clients often go without ending their session. So a new session takes the place of the one that has been idle longest; its
+   * client, if it is still there, gets a 404 and initializes again. Where all sessions are in use, the new one has to wait.
    */
   function makeRoom(): boolean {
     if (entries.size < maxSessions) return true;
@@ -103,7 +103,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       ...served,
       async over(isWhole) {
         await served.over(isWhole);
-        // A session that its client was never told of is of no use to anyone.
+        // A session whose client never learnt its id is of no use.
         if (!isWhole) await end(entry);
       },
     };

@@ -1,5 +1,7 @@
-// Resources as the protocol shows them: lists, templates, reading. What there is stands in src/toolkit/resources/.
+// Serves resources/list, resources/templates/list and resources/read. The resources themselves stand in src/toolkit/resources/.
 import {
+  type ContentBlock,
+  type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
   type ReadResourceResult,
@@ -13,16 +15,14 @@ import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/resources/uri.ts";
 import type { Runtime } from "../runtime.ts";
-import { skillCache } from "../skills/serve.ts";
-import { MARKDOWN } from "../skills/skills.ts";
+import { MARKDOWN, skillCache } from "../skills/skills.ts";
 import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
+import { driftMeta } from "../tools/result.ts";
 import { toolUser } from "../tools/tool-call.ts";
 
-export type Era = "legacy" | "modern";
-
-export const offeredResources = ({ resources, catalogue, config }: Runtime): readonly Resource[] =>
-  resources.filter(({ tool }) => isOfferedTool(tool, catalogue, config));
+export const offeredResources = ({ resources, tools, config }: Runtime): readonly Resource[] =>
+  resources.filter(({ tool }) => isOfferedTool(tool, tools, config));
 
 export interface Found {
   readonly resource: Resource;
@@ -43,7 +43,7 @@ export const notFound = (uri: string, why: string): ProtocolError =>
 export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
   notFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
 
-/** What the URI names is not there, or it cannot be the name of anything. */
+/** The service has nothing at this URI, or the URI cannot name anything. */
 const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
 
 function readFailure(uri: string, facts: FailureFacts): ProtocolError {
@@ -59,7 +59,7 @@ function readFailure(uri: string, facts: FailureFacts): ProtocolError {
 
 const shown = ({ name, title, description, mimeType }: Resource) => ({ name, title, description, mimeType });
 
-/** Resources without variables, and those that the default workspace fills. */
+/** Lists a resource that has no variables, or none but the default workspace. */
 function listed(resource: Resource, workspaceId: string | undefined) {
   const names = variablesIn(resource.uri);
   if (names.length === 0) return [{ uri: resource.uri, ...shown(resource) }];
@@ -71,7 +71,7 @@ export async function readResource(
   uri: string,
   runtime: Runtime,
   context: ServerContext,
-  era: Era,
+  era: ProtocolEra,
 ): Promise<ReadResourceResult> {
   const { service, skills } = runtime;
   if (uri.startsWith("skill:")) {
@@ -89,9 +89,8 @@ export async function readResource(
       geography: runtime.geography,
       context: limits,
     });
-    const _meta = drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {};
     return {
-      contents: [{ uri, mimeType: resource.mimeType, text, ..._meta }],
+      contents: [{ uri, mimeType: resource.mimeType, text, ...driftMeta(drift) }],
       ...(era === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
     };
   } catch (error) {
@@ -99,9 +98,17 @@ export async function readResource(
   }
 }
 
-export function serveResources(server: Server, runtime: Runtime, era: Era): void {
+/** Links a result to the resource of this URI, where it is offered. */
+export function resourceLink(uri: string, runtime: Runtime): ContentBlock | undefined {
+  const found = findResource(offeredResources(runtime), uri);
+  if (!found) return undefined;
+  const { name, title, mimeType } = found.resource;
+  return { type: "resource_link", uri, name, title, mimeType };
+}
+
+export function serveResources(server: Server, runtime: Runtime, era: ProtocolEra): void {
   server.setRequestHandler("resources/list", async () => {
-    // A login that cannot be read leaves the list shorter.
+    // Without the login there is no default workspace, and the list is shorter.
     const workspaceId = await runtime.workspaceId().catch(() => undefined);
     const resources = offeredResources(runtime).flatMap((resource) => listed(resource, workspaceId));
     const skills = await runtime.skills.resources().catch((error: unknown) => {

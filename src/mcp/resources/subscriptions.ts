@@ -1,14 +1,20 @@
-// Who listens to which resource on one connection, in either era: resources/subscribe, or subscriptions/listen.
-import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+// Keeps who listens to which resource on one connection, in either era, and serves resources/subscribe and unsubscribe.
+import {
+  type ProtocolEra,
+  ProtocolError,
+  ProtocolErrorCode,
+  type RequestId,
+  type Server,
+} from "@modelcontextprotocol/server";
 import { Failure, reasonOf } from "../../failure.ts";
 import { escaped, word } from "../../outside.ts";
 import { expand } from "../../toolkit/resources/uri.ts";
 import type { Watch } from "../../toolkit/resources/watching.ts";
 import type { Runtime } from "../runtime.ts";
-import { type Era, findResource, noSuchUri, notFound, offeredResources } from "./resources.ts";
+import { findResource, noSuchUri, notFound, offeredResources } from "./resources.ts";
 
-/** A listen request's id, or the one subscriber that a 2025 connection is. */
-export type Subscriber = string | number;
+/** The id of a listen request; a connection of an older revision is one subscriber. */
+export type Subscriber = RequestId;
 const CONNECTION = "connection";
 
 interface Entry {
@@ -28,7 +34,7 @@ export function createSubscriptions(runtime: Runtime) {
     const readVersion = found?.resource.readVersion;
     if (!found || !readVersion) return undefined;
     const { resource, variables } = found;
-    // However a client writes the URI, it is one resource.
+    // A client may write one resource's URI in several ways.
     const name = expand(resource.uri, variables);
     return watching.watch(
       name,
@@ -45,7 +51,7 @@ export function createSubscriptions(runtime: Runtime) {
   }
 
   return {
-    /** Where updates go from now on. */
+    /** Sends updates there from now on. */
     deliverTo(deliver: (uri: string) => void): void {
       send = deliver;
     },
@@ -54,8 +60,8 @@ export function createSubscriptions(runtime: Runtime) {
       findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
 
     /**
-     * Begins to watch; settles when no move is missed any more: false when there is no such resource. Throws Failure, at
-     * once, when too many are watched.
+     * Begins to watch. Resolves once no change can be missed: false when there is no such resource. Throws Failure, at once,
+     * when too many are watched.
      */
     join(uri: string, subscriber: Subscriber): Promise<boolean> {
       let entry = entries.get(uri);
@@ -74,7 +80,7 @@ export function createSubscriptions(runtime: Runtime) {
 
     leave,
 
-    /** The subscriber listens to nothing any more. */
+    /** Ends everything that this subscriber listens to. */
     leaveAll(subscriber: Subscriber): void {
       for (const uri of [...entries.keys()]) leave(uri, subscriber);
     },
@@ -86,7 +92,7 @@ export function createSubscriptions(runtime: Runtime) {
   };
 }
 
-/** Why no more can be watched. */
+/** Says why no more can be watched. */
 export const refusalText = (thrown: unknown): string =>
   thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escaped(reasonOf(thrown));
 
@@ -98,8 +104,13 @@ async function joined(join: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-/** The 2025 requests; 2026-07-28 listens below the server, in listening.ts. */
-export function serveSubscriptions(server: Server, runtime: Runtime, subscriptions: Subscriptions, era: Era): void {
+/** Serves the older revisions' requests. In 2026-07-28 the transports serve subscriptions/listen, by the rules of listen.ts. */
+export function serveSubscriptions(
+  server: Server,
+  runtime: Runtime,
+  subscriptions: Subscriptions,
+  era: ProtocolEra,
+): void {
   subscriptions.deliverTo((uri) => {
     server.sendResourceUpdated({ uri }).catch(() => undefined);
   });

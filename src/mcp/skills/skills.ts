@@ -1,10 +1,16 @@
-// A set of skills: files in, the entries and resources that clients see out. The SDK makes and checks the entries, and is
-// loaded when first asked for.
+// A set of skills: turns files into the entries and resources that clients see. The SDK makes and checks the entries; it is
+// loaded at the first request for them.
+import type { ProtocolEra } from "@modelcontextprotocol/server";
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
 import * as z from "zod/v4";
 
 export const MARKDOWN = "text/markdown";
 const SCHEME = "skill://";
+const HOUR_MS = 3_600_000;
+
+/** How long a client may keep a skill: it changes with the program alone. */
+export const skillCache = (era: ProtocolEra) =>
+  era === "modern" ? { ttlMs: HOUR_MS, cacheScope: "public" as const } : {};
 
 /** By path: `name/SKILL.md`, and what else is in the skill's folder. */
 export type SkillFiles = Readonly<Record<string, string>>;

@@ -1,15 +1,13 @@
-// Which request may begin, and when: so many at once, none while the client does not read its answers, and none under an
-// id that is still being worked on. What need not wait does not: notifications, responses, quick requests.
-import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { Cancelled } from "../cancelled.ts";
-
-type RequestId = string | number;
+// Decides which request may begin, and when: a limited number at once, none while the client does not read its answers, and none
+// under an id that is still at work. Notifications, responses and quick requests need not wait.
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
+import { Cancelled } from "../messages/cancelled.ts";
 
 /** More than any client has been seen to send; each may hold an answer in memory. */
 const MAX_AT_WORK = 128;
-/** Of requests that wait. Beyond it nothing is read any more. */
+/** How much the requests that wait may take. Beyond it nothing more is read. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** What a parsed request takes besides its text, roughly. */
+/** Roughly what a parsed request takes besides its text. */
 const OVERHEAD_BYTES = 1_024;
 
 /** Answered from memory: a client that asks whether the server lives is not kept waiting by its own calls. */
@@ -28,15 +26,15 @@ const LISTEN = "subscriptions/listen";
 
 export interface IntakeOptions {
   deliver(message: JSONRPCMessage): void;
-  /** The client does not want this request's answer any more. */
+  /** The client no longer wants the answer to this request. */
   cancelled(id: RequestId): void;
   /** Whether the client is behind with reading. */
   isBackedUp(): boolean;
 }
 
-/** A request, or an answer to what is none; both cost the client a line to read. */
+/** A request, or the refusal of a line; for either the client has to read a line. */
 interface Waiting {
-  /** Of a request. */
+  /** Only a request has one. */
   readonly id?: RequestId;
   readonly bytes: number;
   begin(): void;
@@ -48,7 +46,7 @@ export function createIntake({ deliver, cancelled, isBackedUp }: IntakeOptions) 
   const quick = new Set<Waiting>();
   const slow = new Set<Waiting>();
   let waitingBytes = 0;
-  /** Ids, and whether they count among the slow. */
+  /** Whether the request of each id is a slow one. */
   const atWork = new Map<RequestId, boolean>();
   let slowAtWork = 0;
   let pumping = false;
@@ -67,7 +65,7 @@ export function createIntake({ deliver, cancelled, isBackedUp }: IntakeOptions) 
     }
   }
 
-  /** Begins what may. An answer given at once ends up here again: the loop goes on, not deeper. */
+  /** Begins what may begin. A request that is answered at once calls this again: the loop goes on instead of recursing. */
   function pump(): void {
     if (pumping) return;
     pumping = true;
@@ -115,17 +113,17 @@ export function createIntake({ deliver, cancelled, isBackedUp }: IntakeOptions) 
       pump();
     },
 
-    /** Answers what was no message, once the client reads again. */
+    /** Answers a line that was not a message, once the client reads again. */
     refuse(answer: () => void): void {
       wait(quick, { bytes: OVERHEAD_BYTES, begin: answer });
     },
 
-    /** This request is answered. */
+    /** This request has its answer. */
     ended,
 
     pump,
 
-    /** Besides the one that is being answered. */
+    /** Whether others are at work besides the one that is being answered. */
     hasMoreAtWork: (): boolean => atWork.size > 1,
 
     isFull: (): boolean => waitingBytes >= MAX_WAITING_BYTES,

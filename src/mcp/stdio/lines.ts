@@ -1,7 +1,7 @@
-// Bytes as lines. A line that is too long is never held: it is told of with its two ends.
+// Cuts bytes into lines. It never holds a line that is too long: it hands on that line's two ends.
 
 const NEWLINE = 0x0a;
-/** Enough of either end to find a request's id in. */
+/** Enough to find a request's id in. */
 export const END_BYTES = 4_096;
 const FIRST_ROOM_BYTES = 64 * 1024;
 
@@ -12,14 +12,14 @@ export interface LongLine {
 }
 
 export interface LineHandler {
-  /** Without its end. */
+  /** Without its newline. */
   line(text: string): void;
   longLine(line: LongLine): void;
 }
 
-/** Gives a function that takes chunks; a last line without its end is no line. */
+/** Returns a function that takes chunks. A last line without a newline does not count. */
 export function createLines(maxBytes: number, handler: LineHandler): (chunk: Buffer) => void {
-  // What has come of the line so far: `used` bytes of `room`; of a long one, the last bytes alone.
+  // The line so far: `used` bytes of `room`. Of a long one, only the last bytes.
   let room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
   let used = 0;
   let long: { bytes: number; readonly head: string } | undefined;
@@ -55,11 +55,11 @@ export function createLines(maxBytes: number, handler: LineHandler): (chunk: Buf
 
   function end(): void {
     const text = room.toString("utf8", 0, used);
-    const told = long;
+    const tooLong = long;
     used = 0;
     long = undefined;
     if (room.length > FIRST_ROOM_BYTES) room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
-    if (told) handler.longLine({ ...told, tail: text });
+    if (tooLong) handler.longLine({ ...tooLong, tail: text });
     else handler.line(text);
   }
 

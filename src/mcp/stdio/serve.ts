@@ -1,75 +1,58 @@
-// MCP on stdin and stdout, for protocol revisions 2024-11-05 to 2025-11-25 and 2026-07-28.
+// Serves MCP on stdin and stdout, for protocol revisions 2024-11-05 to 2025-11-25 and 2026-07-28.
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JSONRPCMessage } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, McpRequestContext, ProtocolEra } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../failure.ts";
 import type { Answered } from "../first-answers.ts";
-import { withLegacyCode } from "../legacy-codes.ts";
-import { createExit, type Exit } from "../redact-messages.ts";
-import type { Era } from "../resources/resources.ts";
-import { createSubscriptions, type Subscriptions } from "../resources/subscriptions.ts";
+import { withLegacyCode } from "../messages/legacy-codes.ts";
+import { createRedact } from "../messages/redact.ts";
+import { createSubscriptions } from "../resources/subscriptions.ts";
 import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
-import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
-import { ListeningTransport } from "./listening.ts";
-
-class EraTransport extends ListeningTransport {
-  /** Known once the client has spoken. */
-  era: Era | undefined;
-  readonly #stdin: Readable;
-  readonly #answered: Answered;
-
-  constructor(stdio: Stdio, exit: Exit, deliveries: Deliveries, subscriptions: Subscriptions) {
-    super(stdio.stdin, stdio.stdout, exit, deliveries, subscriptions);
-    this.#stdin = stdio.stdin;
-    this.#answered = stdio.answered;
-  }
-
-  override async start(): Promise<void> {
-    await super.start();
-    // Whoever gave the first answers has paused it.
-    this.#stdin.resume();
-  }
-
-  /** By its id and by what it holds: an id that a client uses again is another request's. */
-  #isAnswered(message: JSONRPCMessage): boolean {
-    if (!("result" in message)) return false;
-    const { id, result } = message;
-    const field = this.#answered.get(id);
-    if (field === undefined || !(field in result)) return false;
-    this.#answered.delete(id);
-    this.ended(id);
-    return true;
-  }
-
-  override async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#isAnswered(message)) return;
-    await super.send(this.era === "legacy" ? withLegacyCode(message) : message);
-  }
-}
+import { createDeliveries } from "../tools/deliveries.ts";
+import { createListens } from "./listens.ts";
+import { type MessageFilter, StdioTransport } from "./transport.ts";
 
 export interface Stdio {
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** Requests on stdin that have their answers already: it is not given a second time. */
+  /** Requests on stdin that already have their answers, and must not get a second one. */
   readonly answered: Answered;
 }
 
-/** Between the closing of a dying client's pipes and its children's new parent. */
+/** Keeps back answers that the client has already: by the id and by a field, since a client may use an id again. */
+function isAnswered(message: JSONRPCMessage, answered: Answered): boolean {
+  if (!("result" in message)) return false;
+  const { id, result } = message;
+  const field = answered.get(id);
+  return field !== undefined && field in result && answered.delete(id);
+}
+
+/** The longest time between the closing of a dying client's pipes and the new parent of its children. */
 const DEATH_MS = 250;
 const DEATH_LOOK_MS = 5;
 
-/** Serves until stdin ends. Returns a function that ends it earlier, and waits for what is still being written down. */
-export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void> {
+/** Serves until stdin ends. Returns a function that ends it earlier, and waits for the journal. */
+export function serveOnStdio(runtime: Runtime, { stdin, stdout, answered }: Stdio): () => Promise<void> {
   const deliveries = createDeliveries();
   const client = process.ppid;
   const subscriptions = createSubscriptions(runtime);
   const connection = { deliveries, subscriptions, confirmation: createConfirmation(runtime) };
-  const transport = new EraTransport(stdio, createExit(runtime.redactor), deliveries, subscriptions);
-  const begin = ({ era }: { era: Era }) => {
-    transport.era = era;
+  /** Known once the client has spoken. */
+  let era: ProtocolEra | undefined;
+  const listens = createListens(subscriptions);
+  const filter: MessageFilter = {
+    inbound: listens.inbound,
+    outbound: (message, pass) =>
+      isAnswered(message, answered)
+        ? undefined
+        : listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
+  };
+  const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), deliveries, filter);
+  const begin = (context: McpRequestContext) => {
+    era = context.era;
     return createServer(runtime, connection, era);
   };
   const handle = serveStdio(begin, {
@@ -79,9 +62,9 @@ export function serveOnStdio(runtime: Runtime, stdio: Stdio): () => Promise<void
   return async () => {
     subscriptions.close();
     await handle.close();
-    // A client that ends in good order lives until this process has gone; it started it, so that its death shows. It shows a
-    // moment after its pipes are closed.
-    const hasDied = () => process.ppid !== client || stdio.stdout.errored !== null;
+    // A client that ends in good order outlives this process. It is our parent, so its death shows, a moment after its pipes
+    // have closed.
+    const hasDied = () => process.ppid !== client || stdout.errored !== null;
     const until = performance.now() + DEATH_MS;
     while (!hasDied() && deliveries.mayBeUnread() && performance.now() < until) await sleep(DEATH_LOOK_MS);
     if (hasDied()) deliveries.died();

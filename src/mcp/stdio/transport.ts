@@ -1,21 +1,39 @@
-// MCP's stdio transport for a client that may be broken, slow or gone: bounded memory, every request answered once, and an
-// answer that says when it has left. The SDK's own one closes at an overlong message, and writes without end to a client
-// that does not read.
+// MCP's stdio transport for a client that may be broken, slow or gone: it bounds memory, answers every request once, and knows
+// when an answer has left. The SDK's transport closes at an overlong message, and writes without end to a client that does
+// not read (docs/decisions/009-the-stdio-transport.md).
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-import type { Exit } from "../redact-messages.ts";
+import type { Redact } from "../messages/redact.ts";
 import type { Deliveries } from "../tools/deliveries.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createLines } from "./lines.ts";
-import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } from "./messages.ts";
+import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } from "./read-line.ts";
 
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
-/** A client that has gone is how every session ends, and nothing to tell. */
+/** Every session ends with a client that has gone: that is no error. */
 const isGoneReader = (error: Error): boolean => "code" in error && error.code === "EPIPE";
 const isAnswer = (message: JSONRPCMessage) => "result" in message || "error" in message;
 const isNotification = (message: JSONRPCMessage) => "method" in message && !("id" in message);
 const isProgress = (message: JSONRPCMessage) => "method" in message && message.method === "notifications/progress";
+
+type Pass = (message: JSONRPCMessage) => void;
+
+/** Sees every message between the wire and the SDK. It passes a message on at once, later or altered, or keeps it. */
+export interface MessageFilter {
+  /** `answer` answers a request in the SDK's place. */
+  inbound(message: JSONRPCMessage, pass: Pass, answer: Pass): void;
+  /** Returns a promise where it passes the message on later: nobody waits for that, since it would hold up all others. */
+  outbound(message: JSONRPCMessage, pass: Pass): Promise<void> | undefined;
+}
+
+const passAll: MessageFilter = {
+  inbound: (message, pass) => pass(message),
+  outbound(message, pass) {
+    pass(message);
+    return undefined;
+  },
+};
 
 export class StdioTransport implements Transport {
   onclose: Transport["onclose"];
@@ -23,20 +41,22 @@ export class StdioTransport implements Transport {
   onmessage: Transport["onmessage"];
   readonly #in: Readable;
   readonly #out: Writable;
-  readonly #exit: Exit;
+  readonly #redact: Redact;
   readonly #deliveries: Deliveries;
+  readonly #filter: MessageFilter;
   readonly #intake: Intake;
   readonly #lines: (chunk: Buffer) => void;
-  /** Notifications that the client is yet to read: one that says the same adds nothing. */
+  /** Notifications that the client has yet to read: a second one that says the same adds nothing. */
   readonly #unread = new Set<string>();
   #isGathering = false;
   #closed = false;
 
-  constructor(stdin: Readable, stdout: Writable, exit: Exit, deliveries: Deliveries) {
+  constructor(stdin: Readable, stdout: Writable, redact: Redact, deliveries: Deliveries, filter = passAll) {
     this.#in = stdin;
     this.#out = stdout;
-    this.#exit = exit;
+    this.#redact = redact;
     this.#deliveries = deliveries;
+    this.#filter = filter;
     this.#intake = createIntake({
       deliver: (message) => this.#deliver(message),
       cancelled: (id) => deliveries.cancelled(id),
@@ -60,6 +80,8 @@ export class StdioTransport implements Transport {
       this.#close();
     });
     for (const end of ["end", "close"]) this.#in.on(end, () => this.#close());
+    // The first answers have paused it.
+    this.#in.resume();
   }
 
   #read(line: string): void {
@@ -71,7 +93,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** Whatever goes wrong with one line is that line's end, and not the server's. */
+  /** A fault in reading one line must not end the server. */
   #reading(line: string): Reading {
     try {
       return readLine(line);
@@ -83,12 +105,15 @@ export class StdioTransport implements Transport {
 
   #deliver(message: JSONRPCMessage): void {
     try {
-      this.onmessage?.(message);
+      this.#filter.inbound(
+        message,
+        (passed) => this.onmessage?.(passed),
+        (answer) => this.#answer(answer),
+      );
     } catch (error) {
       this.onerror?.(new Error("a message could not be taken in", { cause: error }));
       if (!("method" in message && "id" in message)) return;
-      this.#write(refuseRequest(message.id));
-      this.ended(message.id);
+      this.#answer(refuseRequest(message.id));
     }
   }
 
@@ -103,26 +128,37 @@ export class StdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#closed) throw new Error("the client has gone");
-    // Nobody waits until it is written: whoever ends must not be held up by a client that does not read.
-    this.#write(message);
-    if (isAnswer(message) && message.id !== undefined) this.ended(message.id);
+    // Nobody waits until it is written: a client that does not read must not hold up the end.
+    const later = this.#filter.outbound(message, (passed) => this.#pass(passed));
+    later?.catch((failure: Error) => this.onerror?.(failure));
+    this.#ended(message);
   }
 
-  /** This request is answered, here or by somebody else. */
-  protected ended(id: string | number): void {
-    this.#intake.ended(id);
+  #pass(message: JSONRPCMessage): void {
+    if (this.#closed) throw new Error("the client has gone");
+    this.#write(message);
+  }
+
+  #answer(answer: JSONRPCMessage): void {
+    this.#write(answer);
+    this.#ended(answer);
+  }
+
+  /** After an answer its request is no longer at work, whoever has answered it. */
+  #ended(message: JSONRPCMessage): void {
+    if (!isAnswer(message) || message.id === undefined) return;
+    this.#intake.ended(message.id);
     this.#goOn();
   }
 
   #write(message: JSONRPCMessage): void {
-    const json = this.#exit(JSON.stringify(message));
+    const json = this.#redact(JSON.stringify(message));
     const isBehind = isNotification(message) && this.#out.writableNeedDrain;
     if (isBehind && (isProgress(message) || this.#unread.has(json))) return;
     if (isBehind) this.#unread.add(json);
     const isOut = isAnswer(message) && message.id !== undefined ? this.#deliveries.answered(message.id) : undefined;
     if (this.#intake.hasMoreAtWork()) this.#gather();
-    // The end of the line goes behind it: joined to a long one, it would copy it.
+    // The newline is written by itself: appending it to a long text would copy that.
     this.#out.cork();
     this.#out.write(json);
     this.#out.write("\n", (error) => {
@@ -133,7 +169,7 @@ export class StdioTransport implements Transport {
     if (this.#out.writableNeedDrain) this.#letGo();
   }
 
-  /** Where several are at work, what one turn of the event loop brings leaves in one write. */
+  /** While several requests are at work, what one turn of the event loop brings leaves in one write. */
   #gather(): void {
     if (this.#isGathering) return;
     this.#isGathering = true;
@@ -155,7 +191,7 @@ export class StdioTransport implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.#letGo();
-    // Whoever waits for the end of stdin hears of it.
+    // Those who wait for the end of stdin learn of it.
     this.#in.destroy();
     this.onclose?.();
   }

@@ -1,5 +1,5 @@
-// The jobs of the service as tasks of the protocol. A task's id is the job's, sealed with what belongs to it: any server with
-// the same credentials finds it again, after a restart too, and nothing is stored.
+// Serves the service's jobs as tasks of the protocol. A task's id seals the job's id and what belongs to it, so any server with
+// the same credentials finds the task again, even after a restart, and nothing is stored.
 import {
   type CallToolResult,
   ProtocolError,
@@ -15,25 +15,25 @@ import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
-import { driftMeta, shownResult } from "../tools/result.ts";
+import { driftMeta, type LinkOf, shownResult } from "../tools/result.ts";
 import { toolCall } from "../tools/tool-call.ts";
 import { createSealedIds } from "./sealed-ids.ts";
 import { taskAnswer } from "./serve.ts";
 import type { Task, TaskBackend } from "./task.ts";
 
 export interface JobTasks extends TaskBackend {
-  /** The task that a tool's result has become; undefined where the result itself is the answer. Throws Failure. */
+  /** The task that a tool's result becomes; undefined where the result itself is the answer. Throws Failure. */
   answer(tool: ToolName, result: ActionResult<Job>): Promise<CallToolResult | undefined>;
 }
 
-/** The tool whose action a cancellation is. */
+/** A cancellation is an action of this tool. */
 const CANCEL = "cancel_job";
 
 const failed = (text: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InternalError, text, data);
 
-export function createJobTasks(runtime: Runtime): JobTasks {
-  const { service, catalogue, config, log } = runtime;
+export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
+  const { service, tools, config, log } = runtime;
   const ids = createSealedIds(StartedJob, runtime.sealingKey);
 
   function shown(taskId: string, standing: Standing): Task {
@@ -46,12 +46,12 @@ export function createJobTasks(runtime: Runtime): JobTasks {
         return { ...facts, status: "cancelled" };
       case "completed": {
         const { result, isError } = standing;
-        return { ...facts, status: "completed", result: { ...shownResult(result, runtime, true), isError } };
+        return { ...facts, status: "completed", result: { ...shownResult(result, linkOf), isError } };
       }
     }
   }
 
-  /** What `work` gives of the task; undefined when there is none: the id is not ours, or the service has no such job. */
+  /** Does `work` on the task's job; undefined where the id is not ours or the service has no such job. */
   async function withJob<T>(
     taskId: string,
     { mcpReq: { method, signal } }: ServerContext,
@@ -77,14 +77,14 @@ export function createJobTasks(runtime: Runtime): JobTasks {
       const started = startedBy(tool, result);
       if (!started) return undefined;
       const { standing, ...identity } = started;
-      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(result) };
+      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(result.drift) };
     },
 
     get: (taskId, context) =>
       withJob(taskId, context, async (started, call) => shown(taskId, await standingOf(started, call))),
 
     async update(taskId, _responses, context) {
-      // A job asks its client nothing; who asks before one is started is the call that starts it.
+      // A job asks its client nothing: the call that starts it asks beforehand.
       return (await withJob(taskId, context, async () => true)) ?? false;
     },
 
@@ -93,7 +93,7 @@ export function createJobTasks(runtime: Runtime): JobTasks {
         taskId,
         context,
         async (started, call) => {
-          if (!isOfferedTool(CANCEL, catalogue, config))
+          if (!isOfferedTool(CANCEL, tools, config))
             throw failed("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
           await cancelStarted(started, call);
           return true;

@@ -1,5 +1,5 @@
-// Ids that carry what they stand for, sealed: no storage is needed to find it again, and only a server with the key can
-// make one. They are not secret; that nobody can guess one is the seal's doing.
+// Ids that carry what they stand for under a seal: finding it again needs no storage, and only a server with the key can make
+// one. Ids are not secret, but the seal makes them impossible to guess.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type * as z from "zod/v4";
 
@@ -12,13 +12,13 @@ export function createSealedIds<T>(schema: z.ZodType<T>, key: () => Promise<Buff
       .digest();
 
   return {
-    /** The same value has the same id. Characters: letters, digits, `-`, `_`, and one `.`. */
+    /** Gives the same value the same id, of letters, digits, `-`, `_` and one `.`. */
     async seal(value: T): Promise<string> {
       const text = Buffer.from(JSON.stringify(value)).toString("base64url");
       return `${text}.${(await sealOf(text)).toString("base64url")}`;
     },
 
-    /** Undefined when the id is none of ours. */
+    /** Undefined when the id is not ours. */
     async open(id: string): Promise<T | undefined> {
       if (id.length > MAX_CHARS) return undefined;
       const [text = "", seal = "", ...more] = id.split(".");

@@ -1,5 +1,4 @@
-// Tasks as the protocol shows them (2026-07-28): tasks/get, tasks/update, tasks/cancel over any backend, and a tool's
-// answer that is a task.
+// Serves tasks/get, tasks/update and tasks/cancel (2026-07-28) over any backend, and makes the answer of a call that is a task.
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
@@ -10,7 +9,6 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import type { Listen } from "../resources/listen-request.ts";
 import { TASKS_EXTENSION } from "../server-info.ts";
 import type { Task, TaskBackend } from "./task.ts";
 
@@ -20,7 +18,7 @@ const Declaring = z.looseObject({
   }),
 });
 
-/** Each request says for itself whether its client takes tasks. */
+/** Each request declares for itself whether its client takes tasks. */
 export const takesTasks = ({ mcpReq }: ServerContext): boolean => Declaring.safeParse(mcpReq.envelope).success;
 
 const undeclared = (): ProtocolError =>
@@ -37,13 +35,13 @@ export function requireTasks(context: ServerContext): void {
 const AsksForTasks = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.unknown()) }) });
 
 /**
- * Why a subscriptions/listen request is not served: it wants to hear of tasks, and its client does not take any. One that
- * does is acknowledged without them: tasks are asked for here, not told of.
+ * Why a subscriptions/listen request with these params is not served: it wants updates of tasks, and its client does not take
+ * tasks. A client that takes them gets an acknowledgement without them: it polls tasks, which send no updates.
  */
-export const refusedListen = ({ params }: Listen): ProtocolError | undefined =>
+export const taskRefusal = (params: Readonly<Record<string, unknown>>): ProtocolError | undefined =>
   AsksForTasks.safeParse(params).success && !Declaring.safeParse(params["_meta"]).success ? undeclared() : undefined;
 
-/** The answer to a tools/call that goes on as a task. What it asks, or ended with, is for tasks/get to tell. */
+/** The answer to a tools/call that goes on as a task. tasks/get gives what the task asks, or its result. */
 export function taskAnswer(task: Task): CallToolResult {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = task;
   return {
@@ -55,7 +53,7 @@ export function taskAnswer(task: Task): CallToolResult {
     lastUpdatedAt,
     ttlMs,
     ...(pollIntervalMs !== undefined && { pollIntervalMs }),
-    // Every result of a tool has content: the SDK would add it.
+    // The SDK would add it: every tool result has content.
     content: [],
   };
 }

@@ -1,4 +1,4 @@
-// What a task is on the wire, and what a server has to do to have some: the Tasks extension, SEP-2663,
+// What a task is on the wire, and what a backend of tasks must do: the Tasks extension, SEP-2663,
 // https://modelcontextprotocol.io/seps/2663-tasks-extension.
 import type { CallToolResult, InputRequests, ServerContext } from "@modelcontextprotocol/server";
 
@@ -8,7 +8,7 @@ interface TaskFacts {
   /** RFC 3339. */
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** How long the task can be asked for from its creation on; null: without end. */
+  /** How long after its creation the task can be asked for; null: for ever. */
   readonly ttlMs: number | null;
   readonly pollIntervalMs?: number;
 }
@@ -29,12 +29,12 @@ export type TaskState =
 
 export type Task = TaskFacts & TaskState;
 
-/** Where tasks live. A task has to be there before anybody is told its id. */
+/** Where tasks live. A task must exist before anybody learns its id. */
 export interface TaskBackend {
   /** The task as it stands; undefined when the caller has none of this id. */
   get(taskId: string, context: ServerContext): Promise<Task | undefined>;
   /** Takes answers to what the task asks, and ignores others; false when the caller has no such task. */
   update(taskId: string, responses: Readonly<Record<string, unknown>>, context: ServerContext): Promise<boolean>;
-  /** Sets about ending the task; one that has ended stays as it is. False when the caller has no such task. */
+  /** Begins to end the task; one that has ended stays as it is. False when the caller has no such task. */
   cancel(taskId: string, context: ServerContext): Promise<boolean>;
 }

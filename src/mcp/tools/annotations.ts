@@ -1,4 +1,4 @@
-// A tool's annotations, derived from its one `effect`, so that contradictory hints cannot be written.
+// Derives a tool's annotations from its one `effect`, so that they cannot contradict each other.
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import type { Effect } from "../../toolkit/define-tool.ts";
 
@@ -7,7 +7,7 @@ const HINTS: Readonly<Record<Effect, Omit<ToolAnnotations, "title">>> = {
   save: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   create: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   cancel: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
-  // RESTART throws finished stages away.
+  // RESTART discards finished stages.
   retry: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
 };
 

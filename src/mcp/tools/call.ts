@@ -1,4 +1,4 @@
-// One tools/call: arguments in, result or failure out.
+// Serves one tools/call: takes arguments, returns a result or a failure.
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -15,21 +15,20 @@ import type { ActionResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
-import type { JobTasks } from "../tasks/job-tasks.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { factsOf, failureText } from "./failure-text.ts";
-import { shownResult } from "./result.ts";
+import { type LinkOf, shownResult } from "./result.ts";
 import { toolCall } from "./tool-call.ts";
 
-/** Progress goes out only when the client asked for it, and only upwards, as the protocol wants. */
+/** Reports progress only to a client that asked for it, and only upwards, as the protocol wants. */
 function reporter(context: ServerContext): (progress: Progress) => void {
   const progressToken = context.mcpReq._meta?.progressToken;
   let last = Number.NEGATIVE_INFINITY;
   let lastMessage = "";
   return ({ progress, total, message }) => {
     if (progressToken === undefined || (progress <= last && message === lastMessage)) return;
-    // Within a stage the units move and the count does not: a hair more keeps it rising.
+    // Within a stage the units change and the count does not; the protocol wants a number that rises.
     last = progress > last ? progress : last + 0.001;
     lastMessage = message;
     const params = { progressToken, progress: last, message, ...(total !== undefined && { total }) };
@@ -52,11 +51,11 @@ function failureResult(tool: string, facts: FailureFacts): CallToolResult {
   };
 }
 
-/** No key and no id is longer, and no call names more of them. */
+/** Longer than any key or id, and more than any call names. */
 const MAX_NAME = 160;
 const MAX_NAMES = 100;
 
-/** What a call may name an action by, its key or the id of what it made: all its texts, wherever they stand. */
+/** All texts of a call, however deep: a key, or the id of what an action made, names that action. */
 function namesIn(args: Readonly<Record<string, unknown>>): string[] {
   const names = new Set<string>();
   function collect(value: unknown): void {
@@ -68,7 +67,7 @@ function namesIn(args: Readonly<Record<string, unknown>>): string[] {
   return [...names];
 }
 
-/** A call that has only a key: with the arguments of that action. */
+/** Completes a call that has only a key with the arguments of that key's action. */
 async function recalled(
   tool: Tool,
   { idempotencyKey, ...others }: Readonly<Record<string, unknown>>,
@@ -89,23 +88,23 @@ export interface Situation {
   readonly runtime: Runtime;
   readonly deliveries: Deliveries;
   readonly context: ServerContext;
-  /** Revisions before 2025-06-18 know no resource_link: their clients would refuse the whole result. */
-  readonly takesLinks: boolean;
+  /** Absent in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
+  readonly linkOf: LinkOf | undefined;
   readonly confirmation: Confirmation;
-  /** What the client can do, as it said itself. */
+  /** What the client says it can do. */
   readonly capabilities: unknown;
-  /** Present where the client follows tasks. */
-  readonly tasks: JobTasks | undefined;
+  /** Makes a task of a result; undefined where the result itself is the answer. Present where the client follows tasks. */
+  readonly asTask: ((tool: ToolName, result: ActionResult<Job>) => Promise<CallToolResult | undefined>) | undefined;
 }
 
-/** A client that follows tasks is not owed one: where none can be made, the answer itself is what it gets. */
+/** A client that follows tasks still gets the result itself where no task can be made. */
 async function taskOf(
   tool: ToolName,
   result: ActionResult<Job>,
-  { tasks, runtime }: Situation,
+  { asTask, runtime }: Situation,
 ): Promise<CallToolResult | undefined> {
   try {
-    return await tasks?.answer(tool, result);
+    return await asTask?.(tool, result);
   } catch (error) {
     runtime.log.warn({ tool, reason: reasonOf(error) }, "no task could be made of this call");
     return undefined;
@@ -113,14 +112,14 @@ async function taskOf(
 }
 
 /** What the tool answers; or the task that its job is, for a client that follows tasks. */
-async function use(tool: Tool, given: Arguments, call: ToolCall, situation: Situation): Promise<CallToolResult> {
-  const { runtime, takesLinks } = situation;
-  if (tool.makes !== "job") return shownResult(await tool.invoke(given, call), runtime, takesLinks);
-  const result = await tool.invoke(given, call);
-  return (await taskOf(tool.name, result, situation)) ?? shownResult(result, runtime, takesLinks);
+async function use(tool: Tool, args: Arguments, call: ToolCall, situation: Situation): Promise<CallToolResult> {
+  const { linkOf } = situation;
+  if (tool.makes !== "job") return shownResult(await tool.invoke(args, call), linkOf);
+  const result = await tool.invoke(args, call);
+  return (await taskOf(tool.name, result, situation)) ?? shownResult(result, linkOf);
 }
 
-/** A question to the person is no answer yet: the client brings the same call again with theirs. */
+/** May answer with a question to the person: the client then repeats the call with their answer. */
 export async function callTool(
   tool: Tool,
   args: unknown,
@@ -131,13 +130,19 @@ export async function callTool(
   const startedAt = service.timing.now();
   const { signal, id } = context.mcpReq;
   const outcomes: Delivery[] = [];
-  let result: CallToolResult;
+  let answer: CallToolResult;
   try {
-    const said = argumentsObject(tool.name, args);
-    if (tool.toolset === "jobs") runtime.actions.hear(runtime.serviceName, namesIn(said));
-    const given = await withWorkspace(tool, (await recalled(tool, said, runtime)) ?? said, runtime);
+    const given = argumentsObject(tool.name, args);
+    if (tool.toolset === "jobs") runtime.actions.hear(runtime.serviceName, namesIn(given));
+    const complete = await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
     const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
-    const consent = await confirmation.seek(tool, given, context, capabilities, toolCall(runtime, tool.name, limits));
+    const consent = await confirmation.seek(
+      tool,
+      complete,
+      context,
+      capabilities,
+      toolCall(runtime, tool.name, limits),
+    );
     if ("ask" in consent) return consent.ask;
     const call = toolCall(runtime, tool.name, limits, {
       report: reporter(context),
@@ -145,15 +150,15 @@ export async function callTool(
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
     });
-    result = await use(tool, given, call, situation);
+    answer = await use(tool, complete, call, situation);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
-    result = failureResult(tool.name, facts);
+    answer = failureResult(tool.name, facts);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt, kind: facts.kind }, "tool call failed");
     if (facts.kind === "internal") log.error({ tool: tool.name, err: error }, "internal failure");
   }
   deliveries.expect(id, outcomes, signal);
-  return result;
+  return answer;
 }

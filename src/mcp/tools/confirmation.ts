@@ -1,5 +1,5 @@
-// Asking the person before something is thrown away, where the client can ask: one handler for both protocol eras. A
-// courtesy to the person at the client, not a security boundary: a client may answer by itself.
+// Asks the person before something is discarded, where the client can ask: one handler for both protocol eras. This is a
+// courtesy to the person, not a security boundary: a client may answer by itself.
 import { randomBytes } from "node:crypto";
 import {
   createRequestStateCodec,
@@ -18,11 +18,11 @@ import type { PersonQuestion, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** As long as a person may take to answer. */
+/** How long a person may take to answer. */
 const ANSWER_SECONDS = 600;
 const CONFIRM = "confirm";
 
-/** What a question was about; sealed, since it comes back through the client. */
+/** What a question is about. It is sealed, since it comes back through the client. */
 const Sealed = z.strictObject({
   tool: z.string(),
   argumentsHash: z.string(),
@@ -33,14 +33,14 @@ type Sealed = z.infer<typeof Sealed>;
 
 export type Consent =
   | { readonly ask: InputRequiredResult }
-  /** `key`: the Idempotency-Key of the action that the person has agreed to; `shownVersion`: what they were asked about. */
+  /** `key`: the Idempotency-Key of the action that the person agreed to; `shownVersion`: the job's version in the question. */
   | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
 
 const GO: Consent = { go: true };
 
 const Capabilities = z.object({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial() });
 
-/** Whether a client that said this of itself can show a form; `elicitation: {}` means that it can. */
+/** Whether a client with these capabilities can show a form; `elicitation: {}` means that it can. */
 function canAsk(capabilities: unknown): boolean {
   const elicitation = Capabilities.safeParse(capabilities).data?.elicitation;
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
@@ -62,33 +62,33 @@ const foreign = (): ProtocolError =>
 
 export type Confirmation = ReturnType<typeof createConfirmation>;
 
-/** One for a process: what it has sealed, no other can open. */
+/** One process has one: no other can open what it has sealed. */
 export function createConfirmation({ config, actions, serviceName }: Runtime) {
   const codec = createRequestStateCodec<Sealed>({
     key: randomBytes(32),
     ttlSeconds: ANSWER_SECONDS,
-    // One process may serve many sessions: none opens what was sealed for another.
+    // One process may serve many sessions: none can open what was sealed for another.
     bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
   });
 
-  /** An action that is in the journal already was agreed to, or needed no consent, when it was made. */
+  /** The person agreed to an action of the journal, or it needed no consent, when it was made. */
   async function isResumed(tool: Tool, { meant, idempotencyKey: explicitKey }: PersonQuestion): Promise<boolean> {
     if (!tool.traits) return true;
     try {
       const call = { tool: tool.name, arguments: meant, traits: tool.traits, explicitKey };
       return await actions.isKnown({ ...call, service: await serviceName() });
     } catch {
-      // The call itself fails in the same way, and says why: nothing to ask about.
+      // The call itself fails in the same way and says why.
       return true;
     }
   }
 
   return {
-    /** For the SDK: opens what came back with a request. Throws when it is not ours, altered, or too old. */
+    /** Opens, for the SDK, what came back with a request. Throws when that is not ours, altered, or too old. */
     verify: codec.verify,
 
     /**
-     * The arguments are checked and the job is looked at first: nobody is asked about what cannot be done. Throws Failure,
+     * Checks the arguments and looks at the job first: nobody is asked about what cannot be done. Throws Failure and
      * ProtocolError.
      */
     async seek(

@@ -1,4 +1,4 @@
-// The one formatter from a failure to what an agent reads: text that is complete by itself, and the same facts for programs.
+// Turns a failure into what an agent reads: text that is complete by itself. The facts stand beside it for programs.
 import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
 import { escaped, quote, word } from "../../outside.ts";
 
@@ -9,10 +9,10 @@ const SIDE_EFFECTS: Readonly<Record<FailureFacts["sideEffect"], string>> = {
 };
 
 const MAX_FIELDS = 20;
-/** As long as the contract lets a field's message be. */
+/** The contract lets a field's message be this long. */
 const MAX_MESSAGE = 1_000;
 
-/** What is wrong with each field. A status is the service's, and so are the words of what came with it. */
+/** What is wrong with each field. Where there is a status, the words are the service's, and are quoted. */
 export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly string[] =>
   fieldErrors.map(({ pointer, message }) => {
     const where = pointer === "" ? "(the whole)" : word(pointer, MAX_MESSAGE);
@@ -37,7 +37,7 @@ export function failureText(tool: string, facts: FailureFacts): string {
   return lines.filter((line) => line !== false).join("\n");
 }
 
-/** A tool that is not there for whoever would use it. */
+/** For a tool that its user cannot have here. */
 export const notFoundTool = (name: string): Failure =>
   new Failure({
     kind: "not_found",
@@ -46,7 +46,7 @@ export const notFoundTool = (name: string): Failure =>
     sideEffect: "none",
   });
 
-/** Whatever was thrown, as facts. A fault of our own says so and nothing else of its insides than its message. */
+/** Turns anything thrown into facts. A fault of our own says that it is one, and shows only its message. */
 export function factsOf(thrown: unknown): FailureFacts {
   if (thrown instanceof Failure) return thrown.facts;
   return {

@@ -1,40 +1,39 @@
-// Which tools a configuration offers, and how a listing shows them.
+// Decides which tools a configuration offers, and how tools/list shows them.
 import type { Tool as ListedTool } from "@modelcontextprotocol/server";
 import type { Config } from "../../config.ts";
 import type { JsonSchema } from "../../contract/json-schema.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { annotationsOf } from "./annotations.ts";
 
-/** What a listing is made of: the build keeps these of every tool. */
+/** The parts of a tool that tools/list shows: the build keeps them for every tool. */
 export type Listing = Pick<
   Tool,
   "name" | "title" | "description" | "toolset" | "effect" | "inputSchema" | "outputSchema"
 >;
 type Gated = Pick<Tool, "name" | "toolset" | "effect">;
 
-/** Read-only keeps what changes nothing at the service: reads and downloads. */
+/** A read-only server offers what changes nothing at the service: reads and downloads. */
 const isOffered = (tool: Gated, { toolsets, readOnly }: Config): boolean =>
   toolsets.includes(tool.toolset) && (!readOnly || tool.effect === "read" || tool.effect === "save");
 
-/** Why a tool of the catalogue is not offered, for an agent that calls it all the same. */
+/** Why a tool is not offered, for an agent that calls it all the same. */
 export const whyNotOffered = (tool: Tool, { toolsets }: Config): string =>
   toolsets.includes(tool.toolset)
     ? "this server is read-only (MIC_READ_ONLY=1)"
     : `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
 
-export const offeredTools = <T extends Gated>(catalogue: readonly T[], config: Config): readonly T[] =>
-  catalogue.filter((tool) => isOffered(tool, config));
+export const offeredTools = <T extends Gated>(tools: readonly T[], config: Config): readonly T[] =>
+  tools.filter((tool) => isOffered(tool, config));
 
-export const isOfferedTool = (name: string, catalogue: readonly Gated[], config: Config): boolean =>
-  catalogue.some((tool) => tool.name === name && isOffered(tool, config));
+export const isOfferedTool = (name: string, tools: readonly Gated[], config: Config): boolean =>
+  tools.some((tool) => tool.name === name && isOffered(tool, config));
 
-/** Reading jobs is all that it takes to have tasks, in the era that knows them. */
-export const hasTasks = (catalogue: readonly Gated[], config: Config): boolean =>
-  isOfferedTool("get_job", catalogue, config);
+/** A server that can read jobs can serve them as tasks, in the era that has tasks. */
+export const hasTasks = (tools: readonly Gated[], config: Config): boolean => isOfferedTool("get_job", tools, config);
 
 const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
 
-/** With a default workspace, `workspaceId` is not required. */
+/** A default workspace makes `workspaceId` optional. */
 function withDefault(schema: JsonSchema, workspaceId: string | undefined): JsonSchema {
   const { required } = schema;
   if (workspaceId === undefined || !isNameList(required)) return schema;

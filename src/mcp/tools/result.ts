@@ -1,25 +1,18 @@
-// A tool's result as the protocol shows it.
+// Shows a tool's result as the protocol wants it.
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { ToolResult } from "../../toolkit/results.ts";
-import { findResource, offeredResources } from "../resources/resources.ts";
-import type { Runtime } from "../runtime.ts";
 
-/** The resource that a result speaks of, as a link behind its text. */
-function linked(link: string | undefined, runtime: Runtime): ContentBlock[] {
-  const found = link === undefined ? undefined : findResource(offeredResources(runtime), link);
-  if (link === undefined || !found) return [];
-  const { name, title, mimeType } = found.resource;
-  return [{ type: "resource_link", uri: link, name, title, mimeType }];
-}
+/** The link to the resource of this URI; undefined where there is none. */
+export type LinkOf = (uri: string) => ContentBlock | undefined;
 
-export const driftMeta = ({ drift }: ToolResult) => (drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {});
+export const driftMeta = (drift: readonly string[]) => (drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {});
 
-/** `takesLinks`: the client knows resource_link. */
-export function shownResult(result: ToolResult, runtime: Runtime, takesLinks: boolean): CallToolResult {
-  const { structured, text, link } = result;
+/** `linkOf`: absent where the client does not know resource_link. */
+export function shownResult({ structured, text, link, drift }: ToolResult, linkOf: LinkOf | undefined): CallToolResult {
+  const linked = link === undefined ? undefined : linkOf?.(link);
   return {
-    content: [{ type: "text", text }, ...(takesLinks ? linked(link, runtime) : [])],
+    content: [{ type: "text", text }, ...(linked ? [linked] : [])],
     structuredContent: { ...structured },
-    ...driftMeta(result),
+    ...driftMeta(drift),
   };
 }

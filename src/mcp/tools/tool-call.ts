@@ -1,4 +1,4 @@
-// What one use of a tool works with, whoever uses it: tools/call, a resource that is read, a completion.
+// Makes what one use of a tool works with: for tools/call, resources/read, a completion or a task.
 import type { Delivery } from "../../actions/actions.ts";
 import type { CallContext } from "../../service/attempts.ts";
 import type { UseTool } from "../../toolkit/resources/resource.ts";
@@ -29,16 +29,16 @@ export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext,
   context,
   proposedKey: caller.proposedKey,
   shownVersion: caller.shownVersion,
-  isOffered: (name) => isOfferedTool(name, runtime.catalogue, runtime.config),
+  isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
   report: caller.report ?? (() => undefined),
   carry: caller.carry ?? (() => undefined),
 });
 
-/** Uses the offered tools on a resource's or a completion's behalf: only what reads is reached so. Throws Failure. */
+/** Uses offered tools for a resource or a completion, which may only read. Throws Failure. */
 export const toolUser =
   (runtime: Runtime, context: CallContext): UseTool =>
   async (name, args) => {
-    const tool = offeredTools(runtime.catalogue, runtime.config).find((each) => each.name === name);
+    const tool = offeredTools(runtime.tools, runtime.config).find((each) => each.name === name);
     if (tool === undefined || tool.effect !== "read") throw notFoundTool(name);
     return await tool.invoke(args, toolCall(runtime, name, context));
   };

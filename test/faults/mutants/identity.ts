@@ -84,8 +84,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a key alone is no call",
-    code: "(await recalled(tool, said, runtime)) ?? said",
-    instead: "said",
+    code: "(await recalled(tool, given, runtime)) ?? given",
+    instead: "given",
     seenBy: repeat("a call with nothing but the key takes the rest from the journal"),
   },
   {

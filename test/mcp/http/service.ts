@@ -2,8 +2,8 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { type HttpOptions, type HttpServer, startHttpServer } from "../../../src/mcp/http/http-server.ts";
 import type { HttpService } from "../../../src/mcp/http/port.ts";
-import { type HttpOptions, type HttpServer, serveHttp } from "../../../src/mcp/http/serve.ts";
 import type { Subscriptions } from "../../../src/mcp/resources/subscriptions.ts";
 
 export interface Served extends HttpServer {
@@ -41,7 +41,7 @@ export async function serveForTest({ ready, ...options }: ServiceOptions = {}): 
   let servers = 0;
   const waiting: (() => void)[] = [];
   const service: HttpService = {
-    exit: (json) => json,
+    redact: (json) => json,
     async createServer({ deliveries }) {
       servers += 1;
       await ready;
@@ -76,7 +76,7 @@ export async function serveForTest({ ready, ...options }: ServiceOptions = {}): 
       error: (_facts, line) => void log.push(line),
     },
   };
-  const server = await serveHttp(service, {
+  const server = await startHttpServer(service, {
     address: "127.0.0.1",
     port: 0,
     maxSessions: 100,

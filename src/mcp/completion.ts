@@ -1,24 +1,23 @@
-// completion/complete: what an argument of a resource template or a prompt may be, as far as the server knows.
-import type { Server } from "@modelcontextprotocol/server";
-import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { word } from "../../outside.ts";
-import type { CandidateKind } from "../../toolkit/resources/candidate.ts";
-import { findPrompt } from "../prompts.ts";
-import type { Runtime } from "../runtime.ts";
-import { offeredTools } from "../tools/offered-tools.ts";
-import { toolCall } from "../tools/tool-call.ts";
-import { offeredResources } from "./resources.ts";
+// Serves completion/complete: suggests values for the arguments of resource templates and prompts.
+import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import { word } from "../outside.ts";
+import type { CandidateKind } from "../toolkit/resources/candidate.ts";
+import { findPrompt } from "./prompts.ts";
+import { offeredResources } from "./resources/resources.ts";
+import type { Runtime } from "./runtime.ts";
+import { offeredTools } from "./tools/offered-tools.ts";
+import { toolCall } from "./tools/tool-call.ts";
 
-/** A person is typing. */
+/** A person waits for it while typing. */
 const LIMIT_MS = 5_000;
 const MAX_VALUES = 100;
 
-interface Asked {
+interface Reference {
   readonly uri?: string;
   readonly name?: string;
 }
 
-function kindOf(ref: Asked, argument: string, runtime: Runtime): CandidateKind | undefined {
+function kindOf(ref: Reference, argument: string, runtime: Runtime): CandidateKind | undefined {
   if (ref.name !== undefined)
     return findPrompt(ref.name, runtime).arguments.find(({ name }) => name === argument)?.candidates;
   const resource = offeredResources(runtime).find(({ uri }) => uri === ref.uri);
@@ -40,7 +39,7 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));
     const values = await runtime.candidates(kind, argument.value, {
-      tools: offeredTools(runtime.catalogue, runtime.config),
+      tools: offeredTools(runtime.tools, runtime.config),
       callOf: (tool) => toolCall(runtime, tool, limits),
       workspaceId,
     });

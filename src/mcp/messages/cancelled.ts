@@ -1,4 +1,4 @@
-// A client's word that it does not want the answer to a request any more.
+// The notification with which a client says that it no longer wants the answer to a request.
 import * as z from "zod/v4";
 
 export const Cancelled = z.object({

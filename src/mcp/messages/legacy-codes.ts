@@ -1,4 +1,4 @@
-// Error codes that revisions to 2025-11-25 number otherwise; the SDK sends 2026-07-28's code to everyone.
+// Error codes that differ in revisions up to 2025-11-25: the SDK sends the code of 2026-07-28 to everyone.
 import { type JSONRPCMessage, ProtocolError, ResourceNotFoundError } from "@modelcontextprotocol/server";
 
 const LEGACY_NOT_FOUND = -32002;

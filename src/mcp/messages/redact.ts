@@ -1,15 +1,15 @@
-// The one exit: every message goes through it as the text that it leaves as, and secrets are taken out wherever they stand.
-import type { Redactor } from "../auth/redaction.ts";
-import { isJsonObject } from "../contract/json.ts";
+// Takes secrets out of every message on its way out, wherever they stand in it.
+import type { Redactor } from "../../auth/redaction.ts";
+import { isJsonObject } from "../../contract/json.ts";
 
-/** One JSON-RPC message, or a batch, as JSON in and out. */
-export type Exit = (json: string) => string;
+/** Takes and returns the JSON text of one JSON-RPC message, or of a batch. */
+export type Redact = (json: string) => string;
 
-/** What a message says. The rest of it is the protocol's own words, and the id that the client chose. */
+/** Only these can hold a secret: the rest is the protocol's own words and the id that the client chose. */
 const PAYLOADS: ReadonlySet<string> = new Set(["result", "error", "params"]);
 
-export function createExit(redactor: Redactor): Exit {
-  /** Names are text like any other. */
+export function createRedact(redactor: Redactor): Redact {
+  /** Also redacts the names of members. */
   function clean(_name: string, value: unknown): unknown {
     if (typeof value === "string") return redactor.redact(value);
     if (!isJsonObject(value) || !Object.keys(value).some(redactor.finds)) return value;
@@ -29,6 +29,6 @@ export function createExit(redactor: Redactor): Exit {
   return (json) => (redactor.finds(json) ? JSON.stringify(cleanMessage(JSON.parse(json))) : json);
 }
 
-/** The same for a piece of an event stream. */
-export const cleanEvents = (events: string, exit: Exit): string =>
-  events.replaceAll(/^data: (\{.*\})$/gm, (_, json: string) => `data: ${exit(json)}`);
+/** Does the same for each event in a piece of an event stream. */
+export const redactEvents = (events: string, redact: Redact): string =>
+  events.replaceAll(/^data: (\{.*\})$/gm, (_, json: string) => `data: ${redact(json)}`);

@@ -1,9 +1,9 @@
-// Whether a JSON text may be parsed at all: what is nested too deep, or made of too many parts, would hold up everybody
-// else while it is parsed and walked. One pass over the characters, before anything is made of them.
+// Refuses a JSON text before it is parsed: one that is nested too deeply, or has too many parts, would hold up everybody else.
+// One pass over its characters decides.
 
-/** More than any schema has, and less than what recursion over a message bears. */
+/** Deeper than any schema, and shallower than what a recursive walk over a message can bear. */
 const MAX_DEPTH = 2_500;
-/** Objects, lists and members: more than any agent writes, and less than what takes a tenth of a second. */
+/** Objects, lists and members: more than any agent writes, and few enough to parse within a tenth of a second. */
 const MAX_PARTS = 200_000;
 
 const QUOTE = 0x22;
@@ -14,8 +14,8 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Why not, as a sentence; undefined when it may be. Text that is no JSON is for the parser to refuse. */
-export function shapeFault(json: string): string | undefined {
+/** A sentence that says why this text must not be parsed; undefined when it may. The parser refuses what is not JSON. */
+export function exceededBound(json: string): string | undefined {
   let depth = 0;
   let parts = 0;
   let isText = false;

@@ -1,26 +1,29 @@
-// What a line says: JSON-RPC messages, or why it says none. A request is refused under its own id wherever that can be
-// read, since whoever sent it waits for that.
-import { type JSONRPCMessage, ProtocolErrorCode, parseJSONRPCMessage } from "@modelcontextprotocol/server";
+// Reads a line as JSON-RPC messages, or says why it cannot. A request is refused under its own id wherever that can be read,
+// since its sender waits for that.
+import {
+  type JSONRPCMessage,
+  ProtocolErrorCode,
+  parseJSONRPCMessage,
+  type RequestId,
+} from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
-import { shapeFault } from "../shape.ts";
+import { exceededBound } from "../messages/bounds.ts";
 import { END_BYTES, type LongLine } from "./lines.ts";
-
-type RequestId = string | number;
 
 export interface Reading {
   readonly messages: readonly JSONRPCMessage[];
   readonly refusals: readonly JSONRPCMessage[];
 }
 
-/** JSON-RPC wants `id: null` where there is none to be read; MCP knows no such id, and leaves it out. */
+/** JSON-RPC wants `id: null` where none can be read; MCP does not allow that id, and leaves it out. */
 const refusal = (code: number, message: string, id: RequestId | undefined): JSONRPCMessage => ({
   jsonrpc: "2.0",
   ...(id !== undefined && { id }),
   error: { code, message },
 });
 
-// A response has an id of ours: refusing it under that would answer another request.
+// A response carries an id of ours: a refusal under it would answer another request.
 const Requestlike = z.object({ method: z.unknown(), id: z.union([z.string(), z.int()]) });
 
 const requestId = (value: unknown): RequestId | undefined =>
@@ -43,13 +46,13 @@ function parse(line: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Longer ones would make much of little: an array of numbers as many answers. */
+/** A longer one could ask for much with little: an array of numbers would get as many answers. */
 const MAX_BATCH = 100;
 
-/** An array is a batch, as revision 2025-03-26 has them: its messages one by one, each answered by itself. */
+/** Reads an array as a batch of revision 2025-03-26: its messages are taken and answered one by one. */
 export function readLine(line: string): Reading {
   if (line.trim() === "") return { messages: [], refusals: [] };
-  const fault = shapeFault(line);
+  const fault = exceededBound(line);
   if (fault !== undefined)
     return { messages: [], refusals: [refusal(ProtocolErrorCode.InvalidRequest, fault, idIn(line))] };
   const parsed = parse(line);
@@ -63,8 +66,8 @@ export function readLine(line: string): Reading {
   return { messages: read.flatMap(({ messages }) => messages), refusals: read.flatMap(({ refusals }) => refusals) };
 }
 
-// Clients write the id before the arguments or behind them. Only scalars stand between it and the end of the line that it
-// is found at, so it is the message's own.
+// Clients write the id before or after the arguments. Only scalars stand between it and that end of the line, so it is the
+// message's own.
 const SCALAR = String.raw`(?:"(?:[^"\\]|\\.)*"|-?\d+)`;
 const MEMBER = String.raw`"\w+"\s*:\s*${SCALAR}\s*`;
 const ID = String.raw`"id"\s*:\s*(?<id>${SCALAR})\s*`;
@@ -83,7 +86,7 @@ const idIn = (line: string): RequestId | undefined =>
 
 const FAULT = "mic-mcp failed in reading this message; nothing was done.";
 
-/** A fault of our own, met in reading a line or in taking in a request that it held. */
+/** Answers to a fault of our own, in reading a line or in taking in a request. */
 export const refuseLine = (line: string): JSONRPCMessage => refusal(ProtocolErrorCode.InternalError, FAULT, idIn(line));
 export const refuseRequest = (id: RequestId): JSONRPCMessage =>
   refusal(ProtocolErrorCode.InternalError, "mic-mcp failed in taking in this request.", id);

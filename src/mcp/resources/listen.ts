@@ -1,0 +1,45 @@
+// The rules of subscriptions/listen (2026-07-28) for both transports: what such a request is, why one is refused, and what it is
+// given. The SDK serves the stream above the transport and acknowledges whatever was asked for; ours names only what is watched.
+import { ProtocolErrorCode, type RequestId } from "@modelcontextprotocol/server";
+import * as z from "zod/v4";
+import { taskRefusal } from "../tasks/serve.ts";
+import { refusalText, type Subscriptions } from "./subscriptions.ts";
+
+export const Id = z.union([z.string(), z.number()]) satisfies z.ZodType<RequestId>;
+
+export const Listen = z.looseObject({
+  method: z.literal("subscriptions/listen"),
+  id: Id,
+  params: z.looseObject({
+    notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()).optional() }),
+  }),
+});
+export type Listen = z.infer<typeof Listen>;
+
+export interface ListenRefusal {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** Why a listen request is refused before anything is watched; undefined when it is not. */
+export function listenRefusal({ params }: Listen): ListenRefusal | undefined {
+  const refused = taskRefusal(params);
+  return refused && { code: refused.code, message: refused.message, data: refused.data };
+}
+
+/** Why a listen request is refused when watching cannot begin. */
+export const watchRefusal = (thrown: unknown): ListenRefusal => ({
+  code: ProtocolErrorCode.InternalError,
+  message: refusalText(thrown),
+});
+
+/**
+ * Begins to watch what a listen request names. Resolves, once no change can be missed, with the URIs that are really watched.
+ * Throws Failure, at once, when too many are watched.
+ */
+export function watchNamed({ id, params }: Listen, subscriptions: Subscriptions): Promise<readonly string[]> {
+  const named = [...new Set(params.notifications.resourceSubscriptions)].filter(subscriptions.canWatch);
+  const joining = named.map((uri) => subscriptions.join(uri, id).then((there) => (there ? [uri] : [])));
+  return Promise.all(joining).then((watched) => watched.flat());
+}

@@ -1,0 +1,49 @@
+// What no run has twice, made the same in every run: keys and cursors made at random, this machine's time, port and folder.
+import { createHash } from "node:crypto";
+
+const HOUR_MS = 3_600_000;
+/** What "now" becomes. */
+const NOW_MS = Date.parse("2026-03-02T10:00:00.000Z");
+/** A scene is over sooner. */
+const SCENE_MS = 5 * 60_000;
+
+/** Each different text becomes one of the same length, made from its number in the order of appearance. */
+function numbered(form: string, encoding: "hex" | "base64url"): (text: string) => string {
+  const seen = new Map<string, string>();
+  return (text) => {
+    const made = createHash("sha512").update(`${form} ${seen.size}`).digest(encoding).slice(0, text.length);
+    const shown = seen.get(text) ?? made;
+    seen.set(text, shown);
+    return shown;
+  };
+}
+
+/** Whole hours from now stay what they are: until when a key is kept is a promise. */
+function sameInstant(text: string, startedAt: number): string {
+  const sinceMs = Date.parse(text) - startedAt;
+  const hours = Math.floor(sinceMs / HOUR_MS);
+  const isOurs = hours >= 0 && hours <= 24 && sinceMs - hours * HOUR_MS < SCENE_MS;
+  return isOurs ? new Date(NOW_MS + hours * HOUR_MS).toISOString() : text;
+}
+
+export interface Places {
+  readonly baseUrl: string;
+  readonly downloads: string;
+}
+
+/** Of one scene, which begins now. */
+export function normaliser({ baseUrl, downloads }: Places): (text: string) => string {
+  const startedAt = Date.now();
+  const keys = numbered("key", "hex");
+  const cursors = numbered("cursor", "base64url");
+  return (text) =>
+    text
+      .replaceAll(downloads, "/home/user/Downloads")
+      .replaceAll(baseUrl, "https://service.example")
+      .replace(/(?<=mic-)[0-9a-f]{32}/g, keys)
+      .replace(/(?<=ursor\\*":\\*")[\w-]{32,}/g, cursors)
+      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (instant) => sameInstant(instant, startedAt))
+      .replace(/(?<=the same call of )\d+ seconds? ago/g, "2 seconds ago")
+      // What is left of a minute that began when the scene did.
+      .replace(/(?<="retryAfterSeconds":|ask again in |Wait |after )[3-6]\d(?=[,}]| s\b)/g, "60");
+}

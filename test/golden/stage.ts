@@ -1,0 +1,112 @@
+// Where a tool is shown: an emulator of its own on a clock that stands still, and the real server behind a real client.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as z from "zod/v4";
+import { startEmulator } from "../../src/emulator/index.ts";
+import { Service } from "../emulator/service.ts";
+import { manualClock } from "../support/emulator.ts";
+import { type CallResult, type Connection, connect, emulatorEnv } from "../support/mcp.ts";
+import { normaliser } from "./normal.ts";
+import type { Seen } from "./page.ts";
+
+export type Args = Readonly<Record<string, unknown>>;
+
+const Result = z.object({
+  content: z.array(z.looseObject({ type: z.string(), text: z.string().optional(), uri: z.string().optional() })),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().default(false),
+  _meta: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** A scene: brings about the tool's states one by one, and shows each. */
+export type Scene = (stage: Stage) => Promise<void>;
+
+export class Stage {
+  /** The same emulator by plain HTTP. */
+  readonly service: Service;
+  readonly seen: Seen[] = [];
+  readonly #tool: string;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #normal: (text: string) => string;
+  readonly #connections: Connection[];
+
+  constructor(tool: string, service: Service, env: Readonly<Record<string, string>>, connection: Connection) {
+    this.#tool = tool;
+    this.service = service;
+    this.#env = env;
+    this.#connections = [connection];
+    this.#normal = normaliser({ baseUrl: service.emulator.baseUrl, downloads: env["MIC_DOWNLOAD_DIR"] ?? "" });
+  }
+
+  get workspaceId(): string {
+    return this.service.emulator.workspaceId;
+  }
+
+  /** The server's client. */
+  get connection(): Connection {
+    const connection = this.#connections.at(-1);
+    if (connection === undefined) throw new Error("the stage is empty");
+    return connection;
+  }
+
+  /** A server that has read nothing yet and knows nothing, on from here. */
+  async startAnew(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.#connections.push(await connect("v1-client", { env: { ...this.#env, ...env } }));
+  }
+
+  /** A call that no page shows. */
+  call(tool: string, args: Args = {}): Promise<CallResult> {
+    return this.connection.callTool(tool, args);
+  }
+
+  /** Shows what the tool answers in this state of things. */
+  async show(state: string, args: Args = {}, connection: Connection = this.connection): Promise<CallResult> {
+    const result = await connection.callTool(this.#tool, args);
+    const { content, structuredContent, isError, _meta } = Result.parse(JSON.parse(this.#normal(result.raw)));
+    const [first, ...rest] = content;
+    if (first?.text === undefined) throw new Error(`${this.#tool} gave no text: ${result.raw}`);
+    if (this.seen.some((earlier) => earlier.state === state)) throw new Error(`${state} is shown twice`);
+    this.seen.push({
+      state,
+      tool: this.#tool,
+      arguments: JSON.parse(this.#normal(JSON.stringify(args))),
+      isError,
+      text: first.text,
+      structured: structuredContent,
+      links: rest.map(({ type, uri = type }) => uri),
+      meta: _meta,
+    });
+    return result;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#connections.map((connection) => connection.close()));
+  }
+}
+
+/** Plays the scene from an empty stage. */
+export async function play(tool: string, scene: Scene): Promise<readonly Seen[]> {
+  const clock = manualClock();
+  const emulator = await startEmulator({ clock, seed: "golden" });
+  const downloads = await mkdtemp(join(tmpdir(), "mic-mcp-golden-"));
+  // The window in which the same call is the same action is the default's.
+  const env = {
+    ...emulatorEnv(emulator),
+    MIC_DOWNLOAD_DIR: downloads,
+    MIC_GEOGRAPHY_RATE: "600",
+    MIC_REPEAT_WINDOW_SECONDS: "600",
+  };
+  try {
+    const stage = new Stage(tool, new Service(emulator, clock), env, await connect("v1-client", { env }));
+    try {
+      await scene(stage);
+      return stage.seen;
+    } finally {
+      await stage.close();
+    }
+  } finally {
+    await emulator.close();
+    await rm(downloads, { recursive: true, force: true });
+  }
+}
