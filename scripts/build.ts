@@ -4,8 +4,7 @@ import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
-import { listingOf } from "../src/mcp/tools/offered-tools.ts";
-import { tools } from "../tools/index.ts";
+import { recordAnswers } from "./record-answers.ts";
 
 const OUT = "dist";
 const DATA = ["src/emulator/geography/lgd-states.tsv", "src/emulator/geography/lgd-districts.tsv"];
@@ -28,8 +27,8 @@ async function licences(inputs: readonly string[]): Promise<string> {
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
 const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 2 },
-  front: { source: "src/cli/start/front.ts", maxKiB: 40 },
-  "code-cache": { source: "src/cli/code-cache.ts", maxKiB: 5 },
+  start: { source: "src/cli/start/start.ts", maxKiB: 60 },
+  "code-cache": { source: "src/cli/start/code-cache.ts", maxKiB: 5 },
   main: { source: "src/cli/main.ts", maxKiB: 1_300 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
@@ -83,9 +82,9 @@ type Bundle = Awaited<ReturnType<typeof bundle>>;
 
 const main = await bundle(PARTS.main.source, {});
 const define = {
-  // src/cli/start/reception.ts lists the tools without having them.
-  BUILT_LISTINGS: JSON.stringify(JSON.stringify(tools.map(listingOf))),
-  // src/cli/start/front.ts keeps the compiled program under its hash.
+  // src/cli/start/reception.ts answers for a server that it does not have.
+  BUILT_RECORDING: JSON.stringify(await recordAnswers()),
+  // src/cli/start/start.ts keeps the compiled program under its hash.
   BUILT_MAIN: JSON.stringify(createHash("sha256").update(main.contents).digest("hex").slice(0, 32)),
 };
 const bundles = await Promise.all(

@@ -1,7 +1,7 @@
 // Environment and flags -> one validated object. Names and meaning: docs/interface.md, "Configuration".
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { isWorkspaceStyleId } from "./contract/grammar.ts";
+import { workspaceStyleId } from "./contract/text.ts";
 
 /** A wrong variable or flag: told on stderr, exit code 2. */
 export class UsageError extends Error {
@@ -97,7 +97,10 @@ const toolsets: Reader<readonly Toolset[]> = (text) =>
   [...new Set(text.split(",").map((name) => name.trim()))].map(toolset);
 
 const printable = fitting("printable ASCII text", (text) => /^[\x20-\x7e]+$/.test(text));
-const workspace = fitting("a workspace id: 1-128 letters, digits, _ . : -", isWorkspaceStyleId);
+const workspace = fitting(
+  "a workspace id: 1-128 letters, digits, _ . : -",
+  (text) => workspaceStyleId.safeParse(text).success,
+);
 // What an Authorization header can carry (RFC 6750, 2.1), and long enough that nobody guesses it.
 const bearerToken = fitting(
   "16 to 512 letters, digits or - . _ ~ + / with = at the end only (openssl rand -hex 32 makes one)",
@@ -124,7 +127,6 @@ export const checkWorkspaceId = (text: string): string => check("workspace id", 
 
 type Read = <T>(name: string, reader: Reader<T>) => T | undefined;
 
-// By hand, since a schema library would be the larger part of what a first answer has to wait for.
 const variables = (read: Read) => ({
   MIC_BASE_URL: read("MIC_BASE_URL", baseUrl),
   MIC_CLIENT_ID: read("MIC_CLIENT_ID", printable),

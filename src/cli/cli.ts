@@ -10,4 +10,4 @@ if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
 console.log = console.info = console.debug = console.error;
 
 // Not awaited: what is built is CommonJS, since its loader is there already when a program starts.
-import("./start/front.ts").then(({ front }) => front(process.argv.slice(2), process.env));
+import("./start/start.ts").then(({ start }) => start(process.argv.slice(2), process.env));

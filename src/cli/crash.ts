@@ -16,10 +16,10 @@ export function redactorOf({ credentials, journalUrl, httpToken }: Config): Reda
 }
 
 /** Before there is a log: one line in its form. */
-export function crashBeforeLog(config: Config): (error: unknown) => never {
+export function crashBeforeLog(redactor: Redactor): (error: unknown) => never {
   return (error) => {
     const line = JSON.stringify({ level: 50, time: Date.now(), reason: crashReason(error), msg: "crash" });
-    process.stderr.write(`${redactorOf(config).redact(line)}\n`);
+    process.stderr.write(`${redactor.redact(line)}\n`);
     process.exit(1);
   };
 }

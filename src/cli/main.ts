@@ -1,7 +1,6 @@
 // The command line: which command, its flags, and the exit code (docs/interface.md, "Program").
 import { UsageError } from "../config.ts";
 import { Failure, reasonOf } from "../failure.ts";
-import type { Answered } from "../mcp/first-answers.ts";
 import { wholeNumber } from "./flags.ts";
 import { isParseError, serveFlags } from "./serve-flags.ts";
 import { version } from "./version.ts";
@@ -39,22 +38,18 @@ Flags of emulator:
 Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.
 `;
 
-async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv, answered: Answered): Promise<number> {
-  const { emulator, isHttp, host, port, whole } = serveFlags(args, environment);
+async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { emulator, isHttp, isMisplaced, host, port, whole } = serveFlags(args, environment);
+  if (isMisplaced) throw new UsageError("--host and --port belong to serve --http.");
   const { serve } = await import("./serve.ts");
   const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
-  return await serve(whole, { emulator, http, answered });
+  return await serve(whole, { emulator, http });
 }
 
-async function run(
-  command: string,
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  answered: Answered,
-): Promise<number> {
+async function run(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   switch (command) {
     case "serve":
-      return await runServe(args, environment, answered);
+      return await runServe(args, environment);
     case "emulator": {
       const { emulator } = await import("./emulator.ts");
       return await emulator(args);
@@ -84,12 +79,8 @@ async function run(
   }
 }
 
-/** Runs one command line and gives its exit code. `answered`: what a client of `serve` has been answered already. */
-export async function main(
-  argv: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  answered: Answered,
-): Promise<number> {
+/** Runs one command line and gives its exit code. */
+export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   if (argv.includes("--help") || argv.includes("-h")) {
     process.stdout.write(HELP);
     return 0;
@@ -101,7 +92,7 @@ export async function main(
   const [first, ...rest] = argv;
   const named = first !== undefined && !first.startsWith("-");
   try {
-    return await run(named ? first : "serve", named ? rest : argv, environment, answered);
+    return await run(named ? first : "serve", named ? rest : argv, environment);
   } catch (error) {
     const usage = error instanceof UsageError || isParseError(error);
     const next = usage

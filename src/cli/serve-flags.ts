@@ -1,6 +1,5 @@
 // The flags of `serve`. Each wins over the variable beside it: it is laid over the environment.
 import { parseArgs } from "node:util";
-import { UsageError } from "../config.ts";
 
 /** Where `serve --http` listens. */
 export interface HttpFlags {
@@ -24,16 +23,16 @@ const OPTIONS = {
 export const isParseError = (error: unknown): boolean =>
   error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 
-/** Throws UsageError, and what parseArgs throws. */
+/** Throws what parseArgs throws. */
 export function serveFlags(args: readonly string[], environment: NodeJS.ProcessEnv) {
   const { values } = parseArgs({ args: [...args], options: OPTIONS });
   const { emulator = false, http: isHttp = false, host, port, ...flags } = values;
-  if (!isHttp && (host !== undefined || port !== undefined))
-    throw new UsageError("--host and --port belong to serve --http.");
+  /** --host and --port belong to serve --http. */
+  const isMisplaced = !isHttp && (host !== undefined || port !== undefined);
   const overlay = Object.entries(flags).map(([flag, value]) => [
     `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
     value === true ? "1" : value,
   ]);
   const whole: NodeJS.ProcessEnv = { ...environment, ...Object.fromEntries(overlay) };
-  return { emulator, isHttp, host, port, whole };
+  return { emulator, isHttp, isMisplaced, host, port, whole };
 }

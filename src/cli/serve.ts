@@ -1,11 +1,9 @@
 // `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
 import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
-import type { Answered } from "../mcp/first-answers.ts";
 import { serveOnStdio } from "../mcp/stdio/serve.ts";
 import { compose } from "./compose.ts";
 import { crashReason } from "./crash.ts";
-import { keepHeapSmall } from "./heap.ts";
 import type { HttpFlags } from "./serve-flags.ts";
 import type { Serving } from "./serving.ts";
 import { onSignal } from "./signals.ts";
@@ -37,21 +35,19 @@ async function emulated(config: Config): Promise<Backend> {
   };
 }
 
-const onStdio =
-  (answered: Answered): Serving =>
-  async (runtime) => {
-    const { stdin, stdout } = process;
-    const ended = new Promise<void>((resolve) => {
-      const end = () => resolve();
-      stdin.once("end", end).once("close", end);
-      // Whoever loaded this has listened until now. Every write to a pipe that nobody reads fails.
-      stdout.removeAllListeners("error").on("error", end).once("close", end);
-      onSignal(end);
-    });
-    const closeProtocol = serveOnStdio(runtime, { stdin, stdout, answered });
-    await ended;
-    return closeProtocol;
-  };
+const onStdio: Serving = async (runtime) => {
+  const { stdin, stdout } = process;
+  const ended = new Promise<void>((resolve) => {
+    const end = () => resolve();
+    stdin.once("end", end).once("close", end);
+    // Whoever loaded this has listened until now. Every write to a pipe that nobody reads fails.
+    stdout.removeAllListeners("error").on("error", end).once("close", end);
+    onSignal(end);
+  });
+  const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
+  await ended;
+  return closeProtocol;
+};
 
 async function overHttp(flags: HttpFlags): Promise<Serving> {
   const http = await import("./serve-http.ts");
@@ -62,15 +58,12 @@ interface ServeOptions {
   readonly emulator: boolean;
   /** Over HTTP instead of stdio. */
   readonly http: HttpFlags | undefined;
-  /** What the reception has answered. */
-  readonly answered: Answered;
 }
 
 /** Resolves with the exit code once the client has gone or a signal came. */
 export async function serve(environment: NodeJS.ProcessEnv, options: ServeOptions): Promise<number> {
-  keepHeapSmall();
   const config = readConfig(environment);
-  const serving = options.http ? await overHttp(options.http) : onStdio(options.answered);
+  const serving = options.http ? await overHttp(options.http) : onStdio;
   const backend = options.emulator ? await emulated(config) : noBackend(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,

@@ -1,8 +1,14 @@
 // Free-form JSON objects and their size, docs/contract.md, 2.2 (RecipeParameters) and 4.2 (parameterValues).
 import * as z from "zod/v4";
-import { isJsonObject, type JsonObject } from "./json-object.ts";
 
-export { isJsonObject, type Json, type JsonObject } from "./json-object.ts";
+/** Any JSON value; integers beyond 2^53-1 arrive as bigint. */
+export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Nesting beyond this is no data anybody made, and would overflow the code that walks it (doubts.md, 13). */
 export const MAX_DEPTH = 500;

@@ -1,10 +1,9 @@
 // RecipeOffer and what it holds, docs/contract.md, 2.2.
 import * as z from "zod/v4";
-import { WORKSPACE_STYLE_ID } from "./grammar.ts";
 import { dateTime } from "./instants.ts";
 import { jsonBytes, jsonObject } from "./json.ts";
 import { decimalVersion } from "./numbers.ts";
-import { chars, hex64, prefixedId, workspaceStyleId } from "./text.ts";
+import { chars, hex64, prefixedId, WORKSPACE_STYLE_ID, workspaceStyleId } from "./text.ts";
 
 export const MAX_OFFER_BYTES = 65536;
 export const MAX_REFERENCES = 200;

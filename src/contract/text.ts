@@ -1,6 +1,5 @@
 // Grammars of strings, docs/contract.md, 2 and the bounds of sections 2 and 4.
 import * as z from "zod/v4";
-import { noTwoDots, WORKSPACE_STYLE_ID } from "./grammar.ts";
 
 /** No code unit of a surrogate pair stands alone. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
@@ -37,6 +36,11 @@ export const plainText = (max: number) => readable(utf16Units(1, max));
 /** `1`-`max` chars, no control characters, not blank, of valid Unicode scalar values only (section 4.2, purpose). */
 export const scalarText = (max: number) =>
   readable(chars(1, max)).refine(isWellFormed, { error: "must be valid Unicode (it has a lone surrogate)" });
+
+/** What a workspace-style id is made of, for whoever needs it as a pattern; that two dots never meet comes on top. */
+export const WORKSPACE_STYLE_ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
+
+const noTwoDots = (text: string): boolean => !text.includes("..");
 
 /** 1-128 chars: a letter or digit, then letters, digits, `_ . : -`; no two consecutive dots. */
 export const workspaceStyleId = z

@@ -1,4 +1,4 @@
-// The server's name, capabilities and cache hints, for the SDK's server and for the first answers that precede it.
+// The server's name, capabilities and cache hints.
 import type { CacheHint, Implementation, ServerCapabilities } from "@modelcontextprotocol/server";
 
 export const serverInfo = (version: string) =>

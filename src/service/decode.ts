@@ -3,7 +3,7 @@ import { isAscii } from "node:buffer";
 import { parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
-import { isJsonObject } from "../contract/json-object.ts";
+import { isJsonObject } from "../contract/json.ts";
 import { excerpt } from "../excerpt.ts";
 import { escaped, word } from "../outside.ts";
 

@@ -1,5 +1,5 @@
 // The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
-import { isJsonObject } from "../contract/json-object.ts";
+import { isJsonObject } from "../contract/json.ts";
 import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
 import type { ToolCall } from "./tool-call.ts";

@@ -1,6 +1,6 @@
 // Whole items as a table that loses nothing and repeats nothing: columns are named once, what all items share is said once,
 // and so is a long value that comes again and again. test/toolkit/advice/whole-table.test.ts reads it back.
-import { isJsonObject, type JsonObject } from "../contract/json-object.ts";
+import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { escaped, json } from "../outside.ts";
 
 /** One column: the value of each item, or for a column of lists the list of each. */

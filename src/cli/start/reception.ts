@@ -1,64 +1,67 @@
-// Meets the client before the server is loaded: gives the first answers, and hands over at the first line that asks for more.
+// Meets the client before the program is loaded: gives the first answers, and leaves at the first line that asks for more.
+// The program finds stdin and stdout as if it had been there from the beginning.
 import type { Readable, Writable } from "node:stream";
-import type { Config } from "../../config.ts";
-import { type Answered, createFirstAnswers, isSettled } from "../../mcp/first-answers.ts";
-import type { Listing } from "../../mcp/tools/offered-tools.ts";
-import { crashBeforeLog } from "../crash.ts";
-import { version } from "../version.ts";
+import { createFirstAnswers } from "./first-answers.ts";
+import type { Recording } from "./recording.ts";
+import type { Settings } from "./settings.ts";
+import { idOfOurs, withhold } from "./withhold.ts";
 
-/** The listings as JSON text, put here by the build; there is none when the sources run. */
-declare const BUILT_LISTINGS: string | undefined;
-const built = typeof BUILT_LISTINGS === "undefined" ? undefined : BUILT_LISTINGS;
-
-const isListings = (value: unknown): value is readonly Listing[] => Array.isArray(value);
-
-/** Of our own build. */
-function readListings(text: string): readonly Listing[] {
-  const listings: unknown = JSON.parse(text);
-  return isListings(listings) ? listings : [];
-}
+/** Put here by the build; there is none when the sources run. */
+declare const BUILT_RECORDING: Recording | undefined;
+const recording = typeof BUILT_RECORDING === "undefined" ? undefined : BUILT_RECORDING;
 
 /** No first request is longer than this. */
 const MAX_BYTES = 64 * 1024;
 const NEWLINE = 10;
 
 /**
- * Resolves when the client asks for more than the first answers; all that it has said can then be read from `stdin` again.
+ * Resolves when the client asks for more than the first answers.
  * A client that leaves before that has had all it wanted: `end` is called.
  */
-export function receive(config: Config, stdin: Readable, stdout: Writable, end: () => void): Promise<Answered> {
-  const answered: Answered = new Map();
-  if (built === undefined || !isSettled(config)) return Promise.resolve(answered);
-  const listings = () => readListings(built);
-  const answer = createFirstAnswers({ version, config, listings });
+export function receive(settings: Settings, stdin: Readable, stdout: Writable, end: () => void): Promise<void> {
+  if (recording === undefined) return Promise.resolve();
+  const answer = createFirstAnswers(settings, recording);
+  /** Not answered yet. */
   let heard = Buffer.alloc(0);
-  let taken = 0;
+  let heardBytes = 0;
+  /** What the server is to hear of all before: each line, an answered one under an id of ours. */
+  const lines: string[] = [];
+  const ids: string[] = [];
 
   /** False at the first line that cannot be answered. */
   function answerLines(): boolean {
-    for (let stop = heard.indexOf(NEWLINE, taken); stop !== -1; stop = heard.indexOf(NEWLINE, taken)) {
-      const said = answer(heard.toString("utf8", taken, stop));
+    for (let stop = heard.indexOf(NEWLINE); stop !== -1; stop = heard.indexOf(NEWLINE)) {
+      const line = heard.toString("utf8", 0, stop);
+      const said = answer(line);
       if (said === undefined) return false;
-      taken = stop + 1;
-      if (said === "nothing to say") continue;
-      const { id, field, result } = said;
-      answered.set(id, field);
-      stdout.write(`${JSON.stringify({ result, jsonrpc: "2.0", id })}\n`);
+      heard = heard.subarray(stop + 1);
+      if (said === "nothing to say") {
+        lines.push(`${line}\n`);
+        continue;
+      }
+      const id = idOfOurs(ids.length);
+      ids.push(id);
+      lines.push(`${JSON.stringify({ ...said.request, id })}\n`);
+      stdout.write(`{"result":${said.result},"jsonrpc":"2.0","id":${JSON.stringify(said.id)}}\n`);
     }
-    return heard.length < MAX_BYTES;
+    return heardBytes < MAX_BYTES;
   }
 
-  const crash = crashBeforeLog(config);
   return new Promise((resolve) => {
-    const take = (chunk: Buffer) => {
-      heard = Buffer.concat([heard, chunk]);
-      if (answerLines()) return;
-      stdin.off("data", take).off("end", end).pause();
-      // A crash stays ours until the server takes it over: loading it takes a moment.
-      stdin.unshift(heard);
-      resolve(answered);
+    // Not by "data": a stream that was paused would not flow by itself when the server listens.
+    const take = () => {
+      for (let chunk: unknown = stdin.read(); chunk !== null; chunk = stdin.read()) {
+        if (!Buffer.isBuffer(chunk)) continue;
+        heard = Buffer.concat([heard, chunk]);
+        heardBytes += chunk.length;
+        if (answerLines()) continue;
+        stdin.off("readable", take).off("end", end);
+        stdin.unshift(Buffer.concat([Buffer.from(lines.join("")), heard]));
+        withhold(stdout, ids);
+        resolve();
+        return;
+      }
     };
-    stdin.on("data", take).once("end", end);
-    process.on("uncaughtException", crash);
+    stdin.on("readable", take).once("end", end);
   });
 }

@@ -1,10 +1,9 @@
 // Serves MCP on stdin and stdout, for protocol revisions 2024-11-05 to 2025-11-25 and 2026-07-28.
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JSONRPCMessage, McpRequestContext, ProtocolEra } from "@modelcontextprotocol/server";
+import type { McpRequestContext, ProtocolEra } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../failure.ts";
-import type { Answered } from "../first-answers.ts";
 import { withLegacyCode } from "../messages/legacy-codes.ts";
 import { createRedact } from "../messages/redact.ts";
 import { createSubscriptions } from "../resources/subscriptions.ts";
@@ -18,16 +17,6 @@ import { type MessageFilter, StdioTransport } from "./transport.ts";
 export interface Stdio {
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** Requests on stdin that already have their answers, and must not get a second one. */
-  readonly answered: Answered;
-}
-
-/** Keeps back answers that the client has already: by the id and by a field, since a client may use an id again. */
-function isAnswered(message: JSONRPCMessage, answered: Answered): boolean {
-  if (!("result" in message)) return false;
-  const { id, result } = message;
-  const field = answered.get(id);
-  return field !== undefined && field in result && answered.delete(id);
 }
 
 /** The longest time between the closing of a dying client's pipes and the new parent of its children. */
@@ -35,7 +24,7 @@ const DEATH_MS = 250;
 const DEATH_LOOK_MS = 5;
 
 /** Serves until stdin ends. Returns a function that ends it earlier, and waits for the journal. */
-export function serveOnStdio(runtime: Runtime, { stdin, stdout, answered }: Stdio): () => Promise<void> {
+export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => Promise<void> {
   const deliveries = createDeliveries();
   const client = process.ppid;
   const subscriptions = createSubscriptions(runtime);
@@ -45,10 +34,7 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout, answered }: Stdi
   const listens = createListens(subscriptions);
   const filter: MessageFilter = {
     inbound: listens.inbound,
-    outbound: (message, pass) =>
-      isAnswered(message, answered)
-        ? undefined
-        : listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
+    outbound: (message, pass) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
   };
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), deliveries, filter);
   const begin = (context: McpRequestContext) => {

@@ -5,11 +5,6 @@ import type { JsonSchema } from "../../contract/json-schema.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { annotationsOf } from "./annotations.ts";
 
-/** The parts of a tool that tools/list shows: the build keeps them for every tool. */
-export type Listing = Pick<
-  Tool,
-  "name" | "title" | "description" | "toolset" | "effect" | "inputSchema" | "outputSchema"
->;
 type Gated = Pick<Tool, "name" | "toolset" | "effect">;
 
 /** A read-only server offers what changes nothing at the service: reads and downloads. */
@@ -40,17 +35,7 @@ function withDefault(schema: JsonSchema, workspaceId: string | undefined): JsonS
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-export const listingOf = ({ name, title, description, toolset, effect, inputSchema, outputSchema }: Tool): Listing => ({
-  name,
-  title,
-  description,
-  toolset,
-  effect,
-  inputSchema,
-  outputSchema,
-});
-
-export const listed = (tool: Listing, workspaceId: string | undefined): ListedTool => ({
+export const listed = (tool: Tool, workspaceId: string | undefined): ListedTool => ({
   name: tool.name,
   title: tool.title,
   description: tool.description,

@@ -1,14 +1,11 @@
-// The first answers are given before the server is loaded. They have to be word for word the server's own, and only once.
+// The first answers are given before the server is loaded. They have to be word for word the server's own, and only once; and
+// nobody who comes later can tell.
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readConfig } from "../../src/config.ts";
-import { createFirstAnswers, isSettled, LEGACY_VERSIONS } from "../../src/mcp/first-answers.ts";
-import { listingOf } from "../../src/mcp/tools/offered-tools.ts";
-import { tools } from "../../tools/index.ts";
-import { type Program, start } from "./stdio/child.ts";
+import { type Program, start } from "../../mcp/stdio/child.ts";
 
 const clientInfo = { name: "first-answers-test", title: "Test", version: "1" };
 const META = "io.modelcontextprotocol";
@@ -75,12 +72,8 @@ describe("the first answers are the server's own", () => {
       expect(await told(env, messages)).toBe(await told({ ...env, ...UNKNOWN }, messages));
   });
 
-  test.each(LEGACY_VERSIONS)("in revision %s", async (version) => {
+  test.each(SUPPORTED_PROTOCOL_VERSIONS)("in revision %s", async (version) => {
     expect(await told({}, legacy(version))).toBe(await told(UNKNOWN, legacy(version)));
-  });
-
-  test("in every revision with a handshake that the SDK knows", () => {
-    expect(LEGACY_VERSIONS).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 });
 
@@ -145,26 +138,61 @@ describe("what they cannot say is left to the server, which has heard all of it"
   );
 });
 
-test("they need nothing but the entry and the file that it loads", async () => {
+/** An empty folder with the files that answer, and whatever else the program needs left out. */
+async function entryAlone(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-first-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  for (const file of ["cli.js", "front.js", "package.json"]) await copyFile(join("dist", file), join(folder, file));
-  const program = start([], { env: { MIC_KEYCHAIN: "off" }, entry: join(folder, "cli.js") });
-  expect(await conversation(program, modernly)).toContain('"list_states"');
+  for (const file of ["cli.js", "start.js", "package.json"]) await copyFile(join("dist", file), join(folder, file));
+  return join(folder, "cli.js");
+}
+
+describe("they need nothing but the entry and the file that it loads", () => {
+  test.each(configurations)("with %j", async (env) => {
+    const entry = await entryAlone();
+    for (const messages of [modernly, ...SUPPORTED_PROTOCOL_VERSIONS.map(legacy)]) {
+      const program = start([], { env: { MIC_KEYCHAIN: "off", ...env }, entry });
+      expect(await conversation(program, messages)).toContain('"tools":[{');
+    }
+  });
+
+  test("a line that is no first request needs the rest", async () => {
+    const entry = await entryAlone();
+    for (const line of ["x", "[]", "null", '{"jsonrpc":"1.0","id":1,"method":"initialize"}', '{"id":1.5}']) {
+      const program = start([], { env: { MIC_KEYCHAIN: "off" }, entry });
+      program.process.stdin.write(`${line}\n`);
+      expect((await program.exit).code).toBe(1);
+      expect(program.stdout()).toBe("");
+    }
+  });
 });
 
-test("a configuration that only a login completes waits for it", () => {
-  const settled = (env: Record<string, string>) => isSettled(readConfig(env));
-  expect(settled({})).toBe(false);
-  expect(settled({ MIC_BASE_URL: "http://h" })).toBe(false);
-  expect(settled({ MIC_BASE_URL: "http://h", MIC_CLIENT_ID: "i", MIC_CLIENT_SECRET: "a-secret" })).toBe(true);
-  expect(settled({ MIC_WORKSPACE_ID: "micws_1" })).toBe(true);
-  expect(settled({ MIC_KEYCHAIN: "off" })).toBe(true);
-  expect(settled({ MIC_KEYCHAIN: "off", ...UNKNOWN })).toBe(false);
-});
+describe("an id that was answered", () => {
+  const raw = (id: number, message: Message) => ({ jsonrpc: "2.0", id, ...message });
+  const ping = { method: "ping" };
 
-test("lines that are no requests are not answered", () => {
-  const listings = () => tools.map(listingOf);
-  for (const line of ["", "x", "[]", "null", "1", '{"jsonrpc":"1.0","id":1,"method":"initialize"}', '{"id":1.5}'])
-    expect(createFirstAnswers({ version: "1", config: readConfig({}), listings })(line)).toBeUndefined();
+  test("is the client's to use again: each request has its own answer", async () => {
+    const program = start(["serve"], { env: { MIC_KEYCHAIN: "off" } });
+    const all = [raw(1, initialize("2025-11-25")), raw(2, { method: "tools/list" }), raw(1, ping), raw(2, ping)];
+    for (const message of [...all, raw(1, { method: "tools/list" })]) {
+      program.send(message);
+      expect(await program.next()).toMatchObject({ id: message.id, result: {} });
+    }
+    program.process.stdin.end();
+    await program.exit;
+    expect(program.stdout().trim().split("\n")).toHaveLength(5);
+  });
+
+  test("may be cancelled too late, and used again", async () => {
+    const program = start(["serve"], { env: { MIC_KEYCHAIN: "off" } });
+    for (const message of [raw(1, initialize("2025-11-25")), raw(2, { method: "tools/list" })]) {
+      program.send(message);
+      await program.next();
+    }
+    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
+    program.send(raw(2, { method: "tools/list" }));
+    expect(await program.next()).toMatchObject({ id: 2, result: { tools: expect.any(Array) } });
+    program.process.stdin.end();
+    await program.exit;
+    expect(program.stdout().trim().split("\n")).toHaveLength(3);
+  });
 });

@@ -2,10 +2,12 @@
 import {
   chmod,
   chown,
-  mkdir,
+  cp,
+  lstat,
   mkdtemp,
   readdir,
   readFile,
+  rename,
   rm,
   stat,
   symlink,
@@ -13,9 +15,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { callMessage, initialize, start } from "./child.ts";
+import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
 
 const isPosix = process.platform !== "win32";
 
@@ -35,8 +37,11 @@ async function place() {
 }
 
 /** One session with a call, to its end. */
-async function session(home: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
-  const program = start(["serve"], { env: { XDG_CACHE_HOME: home, MIC_STATE_DIR: join(home, "state"), ...env } });
+async function session(home: string, env: Readonly<Record<string, string>> = {}, entry?: string): Promise<void> {
+  const program = start(["serve"], {
+    env: { XDG_CACHE_HOME: home, MIC_STATE_DIR: join(home, "state"), ...env },
+    ...(entry !== undefined && { entry }),
+  });
   await initialize(program);
   program.send(callMessage(2, "list_actions"));
   expect(await program.next()).toMatchObject({ id: 2, result: { structuredContent: { actions: [] } } });
@@ -87,32 +92,42 @@ test.skipIf(!isPosix)("one that others can write is not used (needs POSIX)", asy
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test.skipIf(process.getuid?.() !== 0)(
-  "one that belongs to another user is not used, nor is a folder of theirs (needs root)",
-  async () => {
-    const { home, folder, file } = await place();
-    await session(home);
-    const path = await file();
-    await chown(path, 65_534, 65_534);
-    expect(await isReplaced(path, home)).toBe(true);
-    await rm(path);
-    await chown(folder, 65_534, 65_534);
-    await session(home);
-    expect(await readdir(folder)).toEqual([]);
-  },
-);
+test.skipIf(process.getuid?.() !== 0)("one that belongs to another user is not used (needs root)", async () => {
+  const { home, file } = await place();
+  await session(home);
+  const path = await file();
+  await chown(path, 65_534, 65_534);
+  expect(await isReplaced(path, home)).toBe(true);
+  expect((await stat(path)).uid).toBe(0);
+});
 
-test.skipIf(!isPosix)("a folder that others can write, or a link to one, is left alone (needs POSIX)", async () => {
-  const { home, folder } = await place();
-  await mkdir(folder, { mode: 0o700 });
-  await chmod(folder, 0o777);
+test.skipIf(!isPosix)("a link is not followed (needs POSIX)", async () => {
+  const { home, file } = await place();
   await session(home);
-  expect(await readdir(folder)).toEqual([]);
-  await rm(folder, { recursive: true });
-  await mkdir(join(home, "elsewhere"), { mode: 0o700 });
-  await symlink(join(home, "elsewhere"), folder);
+  const path = await file();
+  const elsewhere = join(home, "elsewhere");
+  await rename(path, elsewhere);
+  await symlink(elsewhere, path);
   await session(home);
-  expect(await readdir(join(home, "elsewhere"))).toEqual([]);
+  expect((await lstat(path)).isSymbolicLink()).toBe(false);
+});
+
+test("one of another build is not used, and replaced", async () => {
+  const { home, file } = await place();
+  await session(home);
+  const path = await file();
+  const dist = await mkdtemp(join(tmpdir(), "mic-mcp-build-"));
+  onTestFinished(() => rm(dist, { recursive: true, force: true }));
+  await cp("dist", join(dist, "dist"), { recursive: true });
+  await symlink(resolve("node_modules"), join(dist, "node_modules"));
+  const start = join(dist, "dist", "start.js");
+  const text = await readFile(start, "utf8");
+  const [hash = ""] = /(?<=loadCached\("main\.js",")[0-9a-f]{32}/.exec(text) ?? [];
+  expect(hash).not.toBe("");
+  await writeFile(start, text.replace(hash, "0".repeat(32)));
+  await utimes(path, LONG_AGO, LONG_AGO);
+  await session(home, {}, join(dist, "dist", "cli.js"));
+  expect((await stat(path)).mtimeMs).not.toBe(LONG_AGO.getTime());
 });
 
 test("where there can be none, the server works without", async () => {
