@@ -80,8 +80,6 @@ export class StdioTransport implements Transport {
       this.#close();
     });
     for (const end of ["end", "close"]) this.#in.on(end, () => this.#close());
-    // The first answers have paused it.
-    this.#in.resume();
   }
 
   #read(line: string): void {
