@@ -1,4 +1,4 @@
-// Everything that repeats the catalogue is made from it: the README's tables and manifest.json's tools.
+// Everything that repeats the list of tools is made from it: the README's tables and manifest.json's tools.
 // With --check nothing is written; a file that is not up to date fails.
 import { readFile, writeFile } from "node:fs/promises";
 import { version } from "../src/cli/version.ts";
@@ -18,7 +18,10 @@ const toolTable = tools
   .join("\n");
 
 const resourceTable = resources
-  .map(({ uri, description, tool, look }) => `| \`${uri}\` | ${description} | \`${tool}\` | ${look ? "yes" : ""} |`)
+  .map(
+    ({ uri, description, tool, readVersion }) =>
+      `| \`${uri}\` | ${description} | \`${tool}\` | ${readVersion ? "yes" : ""} |`,
+  )
   .join("\n");
 
 const promptTable = prompts

@@ -49,7 +49,7 @@ export class Failure extends Error {
   constructor(facts: FailureFacts, options?: ErrorOptions) {
     const message = escaped(facts.message);
     super(message, options);
-    // Sentences, whatever a reason from elsewhere has brought into them; the other facts are data.
+    // Sentences may quote a reason from elsewhere; the other facts are data.
     this.facts = { ...facts, message, ...(facts.next !== undefined && { next: escaped(facts.next) }) };
   }
 
@@ -71,6 +71,10 @@ export const invalidArguments = (message: string, fieldErrors: readonly FieldErr
 
 export const notConfigured = (message: string, next: string): Failure =>
   new Failure({ kind: "not_configured", message, retryable: false, sideEffect: "none", next });
+
+/** The code that node gives an error ("EEXIST"); empty where it has none. */
+export const errorCode = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 
 /** What was thrown, as text. */
 export const reasonOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

@@ -1,7 +1,8 @@
-// Who this process is, by a name that tells others on the machine whether it still lives: it holds actions and partial files.
+// Who this process is, by a name from which others on the machine see whether it still lives: it holds actions and partial files.
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { errorCode } from "./failure.ts";
 
 /** Where process ids mean the same: one boot of one machine, and on Linux one process namespace of it. */
 function machine(): string {
@@ -31,7 +32,7 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     // Not allowed to signal it: it lives.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return errorCode(error) === "EPERM";
   }
 }
 

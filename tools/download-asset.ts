@@ -1,9 +1,11 @@
 import * as z from "zod/v4";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
 import { word } from "../src/outside.ts";
+import type { SavedFile } from "../src/service/download.ts";
 import { fileNameSchema } from "../src/service/file-names.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { wholeResult } from "../src/toolkit/results.ts";
 
 export const downloadAsset = defineTool({
   endpoint: getMicPublicAssetContent,
@@ -15,13 +17,19 @@ export const downloadAsset = defineTool({
     ...getMicPublicAssetContent.pathParameters.shape,
     fileName: fileNameSchema.describe("No path; default: its own name.").optional(),
   }),
-  output: outputs.file,
-  async run({ assetId, fileName }, { service: _, downloads, downloadDir, context, report }) {
+  output: outputs.whole<SavedFile>({
+    path: outputs.text,
+    bytes: outputs.integer,
+    sha256: outputs.text,
+    contentType: outputs.text,
+    fileName: outputs.text,
+  }),
+  async run({ assetId, fileName }, { downloads, downloadDir, context, report }) {
     const target = { folder: downloadDir, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
     const file = await downloads.save(getMicPublicAssetContent, { path: { assetId } }, target, context, (bytes) =>
       report({ progress: bytes, message: `${bytes} bytes` }),
     );
     const text = `Saved ${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
-    return { structured: { ...file }, text, drift: [] };
+    return wholeResult(file, { text });
   },
 });

@@ -1,11 +1,18 @@
 import * as z from "zod/v4";
-import { findDistricts, needsForFinding } from "../src/geography/find.ts";
+import { type FoundDistrict, findDistricts, needsForFinding } from "../src/geography/find.ts";
 import { alignedTable, plural } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import { quote, word } from "../src/outside.ts";
-import { askCountry, sweepSeconds } from "../src/toolkit/country.ts";
+import { askCountry, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { wholeResult } from "../src/toolkit/results.ts";
+
+interface FoundAnswer extends GeographyTail {
+  readonly query: string;
+  readonly matches: readonly FoundDistrict[];
+  readonly ambiguous: boolean;
+}
 
 const DEFAULT_LIMIT = 5;
 
@@ -22,7 +29,13 @@ export const findDistrict = defineTool({
     limit: z.int().min(1).max(20).describe("Default 5.").optional(),
     waitSeconds: sweepSeconds,
   }),
-  output: outputs.foundDistricts,
+  output: outputs.whole<FoundAnswer>({
+    query: outputs.text,
+    matches: outputs.objects,
+    ambiguous: outputs.boolean,
+    coverage: outputs.object,
+    vintage: outputs.object,
+  }),
   async run({ name, state, limit = DEFAULT_LIMIT, waitSeconds }, call) {
     const { country, states, tail, line, forTheRest, complete, drift } = await askCountry(
       {
@@ -53,6 +66,6 @@ export const findDistrict = defineTool({
     ]);
     const columns = ["district", "state", "", "mandals", "code", "match", "score"];
     const found = matches.length === 0 ? none : `${some}${doubt}\n${alignedTable(columns, rows)}`;
-    return { structured: { query: name, matches, ambiguous, ...tail }, text: `${found}\n${line}`, drift };
+    return wholeResult({ query: name, matches, ambiguous, ...tail }, { text: `${found}\n${line}`, drift });
   },
 });

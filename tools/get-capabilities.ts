@@ -1,6 +1,8 @@
 import { getMicPublicCapabilities } from "../src/contract/endpoints/job-processing.ts";
+import type { CapabilitySet } from "../src/contract/usage.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs, resourceResult } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { resourceResult } from "../src/toolkit/results.ts";
 
 export const getCapabilities = defineTool({
   endpoint: getMicPublicCapabilities,
@@ -9,7 +11,7 @@ export const getCapabilities = defineTool({
   description: "What the workspace can process, and its limits (bytes, rows, pages, quotas) for a job.",
   effect: "read",
   input: getMicPublicCapabilities.query,
-  output: outputs.resource,
+  output: outputs.resource<CapabilitySet>(),
   async run(query, { service, context }) {
     return resourceResult(await service.call(getMicPublicCapabilities, { query }, context));
   },

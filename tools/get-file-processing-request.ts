@@ -1,8 +1,10 @@
 import * as z from "zod/v4";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
+import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { isInReview, processingRequestSubject } from "../src/toolkit/advice/processing-request.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs, toldResult } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { advisedResult } from "../src/toolkit/results.ts";
 import { waitSeconds, waitWhile } from "../src/toolkit/wait-while.ts";
 
 export const getFileProcessingRequest = defineTool({
@@ -12,7 +14,7 @@ export const getFileProcessingRequest = defineTool({
   description: "One permission request for a shared file: approved, rejected or revoked, and why.",
   effect: "read",
   input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, waitSeconds }),
-  output: outputs.toldResource,
+  output: outputs.advised<ProcessingRequest>(),
   async run({ requestId, waitSeconds = 0 }, call) {
     let readings = 0;
     const answer = await waitWhile(
@@ -26,6 +28,6 @@ export const getFileProcessingRequest = defineTool({
       waitSeconds,
       { ...call.context, timing: call.service.timing },
     );
-    return await toldResult(answer, processingRequestSubject, call);
+    return await advisedResult(answer, processingRequestSubject, call);
   },
 });

@@ -1,7 +1,9 @@
 import * as z from "zod/v4";
 import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
+import type { OpenApiDocument } from "../src/contract/playground.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { exactFields, lean, outputs } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { compactJson, fieldsWithExactNumbers } from "../src/toolkit/results.ts";
 
 export const getGeographyOpenApi = defineTool({
   endpoint: getPlaygroundOpenApi,
@@ -10,10 +12,10 @@ export const getGeographyOpenApi = defineTool({
   description: "The geography API's own OpenAPI 3.1.1 document. Its examples are not data.",
   effect: "read",
   input: z.strictObject({}),
-  output: outputs.openApi,
+  output: outputs.whole<OpenApiDocument>({ openapi: outputs.text, info: outputs.object, paths: outputs.object }),
   async run(_args, { geography, context }) {
     const { value, drift } = await geography.openApi(context);
-    const structured = exactFields(value);
-    return { structured, text: lean(structured), drift };
+    const structured = fieldsWithExactNumbers(value);
+    return { data: value, structured, text: compactJson(structured), drift };
   },
 });

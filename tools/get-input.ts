@@ -1,8 +1,10 @@
 import * as z from "zod/v4";
 import { getMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import type { Input } from "../src/contract/inputs.ts";
 import { inputSubject, isInputMoving } from "../src/toolkit/advice/input.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs, toldResult } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { advisedResult } from "../src/toolkit/results.ts";
 import { waitSeconds, waitWhile } from "../src/toolkit/wait-while.ts";
 
 export const getInput = defineTool({
@@ -12,7 +14,7 @@ export const getInput = defineTool({
   description: "One registered input: state, scan result, sha256, the file or dataset it stands for.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds }),
-  output: outputs.toldResource,
+  output: outputs.advised<Input>(),
   async run({ inputId, waitSeconds = 0 }, call) {
     let readings = 0;
     const answer = await waitWhile(
@@ -25,6 +27,6 @@ export const getInput = defineTool({
       waitSeconds,
       { ...call.context, timing: call.service.timing },
     );
-    return await toldResult(answer, inputSubject, call);
+    return await advisedResult(answer, inputSubject, call);
   },
 });

@@ -1,8 +1,10 @@
 import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
+import type { Job } from "../src/contract/jobs.ts";
 import { isJobMoving, jobProgress, jobSubject, waitsForPerson } from "../src/toolkit/advice/job.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs, toldResult } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { advisedResult } from "../src/toolkit/results.ts";
 import { waitSeconds, waitWhile } from "../src/toolkit/wait-while.ts";
 
 export const getJob = defineTool({
@@ -13,7 +15,7 @@ export const getJob = defineTool({
     "One job: state, nine stages, failure, output. waitSeconds waits until it ends, pauses or needs a review.",
   effect: "read",
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds }),
-  output: outputs.toldResource,
+  output: outputs.advised<Job>(),
   async run({ jobId, waitSeconds = 0 }, call) {
     const answer = await waitWhile(
       {
@@ -26,6 +28,6 @@ export const getJob = defineTool({
       waitSeconds,
       { ...call.context, timing: call.service.timing },
     );
-    return await toldResult(answer, jobSubject, call);
+    return await advisedResult(answer, jobSubject, call);
   },
 });

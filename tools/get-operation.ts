@@ -1,8 +1,10 @@
 import * as z from "zod/v4";
 import { getMicPublicOperation } from "../src/contract/endpoints/job-processing.ts";
+import type { Operation } from "../src/contract/operation.ts";
 import { isOperationMoving, operationSubject } from "../src/toolkit/advice/operation.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs, toldResult } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { advisedResult } from "../src/toolkit/results.ts";
 import { waitSeconds, waitWhile } from "../src/toolkit/wait-while.ts";
 
 export const getOperation = defineTool({
@@ -12,7 +14,7 @@ export const getOperation = defineTool({
   description: "One asynchronous operation, such as a cancellation: state and result. waitSeconds waits for its end.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds }),
-  output: outputs.toldResource,
+  output: outputs.advised<Operation>(),
   async run({ operationId, waitSeconds = 0 }, call) {
     let readings = 0;
     const answer = await waitWhile(
@@ -25,6 +27,6 @@ export const getOperation = defineTool({
       waitSeconds,
       { ...call.context, timing: call.service.timing },
     );
-    return await toldResult(answer, operationSubject, call);
+    return await advisedResult(answer, operationSubject, call);
   },
 });

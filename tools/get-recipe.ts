@@ -1,7 +1,9 @@
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
+import type { RecipeOffer } from "../src/contract/recipes.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { outputs, resourceResult } from "../src/toolkit/results.ts";
+import { resourceResult } from "../src/toolkit/results.ts";
 
 export const getRecipe = defineTool({
   endpoint: getMicExecutableRecipe,
@@ -12,7 +14,7 @@ export const getRecipe = defineTool({
     "of parameterValues, recipe.versionHash is for processing requests.",
   effect: "read",
   input: getMicExecutableRecipe.pathParameters,
-  output: outputs.resource,
+  output: outputs.resource<RecipeOffer>(),
   async run(path, { service, context, offers }) {
     const answer = await service.call(getMicExecutableRecipe, { path }, context);
     offers.remember([answer.value.data]);

@@ -1,5 +1,6 @@
-// The catalogue in the contract's order: everything that repeats it is made from this list.
+// The tools in the order of the contract: everything that repeats them is made from this list.
 import type { Tool } from "../src/toolkit/define-tool.ts";
+import type { ToolName } from "../src/toolkit/tool-names.ts";
 import { cancelJob } from "./cancel-job.ts";
 import { downloadAsset } from "./download-asset.ts";
 import { findDistrict } from "./find-district.ts";
@@ -22,26 +23,28 @@ import { requestFileProcessing } from "./request-file-processing.ts";
 import { retryJob } from "./retry-job.ts";
 import { submitJob } from "./submit-job.ts";
 
-export const tools: readonly Tool[] = [
-  listStates,
-  listDistricts,
-  getGeographyOpenApi,
-  getCapabilities,
-  registerInput,
-  getInput,
-  downloadAsset,
-  listRecipes,
-  getRecipe,
-  submitJob,
-  listJobs,
-  getJob,
-  cancelJob,
-  retryJob,
-  getOperation,
-  getUsage,
-  requestFileProcessing,
-  getFileProcessingRequest,
-  findDistrict,
-  rankDivisions,
-  listActions,
-];
+const byName: { readonly [N in ToolName]: Tool & { readonly name: N } } = {
+  list_states: listStates,
+  list_districts: listDistricts,
+  get_geography_openapi: getGeographyOpenApi,
+  get_capabilities: getCapabilities,
+  register_input: registerInput,
+  get_input: getInput,
+  download_asset: downloadAsset,
+  list_recipes: listRecipes,
+  get_recipe: getRecipe,
+  submit_job: submitJob,
+  list_jobs: listJobs,
+  get_job: getJob,
+  cancel_job: cancelJob,
+  retry_job: retryJob,
+  get_operation: getOperation,
+  get_usage: getUsage,
+  request_file_processing: requestFileProcessing,
+  get_file_processing_request: getFileProcessingRequest,
+  find_district: findDistrict,
+  rank_divisions: rankDivisions,
+  list_actions: listActions,
+};
+
+export const tools: readonly Tool[] = Object.values(byName);

@@ -1,8 +1,9 @@
 import * as z from "zod/v4";
-import { DEFAULT_LIMIT } from "../src/actions/listing.ts";
+import { DEFAULT_LIMIT, type ListedAction } from "../src/actions/listing.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { callText, outputs, table } from "../src/toolkit/results.ts";
+import { callText, table, wholeResult } from "../src/toolkit/results.ts";
 
 export const listActions = defineTool({
   name: "list_actions",
@@ -13,7 +14,7 @@ export const listActions = defineTool({
     state: z.enum(["open", "succeeded", "rejected", "unknown"]).optional(),
     limit: z.int().min(1).max(100).describe("Default 20.").optional(),
   }),
-  output: outputs.actions,
+  output: outputs.whole<{ readonly actions: readonly ListedAction[] }>({ actions: outputs.objects }),
   async run({ state, limit = DEFAULT_LIMIT }, call) {
     const service = await call.serviceName().catch(() => undefined);
     const actions = await call.actions.list({ service, state, limit });
@@ -33,6 +34,6 @@ export const listActions = defineTool({
       nextStep ? [`Next: ${callText(nextStep)} (${nextStep.why})`] : [],
     );
     const text = [head, table(columns, rows), ...steps].join("\n");
-    return { structured: { actions }, text, drift: [], link: uris.actions };
+    return wholeResult({ actions }, { text, link: uris.actions });
   },
 });

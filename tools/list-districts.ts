@@ -1,10 +1,13 @@
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
+import type { DistrictsResponse } from "../src/contract/playground.ts";
 import { Failure } from "../src/failure.ts";
 import { vintageText } from "../src/geography/vintage-text.ts";
 import { word } from "../src/outside.ts";
-import { defineTool, type ToolCall } from "../src/toolkit/define-tool.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { outputs, table } from "../src/toolkit/results.ts";
+import { table, wholeResult } from "../src/toolkit/results.ts";
+import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 const noSuchState = (state: string): Failure =>
   new Failure({
@@ -34,7 +37,7 @@ export const listDistricts = defineTool({
   description: "One state's districts with code, name and number of mandals. Takes a code from list_states.",
   effect: "read",
   input: listPlaygroundDistricts.query,
-  output: outputs.districts,
+  output: outputs.whole<DistrictsResponse>({ contract: outputs.text, state: outputs.text, districts: outputs.objects }),
   async run(args, call) {
     const { geography, context } = call;
     // What a code that matches no state is answered with is not shown: it is one if the states list has none such (doubt 9).
@@ -44,6 +47,6 @@ export const listDistricts = defineTool({
     if (value.districts.length === 0 && (await isListed(args.state, call)) === false) throw noSuchState(args.state);
     const rows = value.districts.map((district) => [district.code, district.name, district.mandalCount]);
     const text = `${word(value.state)}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;
-    return { structured: value, text, drift, link: uris.districts(args.state) };
+    return wholeResult(value, { text, drift, link: uris.districts(args.state) });
   },
 });

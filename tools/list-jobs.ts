@@ -1,10 +1,11 @@
 import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
+import type { Job } from "../src/contract/jobs.ts";
 import { summarizeJob } from "../src/toolkit/advice/job.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 import { pageResult, view } from "../src/toolkit/pages.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { outputs } from "../src/toolkit/results.ts";
 
 export const listJobs = defineTool({
   endpoint: listMicJobs,
@@ -13,7 +14,13 @@ export const listJobs = defineTool({
   description: "The workspace's jobs, a page at a time: id, state, stage, failure.",
   effect: "read",
   input: z.strictObject({ ...listMicJobs.query.shape, view }),
-  output: outputs.page,
+  output: outputs.page<Job>(),
+  candidates: {
+    kind: "jobId",
+    keptMs: 10_000,
+    arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
+    from: (jobs) => jobs.map(({ id }) => ({ value: id })),
+  },
   async run({ view, ...query }, { service, context, retries }) {
     const answer = await service.call(listMicJobs, { query }, context);
     retries.remember(answer.value.data);

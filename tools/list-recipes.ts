@@ -1,10 +1,11 @@
 import * as z from "zod/v4";
 import { listMicExecutableRecipes } from "../src/contract/endpoints/job-processing.ts";
+import type { RecipeOffer } from "../src/contract/recipes.ts";
 import { summarizeOffer } from "../src/toolkit/advice/recipe.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
 import { pageResult, view } from "../src/toolkit/pages.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { outputs } from "../src/toolkit/results.ts";
 
 export const listRecipes = defineTool({
   endpoint: listMicExecutableRecipes,
@@ -14,7 +15,13 @@ export const listRecipes = defineTool({
     "Recipe versions that jobs of the workspace can run, with the ports to bind; get_recipe has the parameters.",
   effect: "read",
   input: z.strictObject({ ...listMicExecutableRecipes.query.shape, view }),
-  output: outputs.page,
+  output: outputs.page<RecipeOffer>(),
+  candidates: {
+    kind: "versionId",
+    keptMs: 60_000,
+    arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
+    from: (offers) => offers.map(({ recipe: { versionId, name } }) => ({ value: versionId, name })),
+  },
   async run({ view, ...query }, { service, context, offers }) {
     const answer = await service.call(listMicExecutableRecipes, { query }, context);
     offers.remember(answer.value.data);

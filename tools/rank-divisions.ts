@@ -2,19 +2,28 @@ import * as z from "zod/v4";
 import type { State } from "../src/contract/playground.ts";
 import { invalidArguments } from "../src/failure.ts";
 import { differencesIn } from "../src/geography/consistency.ts";
+import type { DistrictRow } from "../src/geography/find.ts";
 import { alignedTable, plural, thousands } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import {
   needsForRanking,
-  type Order,
   type Ranking,
+  type RankingQuery,
   rankDistricts,
   rankStates,
+  type StateRow,
   type Totals,
 } from "../src/geography/rank.ts";
-import { type Answered, askCountry, sweepSeconds } from "../src/toolkit/country.ts";
+import { askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { outputs } from "../src/toolkit/results.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { type ToolResult, wholeResult } from "../src/toolkit/results.ts";
+
+type DivisionRow = StateRow | DistrictRow;
+
+interface RankingAnswer extends Ranking<DivisionRow>, GeographyTail {
+  readonly consistency: readonly string[];
+}
 
 const DEFAULT_LIMIT = 10;
 
@@ -25,7 +34,7 @@ function refuse(argument: string, message: string): never {
 }
 
 /** What no schema without unions can say. */
-function checkTogether(level: "state" | "district", { by, min, max }: Order): void {
+function checkTogether(level: "state" | "district", { by, min, max }: RankingQuery): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
     refuse("by", "a district has mandalCount and name only");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
@@ -41,20 +50,17 @@ function totalsText({ districts, mandals, min, median, mean, max }: Totals): str
   return spread.length === 0 ? counts : `${counts}; ${spread.join(", ")}`;
 }
 
-function answer<R>(
+function answer<R extends DivisionRow>(
   what: string,
   { rows, totalRows, totals, exact }: Ranking<R>,
   table: string,
-  { country, states, tail, line, forTheRest, drift }: Answered,
-) {
+  { country, states, tail, line, forTheRest, drift }: CountryAnswer,
+): ToolResult<RankingAnswer> {
   const consistency = differencesIn(states, country);
   const certainty = exact ? "" : ` Not exact: lists that are not read yet may change this.${forTheRest}`;
   const head = `${thousands(rows.length)} of ${plural(totalRows, what)} (in all ${totalsText(totals)}).${certainty}`;
-  return {
-    structured: { rows, totalRows, totals, exact, consistency, ...tail },
-    text: [head, table, ...consistency, line].join("\n"),
-    drift,
-  };
+  const text = [head, table, ...consistency, line].join("\n");
+  return wholeResult({ rows, totalRows, totals, exact, consistency, ...tail }, { text, drift });
 }
 
 export const rankDivisions = defineTool({
@@ -76,9 +82,17 @@ export const rankDivisions = defineTool({
     max: z.number().optional(),
     waitSeconds: sweepSeconds,
   }),
-  output: outputs.ranking,
+  output: outputs.whole<RankingAnswer>({
+    rows: outputs.objects,
+    totalRows: outputs.integer,
+    totals: outputs.object,
+    exact: outputs.boolean,
+    consistency: outputs.texts,
+    coverage: outputs.object,
+    vintage: outputs.object,
+  }),
   async run({ level, by, order, limit = DEFAULT_LIMIT, states: asked, min, max, waitSeconds }, call) {
-    const ranked: Order = { by, order: order ?? (by === "name" ? "asc" : "desc"), limit, min, max };
+    const ranked: RankingQuery = { by, order: order ?? (by === "name" ? "asc" : "desc"), limit, min, max };
     checkTogether(level, ranked);
     const question = { level, about: (all: readonly State[]) => resolveStates(asked, all), waitSeconds };
     if (level === "state") {

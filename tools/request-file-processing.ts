@@ -3,9 +3,8 @@ import { requestMicSharedFileProcessing } from "../src/contract/endpoints/job-pr
 import { parseDateTime } from "../src/contract/instants.ts";
 import { invalidArguments } from "../src/failure.ts";
 import { processingRequestSubject } from "../src/toolkit/advice/processing-request.ts";
-import { defineTool } from "../src/toolkit/define-tool.ts";
+import { defineAction } from "../src/toolkit/define-tool.ts";
 import { keyArgument } from "../src/toolkit/requests.ts";
-import { outputs } from "../src/toolkit/results.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
 /** This machine's clock may be wrong by so much: the service judges by its own (doubt 16). */
@@ -24,7 +23,7 @@ function refusePast(expiresAt: string, now: number): void {
 
 const traits = { about: "inputId" };
 
-export const requestFileProcessing = defineTool({
+export const requestFileProcessing = defineAction({
   endpoint: requestMicSharedFileProcessing,
   name: "request_file_processing",
   title: "Request permission to process a shared file",
@@ -32,9 +31,9 @@ export const requestFileProcessing = defineTool({
     "Asks for permission to process a shared file with a recipe version; a person reviews it before a job can run. " +
     "Quotes get_recipe's versionHash.",
   effect: "create",
+  makes: "processing request",
   traits,
   input: z.strictObject({ ...requestMicSharedFileProcessing.body.shape, ...keyArgument("processing") }),
-  output: outputs.action,
   run: (args, call) =>
     runAction(args, call, {
       endpoint: requestMicSharedFileProcessing,

@@ -1,27 +1,25 @@
 import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { word } from "../src/outside.ts";
-import { defineTool } from "../src/toolkit/define-tool.ts";
+import { defineAction } from "../src/toolkit/define-tool.ts";
 import { askAboutJob } from "../src/toolkit/jobs/job-question.ts";
 import { retryOnce, retryTraits } from "../src/toolkit/jobs/retrying.ts";
 import { keyArgument } from "../src/toolkit/requests.ts";
-import { outputs } from "../src/toolkit/results.ts";
 
-export const retryJob = defineTool({
+export const retryJob = defineAction({
   endpoint: retryMicJob,
   name: "retry_job",
   title: "Retry a job",
   description:
     "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For retryable failures.",
   effect: "retry",
+  makes: "job",
   traits: retryTraits,
-  startsJob: true,
   input: z.strictObject({
     ...retryMicJob.pathParameters.shape,
     ...retryMicJob.body.shape,
     ...keyArgument("text"),
   }),
-  output: outputs.action,
   confirm: ({ jobId, retryMode, reason }) =>
     retryMode === "RESTART"
       ? askAboutJob({

@@ -2,15 +2,14 @@ import * as z from "zod/v4";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { invalidArguments } from "../src/failure.ts";
 import { jobSubject } from "../src/toolkit/advice/job.ts";
-import { defineTool } from "../src/toolkit/define-tool.ts";
+import { defineAction } from "../src/toolkit/define-tool.ts";
 import { offerErrors } from "../src/toolkit/jobs/offers.ts";
 import { keyArgument } from "../src/toolkit/requests.ts";
-import { outputs } from "../src/toolkit/results.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
 const traits = { about: "recipeVersionId", notes: ["clientReference"] };
 
-export const submitJob = defineTool({
+export const submitJob = defineAction({
   endpoint: createMicJob,
   name: "submit_job",
   title: "Submit a job",
@@ -18,14 +17,13 @@ export const submitJob = defineTool({
     "Starts a job: READY inputs bound to every port of a recipe version, parameterValues as get_recipe's schema asks. " +
     "Follow it with get_job.",
   effect: "create",
+  makes: "job",
   traits,
-  startsJob: true,
   input: z.strictObject({
     ...createMicJob.body.shape,
     clientReference: createMicJob.body.shape.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),
-  output: outputs.action,
   run: (args, call) =>
     runAction(args, call, {
       endpoint: createMicJob,

@@ -1,26 +1,26 @@
-// Agent actions: each POST happens exactly once, however often, from wherever and in whatever state of the world it is called.
+// Agent actions: each POST happens exactly once, however often, from anywhere and whatever has failed meanwhile.
 
 import { Failure, reasonOf } from "../failure.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Attempts } from "../service/call.ts";
 import type { EncodedRequest } from "../service/encode.ts";
 import { hashOf } from "./canonical.ts";
-import { type Identity, identify } from "./identity.ts";
+import { type ActionIdentity, identify } from "./identity.ts";
 import type { Journal, NewAction, Settlement, StoredAction } from "./journal.ts";
 import { makeKey } from "./keys.ts";
 import { createLeases } from "./leases.ts";
 import { type ListingOptions, listActions } from "./listing.ts";
 import { createLookup, findAction, type NamedCall, whyDoubtful } from "./lookup.ts";
-import { type Outcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
-import { JournalFailure, untellable, unwritten } from "./trouble.ts";
+import { type ActionOutcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
+import { JournalFailure, outcomeUnreadable, rethrowUnlessWritten } from "./trouble.ts";
 import {
-  type Begun,
   notDoneAgain,
+  type RepeatableCall,
   refuseOtherCommand,
-  type ToldCall,
-  tooOld,
+  type SentAction,
+  tooOldToResend,
   unknownOutcome,
-  untold,
+  withRepeatAdvice,
 } from "./unknown-outcome.ts";
 
 export interface Reply {
@@ -31,7 +31,7 @@ export interface Reply {
 }
 
 /** One call of an action tool. */
-export interface ActionCall extends ToldCall, NamedCall {
+export interface ActionCall extends RepeatableCall, NamedCall {
   /** Makes the request of a new action; not asked for one that is resumed. */
   prepare(): Promise<EncodedRequest>;
   /** Sends the request under its key, with attempts of its own. Throws Failure. */
@@ -51,9 +51,9 @@ export interface Delivery {
   unread(): Promise<void>;
 }
 
-export interface ActionResult extends Reply {
+export interface PerformedAction extends Reply {
   readonly idempotencyKey: string;
-  /** Requests sent for this action so far, by whatever process. */
+  /** Requests sent for this action so far, by any process. */
   readonly attempts: number;
   /** Says that nothing was done, where the agent may have meant to do it once more. */
   readonly notice?: string;
@@ -105,7 +105,7 @@ export function createActions(options: ActionsOptions) {
     stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored);
 
   /** The outcome of a settled action, given again. */
-  function replay(stored: StoredAction, call: ActionCall): ActionResult {
+  function replay(stored: StoredAction, call: ActionCall): PerformedAction {
     if (stored.outcome === null) throw unknownOutcome("The journal holds no outcome of this action.");
     const outcome = readOutcome(stored.outcome);
     if ("failure" in outcome) throw new Failure({ ...outcome.failure, idempotencyKey: stored.key });
@@ -117,7 +117,7 @@ export function createActions(options: ActionsOptions) {
 
   function carry(open: Journal, stored: StoredAction, call: ActionCall): void {
     let last: StoredAction | undefined;
-    const written = (work: Promise<unknown>) => work.catch((error: unknown) => onTrouble(reasonOf(error)));
+    const written = (writing: Promise<unknown>) => writing.catch((error: unknown) => onTrouble(reasonOf(error)));
     call.carry({
       async sent() {
         await written(
@@ -133,8 +133,8 @@ export function createActions(options: ActionsOptions) {
   }
 
   /**
-   * What happened is told even if it cannot be written: the action then stays open, and a later call asks under the same key.
-   * So it does where another process has taken the action over.
+   * The agent gets the outcome even if it cannot be written: the action then stays open, and a later call asks under the same key.
+   * The same holds where another process has taken the action over.
    */
   async function settle(open: Journal, stored: StoredAction, settlement: Settlement, call: ActionCall): Promise<void> {
     try {
@@ -146,10 +146,10 @@ export function createActions(options: ActionsOptions) {
   }
 
   /** Sends an action that this process has claimed, and writes down how it ended. */
-  async function work(open: Journal, stored: StoredAction, call: ActionCall): Promise<ActionResult> {
+  async function sendClaimed(open: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
     const idempotencyKey = stored.key;
     let attempts = stored.attempts;
-    const written = (outcome: Outcome) => redact(writeOutcome(outcome));
+    const written = (outcome: ActionOutcome) => redact(writeOutcome(outcome));
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
       const reply = await call.send(request, idempotencyKey, {
@@ -171,13 +171,15 @@ export function createActions(options: ActionsOptions) {
     }
   }
 
-  const isTooOld = (stored: Begun): boolean => timing.now() - stored.first_sent_at > resendMs;
+  const isTooOld = (stored: SentAction): boolean => timing.now() - stored.first_sent_at > resendMs;
 
-  const stillUnknown = (failure: Failure, stored: Begun, call: ActionCall): Failure =>
-    isTooOld(stored) ? tooOld(stored, call, resendMs) : untold(failure, stored, call, stored.first_sent_at + resendMs);
+  const stillUnknown = (failure: Failure, stored: SentAction, call: ActionCall): Failure =>
+    isTooOld(stored)
+      ? tooOldToResend(stored, call, resendMs)
+      : withRepeatAdvice(failure, stored, call, stored.first_sent_at + resendMs);
 
   /** Another call works on this action: its outcome is this call's, too. */
-  async function wait(begun: Begun, call: ActionCall): Promise<undefined> {
+  async function waitForOther(begun: SentAction, call: ActionCall): Promise<undefined> {
     if (timeLeftMs(call.context, timing) < MARGIN_MS + POLL_MS)
       throw stillUnknown(
         unknownOutcome("Another call holds this very action and may still be working on it."),
@@ -189,25 +191,25 @@ export function createActions(options: ActionsOptions) {
   }
 
   /** Takes an action with `take` and works on it. Undefined when it was not to be had. */
-  async function own(
+  async function claimAndSend(
     open: Journal,
     name: string,
     call: ActionCall,
     take: () => Promise<StoredAction | undefined>,
-  ): Promise<ActionResult | undefined> {
+  ): Promise<PerformedAction | undefined> {
     underway.add(name);
     try {
       const claimed = await take();
       if (!claimed) return undefined;
       keepBeating(open);
-      return await work(open, claimed, call);
+      return await sendClaimed(open, claimed, call);
     } finally {
       underway.delete(name);
     }
   }
 
-  /** An action that is in the journal: told again, taken over, or waited for. Undefined when it has to be looked at anew. */
-  async function resume(open: Journal, stored: StoredAction, call: ActionCall): Promise<ActionResult | undefined> {
+  /** An action that is in the journal: its outcome is given again, or it is taken over or waited for. Undefined when it has to be looked up again. */
+  async function resume(open: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction | undefined> {
     const name = nameOf(stored);
     if (stored.state === "succeeded" || (stored.state === "rejected" && stored.repeatable === 0)) {
       carry(open, stored, call);
@@ -215,13 +217,17 @@ export function createActions(options: ActionsOptions) {
     }
     const isFree = stored.state !== "open" || isAbandoned(open, stored);
     if (isFree && !underway.has(name)) {
-      if (stored.state !== "rejected" && isTooOld(stored)) throw tooOld(stored, call, resendMs);
-      return await own(open, name, call, () => open.claim(stored, isFree));
+      if (stored.state !== "rejected" && isTooOld(stored)) throw tooOldToResend(stored, call, resendMs);
+      return await claimAndSend(open, name, call, () => open.claim(stored, isFree));
     }
-    return await wait(stored, call);
+    return await waitForOther(stored, call);
   }
 
-  async function begin(open: Journal, call: ActionCall, identity: Identity): Promise<ActionResult | undefined> {
+  async function startNew(
+    open: Journal,
+    call: ActionCall,
+    identity: ActionIdentity,
+  ): Promise<PerformedAction | undefined> {
     const request = await call.prepare();
     const action: NewAction = {
       service: call.service,
@@ -236,12 +242,14 @@ export function createActions(options: ActionsOptions) {
       bodyHash: hashOf(request.body),
     };
     const name = nameOf(action);
-    if (underway.has(name)) return await wait({ key: action.key, first_sent_at: timing.now() }, call);
+    if (underway.has(name)) return await waitForOther({ key: action.key, first_sent_at: timing.now() }, call);
     const look = () => findAction(open, call, call.explicitKey, identity);
-    return await own(open, name, call, () => open.insert(action).catch((error: unknown) => unwritten(error, look)));
+    return await claimAndSend(open, name, call, () =>
+      open.insert(action).catch((error: unknown) => rethrowUnlessWritten(error, look)),
+    );
   }
 
-  async function attempt(open: Journal, call: ActionCall): Promise<ActionResult> {
+  async function attempt(open: Journal, call: ActionCall): Promise<PerformedAction> {
     const identity = identify(call.arguments, call.traits);
     let key = call.explicitKey;
     for (;;) {
@@ -254,7 +262,7 @@ export function createActions(options: ActionsOptions) {
       const doubtful = stored ? undefined : await whyDoubtful(open, call, identity);
       if (doubtful) throw doubtful;
       // Undefined: another call was faster, and its action is the one to look at.
-      const result = await (stored ? resume(open, stored, call) : begin(open, call, identity));
+      const result = await (stored ? resume(open, stored, call) : startNew(open, call, identity));
       if (result) return result;
     }
   }
@@ -269,7 +277,7 @@ export function createActions(options: ActionsOptions) {
       await listActions(await journal(), { ...wanted, now: timing.now(), redact }),
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
-    async perform(call: ActionCall): Promise<ActionResult> {
+    async perform(call: ActionCall): Promise<PerformedAction> {
       try {
         const open = await journal();
         await lookup.heard();
@@ -278,7 +286,7 @@ export function createActions(options: ActionsOptions) {
         const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
         if (!isJournal || call.context.signal.aborted) throw error;
         // Whatever else can fail here is the journal, and before anything is sent.
-        throw untellable(error, call.explicitKey);
+        throw outcomeUnreadable(error, call.explicitKey);
       }
     },
   };

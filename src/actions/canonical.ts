@@ -16,7 +16,7 @@ function sorted(value: unknown): unknown {
 
 export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** Equal for equal arguments, whatever the order of their keys; left-out ones do not count. */
+/** Equal for equal arguments in any order of their keys; absent ones do not count. */
 export function canonicalArguments(args: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(sorted(Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined))));
 }

@@ -1,5 +1,5 @@
 // What a journal file still knows that is no longer in its place, written into the one that took it.
-import type { Database, Row, Value } from "./database.ts";
+import type { Database, DatabaseRow, Value } from "./database.ts";
 import { migrate } from "./migrations.ts";
 
 /** Rows at a time: nobody else's call waits long in between. */
@@ -8,7 +8,7 @@ const BATCH = 100;
 const isValue = (value: unknown): value is Value =>
   value === null || typeof value === "string" || typeof value === "number";
 
-async function add(row: Row, query: Database["query"]): Promise<void> {
+async function add(row: DatabaseRow, query: Database["query"]): Promise<void> {
   const columns = Object.entries(row).filter(([name]) => name !== "place");
   const names = columns.map(([name]) => name).join(", ");
   const values = columns.map((_, index) => `$${index + 1}`).join(", ");

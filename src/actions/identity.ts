@@ -1,7 +1,7 @@
-// Which call is which action: what a call does tells, not how it is worded (docs/interface.md, "Which call is which action").
+// Which call is which action: decided by what a call does, not by how it is worded (docs/interface.md, "Which call is which action").
 import { canonicalArguments, hashOf } from "./canonical.ts";
 
-/** What tells the actions of one tool apart. The names are those of its arguments. */
+/** What distinguishes the actions of one tool: names of its arguments. */
 export interface ActionTraits {
   /** Names what the action is about. */
   readonly about: string;
@@ -11,7 +11,7 @@ export interface ActionTraits {
   readonly notes?: readonly string[];
 }
 
-export interface Identity {
+export interface ActionIdentity {
   /** All arguments. */
   readonly canonical: string;
   /** Of all but the wording: equal for calls that are the same action. */
@@ -22,13 +22,14 @@ export interface Identity {
   readonly about: string;
 }
 
-type Arguments = Readonly<Record<string, unknown>>;
+/** What a tool is called with. */
+export type Arguments = Readonly<Record<string, unknown>>;
 
 const without = (args: Arguments, names: readonly string[]): Arguments =>
   Object.fromEntries(Object.entries(args).filter(([name]) => !names.includes(name)));
 
 /** `args`: without the idempotencyKey. */
-export function identify(args: Arguments, { about, wording = [], notes = [] }: ActionTraits): Identity {
+export function identify(args: Arguments, { about, wording = [], notes = [] }: ActionTraits): ActionIdentity {
   const subject = canonicalArguments(without(args, wording));
   const work = canonicalArguments(without(args, [...wording, ...notes]));
   return {

@@ -1,7 +1,7 @@
 // The journal: every action, durable before its first byte is sent. Claims are atomic, so any number of processes share it.
 import * as z from "zod/v4";
 import type { Database, Value } from "./database.ts";
-import type { Identity } from "./identity.ts";
+import type { ActionIdentity } from "./identity.ts";
 import { migrate } from "./migrations.ts";
 
 export const ActionState = z.enum(["open", "succeeded", "rejected", "unknown"]);
@@ -142,7 +142,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
       ),
 
     /** One of the same work with other notes, whose outcome is not known yet. */
-    findReworded: (service: string, tool: string, { workHash, subjectHash }: Identity) =>
+    findReworded: (service: string, tool: string, { workHash, subjectHash }: ActionIdentity) =>
       write(
         `SELECT * FROM actions WHERE service = $1 AND tool = $2 AND work_hash = $3 AND subject_hash <> $4 AND ${IS_UNSETTLED}
          ORDER BY created_at DESC LIMIT 1`,

@@ -4,7 +4,7 @@ import type * as z from "zod/v4";
 import type { KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { inputKey, processingKey, textKey } from "../contract/text.ts";
 
-/** Of the form that makeKey gives: whoever has such a key has it from us. */
+/** Has the form of makeKey: an agent that has such a key has it from us. */
 export const isOwnKey = (key: string): boolean => /^mic-[0-9a-f]{32}$/.test(key);
 
 /** `mic-` and 128 random bits: 36 characters. */

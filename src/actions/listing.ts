@@ -32,7 +32,7 @@ export const DEFAULT_LIMIT = 20;
 
 const MAX_LOOKED_AT = 1_000;
 
-/** An open action whose owner has died is unknown, whoever comes to look first. */
+/** An open action whose owner has died is unknown, even before another process has taken it over. */
 export const stateNow = ({ state, owner, lease_until }: StoredAction, now: number): ActionState =>
   state === "open" && (lease_until < now || isGone(owner)) ? "unknown" : state;
 

@@ -1,13 +1,13 @@
 // Which action a call is about (docs/interface.md, "Which call is which action"), and what the journal says of it.
 import type { Failure } from "../failure.ts";
 import { readCanonical } from "./canonical.ts";
-import { type ActionTraits, type Identity, identify } from "./identity.ts";
+import { type ActionIdentity, type ActionTraits, identify } from "./identity.ts";
 import type { Journal, StoredAction } from "./journal.ts";
 import { isOwnKey } from "./keys.ts";
-import { untellable } from "./trouble.ts";
+import { outcomeUnreadable } from "./trouble.ts";
 import { settleFirst, unknownKey } from "./unknown-outcome.ts";
 
-/** What tells which action a call is about. */
+/** What identifies the action that a call is about. */
 export interface NamedCall {
   /** Whose keys these are: base URL and client. */
   readonly service: string;
@@ -25,7 +25,7 @@ export async function findAction(
   open: Journal,
   { service, tool, proposedKey }: NamedCall,
   key: string | undefined,
-  { subjectHash }: Identity,
+  { subjectHash }: ActionIdentity,
 ): Promise<StoredAction | undefined> {
   if (key !== undefined) return await open.find(service, key);
   const agreed = proposedKey === undefined ? undefined : await open.find(service, proposedKey);
@@ -36,7 +36,7 @@ export async function findAction(
 export async function whyDoubtful(
   open: Journal,
   { service, tool, explicitKey }: NamedCall,
-  identity: Identity,
+  identity: ActionIdentity,
 ): Promise<Failure | undefined> {
   if (explicitKey !== undefined) return isOwnKey(explicitKey) ? unknownKey(explicitKey) : undefined;
   const reworded = await open.findReworded(service, tool, identity);
@@ -62,7 +62,7 @@ export function createLookup(journal: () => Promise<Journal>) {
     async recall(service: string, tool: string, key: string): Promise<NamedCall["arguments"] | undefined> {
       const stored = await journal()
         .then((open) => open.find(service, key))
-        .catch((error: unknown) => Promise.reject(untellable(error, key)));
+        .catch((error: unknown) => Promise.reject(outcomeUnreadable(error, key)));
       if (!stored && isOwnKey(key)) throw unknownKey(key);
       return stored?.tool === tool ? readCanonical(stored.arguments) : undefined;
     },

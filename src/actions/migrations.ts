@@ -4,7 +4,7 @@ import { readCanonical } from "./canonical.ts";
 import type { Database } from "./database.ts";
 import { type ActionTraits, identify } from "./identity.ts";
 
-type Step = (query: Database["query"]) => Promise<void>;
+type Migration = (query: Database["query"]) => Promise<void>;
 
 const Row = z.object({
   service: z.string(),
@@ -14,7 +14,7 @@ const Row = z.object({
   delivered_at: z.int().nullable(),
 });
 
-/** What told actions apart when journals had version 3. */
+/** What distinguished actions when journals had version 3. */
 const TRAITS: Readonly<Record<string, ActionTraits>> = {
   register_input: { about: "referenceId", notes: ["alias", "clientReference"] },
   submit_job: { about: "recipeVersionId", notes: ["clientReference"] },
@@ -24,7 +24,7 @@ const TRAITS: Readonly<Record<string, ActionTraits>> = {
 };
 const BATCH = 500;
 
-/** Of two undelivered actions that were told apart by their wording alone, the later one is what the same call is about. */
+/** Of two undelivered actions that differed in their wording alone, the later one is what the same call is about. */
 async function identifyAll(query: Database["query"]): Promise<void> {
   const taken = new Set<string>();
   for (;;) {
@@ -50,7 +50,7 @@ async function identifyAll(query: Database["query"]): Promise<void> {
  * last sent to the agent. `heard_at`: when the agent showed that it had heard. `explicit`: 1 where the agent named the key itself. `in_doubt`: 1 where an attempt of
  * an earlier claim may have taken effect unseen. `repeatable`: 1 where nothing happened and the same bytes may be sent again.
  */
-const MIGRATIONS: readonly (readonly (string | Step)[])[] = [
+const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
   [
     `CREATE TABLE actions (
        service TEXT NOT NULL, key TEXT NOT NULL, tool TEXT NOT NULL,

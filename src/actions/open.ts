@@ -2,7 +2,7 @@
 import type { Database } from "./database.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { LEASE_MS } from "./leases.ts";
-import { journalFailure, toldBy } from "./trouble.ts";
+import { explainFaults, journalFailure } from "./trouble.ts";
 
 export interface JournalOptions {
   /** The folder of the SQLite file. */
@@ -33,7 +33,7 @@ export function createJournal(options: JournalOptions): JournalHandle {
   let opening: Promise<Journal> | undefined;
 
   async function start(): Promise<Journal> {
-    const database = await toldBy(openDatabase(options), options.url === undefined ? "SQLite" : "PostgreSQL");
+    const database = await explainFaults(openDatabase(options), options.url === undefined ? "SQLite" : "PostgreSQL");
     try {
       const journal = await openJournal(database, { ...options, leaseMs: LEASE_MS });
       await journal.prune(options.now() - options.retentionMs);

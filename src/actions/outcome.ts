@@ -1,4 +1,4 @@
-// How an action ended, as the journal keeps it: the answer, or the refusal, in a form that can be told again.
+// How an action ended, as the journal keeps it: the answer, or the refusal, in a form that can be given again.
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
 import { FieldError } from "../contract/problem.ts";
@@ -20,16 +20,19 @@ const Facts = z.object({
   next: z.string().optional(),
 });
 
-const Outcome = z.union([z.object({ value: z.unknown(), drift: z.array(z.string()) }), z.object({ failure: Facts })]);
-export type Outcome =
+const ActionOutcome = z.union([
+  z.object({ value: z.unknown(), drift: z.array(z.string()) }),
+  z.object({ failure: Facts }),
+]);
+export type ActionOutcome =
   | { readonly value: unknown; readonly drift: readonly string[] }
   | { readonly failure: FailureFacts };
 
-export const writeOutcome = (outcome: Outcome): string => stringify(outcome) ?? "";
+export const writeOutcome = (outcome: ActionOutcome): string => stringify(outcome) ?? "";
 
 /** Throws when the text is none of ours. */
-export function readOutcome(text: string): Outcome {
-  const outcome = Outcome.parse(parse(text, null, readNumber));
+export function readOutcome(text: string): ActionOutcome {
+  const outcome = ActionOutcome.parse(parse(text, null, readNumber));
   if (!("failure" in outcome)) return outcome;
   // Optional facts that are not there must not come back as undefined.
   const { status, code, requestId, idempotencyKey, retryAfterSeconds, fieldErrors, next, ...facts } = outcome.failure;

@@ -4,7 +4,7 @@ import { chmod, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf } from "../failure.ts";
-import type { Database, Row, Value } from "./database.ts";
+import type { Database, DatabaseRow, Value } from "./database.ts";
 
 /** How long a statement waits for another process's write: at once without, then with the event loop free in between. */
 const BUSY_MS = 5_000;
@@ -60,7 +60,7 @@ const named = (values: readonly Value[] = []): Record<string, Value> =>
 
 const isReading = (sql: string): boolean => /^\s*SELECT/i.test(sql);
 
-const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
+const isRow = (value: unknown): value is DatabaseRow => typeof value === "object" && value !== null;
 
 /** Nobody else may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
 async function prepareFile(folder: string): Promise<string> {

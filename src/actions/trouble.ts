@@ -3,7 +3,7 @@ import { Failure, type FailureFacts, reasonOf } from "../failure.ts";
 import type { Database } from "./database.ts";
 import { NewerJournal } from "./migrations.ts";
 
-/** As it is told of a reading. */
+/** The journal cannot be used: what a call that reads it fails with. */
 export class JournalFailure extends Failure {
   /** `advice`: what a person can do about it. */
   constructor(error: unknown, reason: string, advice: string) {
@@ -56,7 +56,7 @@ function postgresFailure(error: unknown): JournalFailure {
 }
 
 /** The same database, whose faults say what to do about them wherever they come up. */
-export async function toldBy(opening: Promise<Database>, engine: "SQLite" | "PostgreSQL"): Promise<Database> {
+export async function explainFaults(opening: Promise<Database>, engine: "SQLite" | "PostgreSQL"): Promise<Database> {
   const fails = (error: unknown): never => {
     if (error instanceof JournalFailure) throw error;
     if (error instanceof NewerJournal) throw journalFailure(error);
@@ -72,7 +72,7 @@ export async function toldBy(opening: Promise<Database>, engine: "SQLite" | "Pos
 }
 
 /** Of an action that the journal may hold; `key` is the one that its call gave. */
-export function untellable(error: unknown, key: string | undefined): Failure {
+export function outcomeUnreadable(error: unknown, key: string | undefined): Failure {
   const failure = journalFailure(error);
   const unknown =
     "This call sent nothing; whether an earlier call of the same action took effect cannot be told without the journal.";
@@ -81,7 +81,7 @@ export function untellable(error: unknown, key: string | undefined): Failure {
 }
 
 /** Of an action that could not be written: if the journal can be read, and does not hold it, it was never sent. */
-export async function unwritten(error: unknown, look: () => Promise<unknown>): Promise<never> {
+export async function rethrowUnlessWritten(error: unknown, look: () => Promise<unknown>): Promise<never> {
   const isAbsent = await look().then(
     (found) => found === undefined,
     () => false,

@@ -1,33 +1,38 @@
-// What an agent is told of an action that has no outcome to tell: what may have happened, until when asking again is safe,
-// the exact call to make; or why nothing was sent.
+// The failures of an action whose outcome is not known: what may have happened, until when repeating the call is safe, and the
+// exact call to make; or why nothing was sent.
 import { Failure } from "../failure.ts";
 import { json, word } from "../outside.ts";
 import { differingArguments, readCanonical } from "./canonical.ts";
-import type { Identity } from "./identity.ts";
+import type { ActionIdentity } from "./identity.ts";
 import type { StoredAction } from "./journal.ts";
 
-/** The call that is told about. */
-export interface ToldCall {
+/** A call that its failure asks the agent to repeat. */
+export interface RepeatableCall {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** How an agent finds out whether it happened, where the service may have forgotten the key. */
   readonly findOut: string;
 }
 
-/** The action that is told about. */
-export type Begun = Pick<StoredAction, "key" | "first_sent_at">;
+/** An action that was sent, or may have been. */
+export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
 
 /** Arguments longer than this as JSON are not said again. */
 const MAX_REPEATED = 2_000;
 
-function exactCall({ tool, arguments: meant }: Omit<ToldCall, "findOut">, key: string): string {
+function exactCall({ tool, arguments: meant }: Omit<RepeatableCall, "findOut">, key: string): string {
   const whole = json({ ...meant, idempotencyKey: key });
   if (whole.length <= MAX_REPEATED) return `${tool} ${whole}`;
   return `${tool} with the very same arguments and "idempotencyKey":${json(key)}`;
 }
 
 /** `failure` left open what happened: `untilAt`, in milliseconds since 1970, ends the time in which the call may be repeated. */
-export function untold(failure: Failure, { key }: Begun, call: ToldCall, untilAt: number): Failure {
+export function withRepeatAdvice(
+  failure: Failure,
+  { key }: SentAction,
+  call: RepeatableCall,
+  untilAt: number,
+): Failure {
   const { kind, next, retryAfterSeconds } = failure.facts;
   const wait = retryAfterSeconds === undefined ? "" : `wait ${retryAfterSeconds} s, then `;
   const repeat =
@@ -47,7 +52,11 @@ export const unknownOutcome = (why: string): Failure =>
   });
 
 /** A service forgets keys at a time it does not say: from some age on, sending again might make it happen twice. */
-export function tooOld({ key, first_sent_at }: Begun, { findOut }: ToldCall, resendMs: number): Failure {
+export function tooOldToResend(
+  { key, first_sent_at }: SentAction,
+  { findOut }: RepeatableCall,
+  resendMs: number,
+): Failure {
   const since = new Date(first_sent_at).toISOString();
   return unknownOutcome(
     `This action was first sent at ${since}, more than ${Math.round(resendMs / 3_600_000)} h ago, and its outcome was never learned; the service may have forgotten its key, so it is not sent again.`,
@@ -111,7 +120,7 @@ export function settleFirst(stored: StoredAction, tool: string, canonical: strin
 }
 
 /** Throws Failure when the key of `stored` is not for this call. */
-export function refuseOtherCommand(stored: StoredAction, tool: string, identity: Identity): void {
+export function refuseOtherCommand(stored: StoredAction, tool: string, identity: ActionIdentity): void {
   const belongs = (to: string) =>
     refusedConflict(
       `The key ${word(stored.key)} belongs to an action ${to}`,

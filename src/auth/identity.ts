@@ -26,8 +26,8 @@ export interface Identity {
   stillLoggedIn(): Promise<unknown> | undefined;
   /** The default workspace, when there is one. Throws Failure when the keychain that may hold one cannot be read. */
   workspaceId(): Promise<string | undefined>;
-  /** The service refused the credentials: a stored login is read anew before its next use, `login` may have mended it. */
-  doubt(): void;
+  /** The service refused the credentials: a stored login is read again before its next use; `mic-mcp login` may have replaced it. */
+  recheckLogin(): void;
   /** Whose Idempotency-Keys are meant: the service keeps them by application. Throws Failure `not_configured`. */
   serviceName(): Promise<string>;
 }
@@ -88,7 +88,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   let readings = 0;
   let readUnder = "";
   let readAgainAt = 0;
-  /** Who this process is, once it has been somebody. */
+  /** The first login: who this process is. */
   let first: StoredLogin | undefined;
   /** What the keychain said last. */
   let last: StoredLogin | undefined;
@@ -201,7 +201,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       const login = await storedOrFail();
       return given.baseUrl === undefined || given.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;
     },
-    doubt() {
+    recheckLogin() {
       readAgainAt = 0;
     },
   };

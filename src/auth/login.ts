@@ -62,7 +62,7 @@ export interface Removed {
   readonly tokens: number;
 }
 
-/** Removes every entry of ours, whoever's token it is. Throws KeychainError. */
+/** Removes every entry of ours, the tokens of all clients included. Throws KeychainError. */
 export async function removeAll(keychain: Keychain): Promise<Removed> {
   const removed = { login: false, tokens: 0 };
   for (const account of await ourAccounts(keychain)) {
@@ -73,7 +73,7 @@ export async function removeAll(keychain: Keychain): Promise<Removed> {
   return removed;
 }
 
-/** Replaces whatever login there was; its tokens go with it. Throws KeychainError. */
+/** Replaces the login that was there; its tokens go with it. Throws KeychainError. */
 export async function storeLogin(keychain: Keychain, login: StoredLogin): Promise<void> {
   const before = await ourAccounts(keychain);
   await keychain.setPassword(ACCOUNT, JSON.stringify(login));

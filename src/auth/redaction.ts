@@ -1,4 +1,4 @@
-// Secrets by value: whatever is registered here never leaves the process in a result, a log line or an error.
+// Secrets by value: what is registered here never leaves the process in a result, a log line or an error.
 export interface Redactor {
   /** Registers a secret. Values shorter than 6 characters are ignored: they would blank out ordinary words. */
   add(secret: string): void;

@@ -14,7 +14,7 @@ export function createSealingKey({ baseUrl, credentials }: Identity): () => Prom
     const { clientId, clientSecret } = await credentials();
     const salt = JSON.stringify(["mic-mcp sealed for clients", await baseUrl(), clientId]);
     const from = JSON.stringify([salt, clientSecret]);
-    // Slow on purpose: whoever holds something sealed must not be able to try out secrets on it.
+    // Slow on purpose: somebody who holds sealed text must not be able to try out secrets on it.
     if (made?.from !== from) made = { from, key: derive(clientSecret, salt, KEY_BYTES) };
     return await made.key;
   };

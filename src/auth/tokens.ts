@@ -1,6 +1,6 @@
 // One token for each scope set, fetched once however many calls need it, shared with other processes through the keychain,
 // kept until it expires or is refused.
-import { once } from "node:events";
+import { within } from "../async.ts";
 import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../service/attempts.ts";
 import type { TokenSource } from "../service/call.ts";
@@ -104,7 +104,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       if (second !== undefined) provenForm = again ? second : first;
       return token;
     } catch (error) {
-      if (error instanceof Failure && error.facts.kind === "unauthorized") identity.doubt();
+      if (error instanceof Failure && error.facts.kind === "unauthorized") identity.recheckLogin();
       if (error instanceof TransportError) throw unreachable(error);
       throw error instanceof AnswerTooLarge ? noToken(error.message) : error;
     }
@@ -148,7 +148,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
   }
 
-  /** Whoever has logged out is not to be acted for, though a token of theirs may live on. */
+  /** After a logout, cached tokens must not be used. */
   async function confirmed(login: Promise<unknown>): Promise<void> {
     try {
       await login;
@@ -158,32 +158,19 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     }
   }
 
-  /** Waits for a token within the call's own limits; the request itself goes on for the other callers. */
-  async function within<T>({ signal, deadlineAt }: CallContext, token: Promise<T>): Promise<T> {
-    const late = AbortSignal.timeout(Math.max(0, deadlineAt - timing.now()));
-    const stopped = new AbortController();
-    const either = AbortSignal.any([signal, late]);
-    const ended = once(either, "abort", { signal: stopped.signal }).then(() => {
-      signal.throwIfAborted();
-      throw tooLate();
-    });
-    try {
-      return await Promise.race([token, ended]);
-    } finally {
-      ended.catch(() => undefined);
-      stopped.abort();
-    }
-  }
+  /** Waits within the call's own limits; the request itself goes on for the other callers. */
+  const inTime = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
+    within(promise, { signal, timeoutMs: deadlineAt - timing.now(), tooLate });
 
   return {
     async get(scopes, context) {
       context.signal.throwIfAborted();
       const known = held.get(scopeKey(scopes));
       const isKnown = known !== undefined && isGood(known, timing.now());
-      const token = isKnown ? known.value : await within(context, shared(scopes));
+      const token = isKnown ? known.value : await inTime(context, shared(scopes));
       // A token that others waited for too may have been asked for before a logout.
       const login = identity.stillLoggedIn();
-      if (login) await within(context, confirmed(login));
+      if (login) await inTime(context, confirmed(login));
       return token;
     },
     mayHaveEnded(scopes, token) {

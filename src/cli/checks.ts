@@ -11,7 +11,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
-import { Failure, reasonOf } from "../failure.ts";
+import { errorCode, Failure, reasonOf } from "../failure.ts";
 import { json } from "../outside.ts";
 import type { Service } from "../service/call.ts";
 
@@ -141,8 +141,6 @@ async function tryWriting(at: string, itself: boolean): Promise<void> {
   if (itself) await rmdir(await mkdtemp(join(at, ".mic-mcp-doctor-")));
 }
 
-const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
-
 /** A folder that exists, or can be made; one that others can read is told. */
 export async function checkFolder(name: string, folder: string, variable: string, isPrivate: boolean): Promise<Check> {
   let at = folder;
@@ -157,7 +155,7 @@ export async function checkFolder(name: string, folder: string, variable: string
       const open = isPrivate && process.platform !== "win32" && (found.mode & 0o077) !== 0;
       return open ? wrong(name, `${folder} can be read by others`, `chmod 700 ${json(folder)}`) : good(name, folder);
     } catch (error) {
-      if (exists || codeOf(error) !== "ENOENT" || dirname(at) === at)
+      if (exists || errorCode(error) !== "ENOENT" || dirname(at) === at)
         return wrong(name, `${at} cannot be written to`, `Set ${variable} to a folder of yours.`);
       at = dirname(at);
     }

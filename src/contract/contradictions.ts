@@ -1,4 +1,4 @@
-// Where an answer of fields that are each right contradicts the contract's words: told as drift, never refused (doubt 17).
+// Answers whose fields are each right but contradict each other: reported as drift, never refused (doubt 17).
 import { type Job, STAGES, type StageName } from "./jobs.ts";
 import type { Operation } from "./operation.ts";
 import type { OpenApiDocument } from "./playground.ts";
@@ -9,7 +9,7 @@ export type Contradictions = readonly string[];
 interface Enveloped<T> {
   readonly data: T;
 }
-interface Page<T> extends Enveloped<readonly T[]> {
+interface PagedAnswer<T> extends Enveloped<readonly T[]> {
   readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
 }
 
@@ -50,13 +50,13 @@ export const jobContradictions = ({ data }: Enveloped<Job>): Contradictions => i
 export const operationContradictions = ({ data }: Enveloped<Operation>): Contradictions =>
   failureFits(data) ? [] : inFailure(data, "/data");
 
-/** Section 4.2: `hasMore` tells whether more remain, `nextCursor` fetches them. */
-export const pageContradictions = ({ page: { nextCursor, hasMore } }: Page<unknown>): Contradictions =>
+/** Section 4.2: `hasMore` says whether more remain, `nextCursor` fetches them. */
+export const pageContradictions = ({ page: { nextCursor, hasMore } }: PagedAnswer<unknown>): Contradictions =>
   hasMore === (nextCursor !== null)
     ? []
     : [`/page: hasMore is ${hasMore}, though nextCursor is ${nextCursor === null ? "null" : "given"}`];
 
-export const jobPageContradictions = (body: Page<Job>): Contradictions => [
+export const jobPageContradictions = (body: PagedAnswer<Job>): Contradictions => [
   ...pageContradictions(body),
   ...(body.data.every(isConsistent) ? [] : body.data.flatMap((job, index) => inJob(job, `/data/${index}`))),
 ];

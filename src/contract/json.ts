@@ -10,7 +10,7 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Nesting beyond this is no data anybody made, and would overflow whatever walks it (doubts.md, 13). */
+/** Nesting beyond this is no data anybody made, and would overflow the code that walks it (doubts.md, 13). */
 export const MAX_DEPTH = 500;
 
 function isShallow(value: unknown): boolean {

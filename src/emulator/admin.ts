@@ -1,4 +1,4 @@
-// /__emulator: clock, faults, records and geography, for whoever drives the emulator. It is no part of the service.
+// /__emulator: clock, faults, records and geography, for the test or person that drives the emulator. It is no part of the service.
 // POST geography {states?, districts?: {TG: answer | {status} | null}, unknownState?}: the playground answers with these
 // instead of its own table (geography/variant.ts); DELETE geography: with its own again.
 import * as z from "zod/v4";
@@ -13,7 +13,7 @@ import { isMediaType } from "./http/media-type.ts";
 import type { HttpRequest } from "./http/request.ts";
 import type { Playground } from "./playground.ts";
 import type { Records } from "./records.ts";
-import type { Tokens } from "./tokens.ts";
+import type { IssuedTokens } from "./tokens.ts";
 
 const Advance = z.strictObject({
   advanceMs: z
@@ -51,7 +51,7 @@ export interface AdminParts {
   readonly clock: AdjustableClock;
   readonly faults: Faults;
   readonly records: Records;
-  readonly tokens: Tokens;
+  readonly tokens: IssuedTokens;
   readonly playground: Pick<Playground, "vary">;
 }
 

@@ -1,27 +1,27 @@
 // The frame every request goes through: path, method, token, scope, query, headers, body, idempotency, execution.
 import { operations } from "./api/index.ts";
-import type { Context, Operation } from "./api/operation.ts";
+import type { Context, OperationHandler } from "./api/operation.ts";
 import { authorize } from "./authorization.ts";
 import { ID_PREFIX } from "./choices.ts";
 import type { Fault, Faults } from "./faults.ts";
-import { afterCommit, beforeAnything, type Outcome, strikesBefore } from "./faulty.ts";
+import { afterCommit, beforeAnything, type FaultOutcome, strikesBefore } from "./faulty.ts";
 import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
 import type { Denial } from "./http/gate.ts";
 import type { HttpRequest } from "./http/request.ts";
-import { readTarget, type Target } from "./http/target.ts";
+import { type RequestTarget, readTarget } from "./http/target.ts";
 import { Idempotency, isClaim } from "./idempotency.ts";
 import { answerTokenRequest, type Credentials, oauthError } from "./oauth.ts";
 import { type Playground, playgroundRefusal } from "./playground.ts";
 import { problemOf, Refusal, refuseField } from "./problems.ts";
 import type { Records } from "./records.ts";
 import { type Area, areaOf, type Match, route } from "./router.ts";
-import type { Tokens } from "./tokens.ts";
+import type { IssuedTokens } from "./tokens.ts";
 import type { World } from "./world/world.ts";
 
 export interface App {
   /** To a request for this URL that may not come in: nothing was looked at, and nothing counts. */
   deny(url: string, denial: Denial): Answer;
-  handle(request: HttpRequest, url: string, patience: Patience): Promise<Outcome>;
+  handle(request: HttpRequest, url: string, patience: Patience): Promise<FaultOutcome>;
 }
 
 /** Waiting on request of a fault. */
@@ -35,7 +35,7 @@ export interface Patience {
 export interface AppParts {
   readonly world: World;
   readonly playground: Playground;
-  readonly tokens: Tokens;
+  readonly tokens: IssuedTokens;
   readonly credentials: Credentials;
   readonly faults: Faults;
   readonly records: Records;
@@ -50,7 +50,7 @@ interface Passage {
   pause(): Promise<boolean>;
 }
 
-const OPERATIONS: ReadonlyMap<string, Operation> = new Map(operations.map((each) => [each.endpoint.id, each]));
+const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(operations.map((each) => [each.endpoint.id, each]));
 
 export function makeApp({ world, playground, tokens, credentials, faults, records }: AppParts): App {
   const idempotency = new Idempotency(world.clock);
@@ -63,7 +63,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
   };
 
   const operate = async (
-    operation: Operation,
+    operation: OperationHandler,
     { parameters }: Match,
     passage: Passage,
   ): Promise<Answer | undefined> => {
@@ -134,7 +134,11 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
     return false;
   };
 
-  const passThrough = async (request: HttpRequest, found: Match | Refusal, patience: Patience): Promise<Outcome> => {
+  const passThrough = async (
+    request: HttpRequest,
+    found: Match | Refusal,
+    patience: Patience,
+  ): Promise<FaultOutcome> => {
     const area = areaAt(request.target);
     const requestId = world.ids.next(ID_PREFIX.request);
     const limited = area === "playground" ? playground.limit(request) : undefined;
@@ -174,7 +178,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
   };
 }
 
-const areaAt = ({ segments, rawPath }: Target): Area => areaOf(segments ?? rawPath.slice(1).split("/"));
+const areaAt = ({ segments, rawPath }: RequestTarget): Area => areaOf(segments ?? rawPath.slice(1).split("/"));
 
 /** On job-processing answers; a replayed one keeps the id of its first answer. */
 const identified = (answer: Answer, area: Area, requestId: string): Answer =>

@@ -3,7 +3,7 @@ import { type Endpoint, scopesToRequest } from "../contract/endpoints/endpoint.t
 import { REALM } from "./choices.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { Refusal } from "./problems.ts";
-import type { Tokens } from "./tokens.ts";
+import type { IssuedTokens } from "./tokens.ts";
 
 function challenge(parameters: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const all = Object.entries({ realm: REALM, ...parameters }).map(([name, value]) => `${name}="${value}"`);
@@ -20,7 +20,7 @@ function refuseToken(message: string, parameters?: Readonly<Record<string, strin
 }
 
 /** Throws a Refusal unless the request carries a valid token whose scopes cover the operation. */
-export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: Tokens): void {
+export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: IssuedTokens): void {
   const [value, second] = request.header("authorization");
   if (value === undefined) throw refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
   if (second !== undefined)

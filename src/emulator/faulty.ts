@@ -9,7 +9,7 @@ import { makeProblem } from "./problems.ts";
 import type { Area } from "./router.ts";
 
 /** What leaves the emulator: an answer, whole or cut in the middle, or a connection that is destroyed or left open. */
-export type Outcome =
+export type FaultOutcome =
   | { readonly kind: "answer"; readonly answer: Answer; readonly isCut?: true }
   | { readonly kind: "drop" }
   | { readonly kind: "hang" };
@@ -22,14 +22,14 @@ export function beforeAnything(
   fault: Fault & { kind: "status" | "drop-before" },
   area: Area,
   requestId: string,
-): Outcome {
+): FaultOutcome {
   return fault.kind === "drop-before"
     ? { kind: "drop" }
     : { kind: "answer", answer: statusAnswer(fault, area, requestId) };
 }
 
 /** What becomes of the answer once all is done and stored. */
-export function afterCommit(fault: Fault | undefined, answer: Answer, area: Area, requestId: string): Outcome {
+export function afterCommit(fault: Fault | undefined, answer: Answer, area: Area, requestId: string): FaultOutcome {
   switch (fault?.kind) {
     case "drop-after":
       return { kind: "drop" };

@@ -7,7 +7,7 @@ import { Refusal, refuseField } from "./problems.ts";
 
 const POINTER = "/header/Idempotency-Key";
 
-interface Entry {
+interface KeptAnswer {
   readonly fingerprint: string;
   readonly claimedAt: number;
   /** Absent while the command runs. */
@@ -29,7 +29,7 @@ export interface Command {
 }
 
 export class Idempotency {
-  readonly #entries = new BoundedMap<string, Entry>(MAX_KEPT.idempotencyKeys);
+  readonly #entries = new BoundedMap<string, KeptAnswer>(MAX_KEPT.idempotencyKeys);
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -45,7 +45,7 @@ export class Idempotency {
     const known = found !== undefined && found.claimedAt + KEY_LIFETIME_MS > now ? found : undefined;
     if (known !== undefined) return this.#replay(known, fingerprint);
 
-    const entry: Entry = { fingerprint, claimedAt: now };
+    const entry: KeptAnswer = { fingerprint, claimedAt: now };
     this.#entries.delete(name);
     this.#entries.set(name, entry);
     return {
@@ -58,7 +58,7 @@ export class Idempotency {
     };
   }
 
-  #replay(known: Entry, fingerprint: string): Answer {
+  #replay(known: KeptAnswer, fingerprint: string): Answer {
     if (known.fingerprint !== fingerprint)
       throw refuseField(
         "IDEMPOTENCY_KEY_REUSED",

@@ -7,13 +7,13 @@ import { makeApp } from "./app.ts";
 import { ID_PREFIX, STAGE_MS } from "./choices.ts";
 import { adjustable, type Clock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
-import { type Gate, inUrl, isLoopback, makeGate } from "./http/gate.ts";
+import { type HostCheck, inUrl, isLoopback, makeGate } from "./http/gate.ts";
 import { type Ids, makeIds } from "./ids.ts";
 import type { Credentials } from "./oauth.ts";
 import { makePlayground } from "./playground.ts";
 import { Records } from "./records.ts";
 import { makeServer } from "./server.ts";
-import { Tokens } from "./tokens.ts";
+import { IssuedTokens } from "./tokens.ts";
 import { seed as plant } from "./world/seed.ts";
 import { makeWorld } from "./world/world.ts";
 
@@ -104,12 +104,12 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const world = makeWorld(clock, ids, stageMs);
   plant(world);
 
-  const tokens = new Tokens(clock);
+  const tokens = new IssuedTokens(clock);
   const faults = new Faults();
   const records = new Records(clock);
   const playground = makePlayground(clock, trustReportedAddress);
   const closing = new AbortController();
-  let gate: Gate = () => ({ header: "Host", reason: "The emulator does not listen yet." });
+  let gate: HostCheck = () => ({ header: "Host", reason: "The emulator does not listen yet." });
   const server = makeServer({
     app: makeApp({ world, playground, tokens, credentials, faults, records }),
     admin: makeAdmin({ clock, faults, records, tokens, playground }),

@@ -6,7 +6,7 @@ import { REALM, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { isMediaType } from "./http/media-type.ts";
 import type { HttpRequest } from "./http/request.ts";
-import type { Tokens } from "./tokens.ts";
+import type { IssuedTokens } from "./tokens.ts";
 
 export interface Credentials {
   readonly clientId: string;
@@ -74,7 +74,7 @@ function readScopes(text: string): readonly string[] | undefined {
   return scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) ? scopes : undefined;
 }
 
-export function answerTokenRequest(request: HttpRequest, credentials: Credentials, tokens: Tokens): Answer {
+export function answerTokenRequest(request: HttpRequest, credentials: Credentials, tokens: IssuedTokens): Answer {
   if (request.target.query === undefined || request.target.query.length > 0)
     return invalidRequest("Parameters are sent in the body, not in the URI.");
   const [contentType = "", secondType] = request.header("content-type");

@@ -21,7 +21,7 @@ const MEANINGS = {
 
 type ErrorStatus = keyof typeof MEANINGS;
 
-/** {base_url}, from where this document lies: whatever path a proxy serves it under. */
+/** {base_url}, from where this document lies: under any path that a proxy gives it. */
 const SERVER = playground.getPlaygroundOpenApi.path.split("/").slice(2).fill("..").join("/");
 
 const json = (schema: JsonSchema): JsonSchema => ({ "application/json": { schema } });

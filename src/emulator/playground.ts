@@ -25,7 +25,7 @@ const ERROR_VALUES: Readonly<Record<number, ErrorValue>> = PLAYGROUND_STATUS;
 export const playgroundError = (status: number, headers: Readonly<Record<string, string>> = {}): Answer =>
   jsonAnswer(status, { status: ERROR_VALUES[status] ?? PLAYGROUND_STATUS[502] } satisfies PlaygroundError, headers);
 
-/** A request that this playground itself refuses is an invalid one, whatever is wrong with it (choices.ts), if it may come in. */
+/** A request that this playground itself refuses is an invalid one, for any reason (choices.ts), if it may come in. */
 export const playgroundRefusal = (status: number): Answer =>
   playgroundError(status === 403 ? 403 : status < 500 ? 400 : 502);
 

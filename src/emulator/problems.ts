@@ -1,4 +1,4 @@
-// Refusals of the job-processing API: thrown where a rule is broken, told as a Problem (docs/contract.md, 7.2, RFC 9457).
+// Refusals of the job-processing API: thrown where a rule is broken, sent as a Problem (docs/contract.md, 7.2, RFC 9457).
 import type { FieldError, Problem } from "../contract/problem.ts";
 import { PROBLEMS, type ProblemCode, problemType } from "./choices.ts";
 

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "./admin.ts";
 import type { App, Patience } from "./app.ts";
 import { LINGER_MS, PLAYGROUND_ROOT } from "./choices.ts";
-import type { Outcome } from "./faulty.ts";
+import type { FaultOutcome } from "./faulty.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
-import type { Gate } from "./http/gate.ts";
+import type { HostCheck } from "./http/gate.ts";
 import { readRequest } from "./http/request.ts";
 import { readTarget } from "./http/target.ts";
 import { playgroundRefusal } from "./playground.ts";
@@ -58,7 +58,7 @@ function sendCut(response: ServerResponse, { status, headers, body }: Answer): v
   response.write(body.subarray(0, Math.floor(body.length / 2)), () => response.destroy());
 }
 
-function deliver(incoming: IncomingMessage, response: ServerResponse, outcome: Outcome): void {
+function deliver(incoming: IncomingMessage, response: ServerResponse, outcome: FaultOutcome): void {
   if (outcome.kind === "hang" || response.destroyed) return;
   if (outcome.kind === "drop" || ("isCut" in outcome && incoming.method === "HEAD")) incoming.socket.destroy();
   else if (outcome.isCut) sendCut(response, outcome.answer);
@@ -106,7 +106,7 @@ export interface ServerParts {
   readonly app: App;
   readonly admin: Admin;
   /** Once it listens. */
-  readonly gate: () => Gate;
+  readonly gate: () => HostCheck;
   readonly nextRequestId: () => string;
   /** Ends the waits of faults when the emulator closes. */
   readonly closing: AbortSignal;
@@ -124,7 +124,7 @@ export function makeServer({ app, admin, gate, nextRequestId, closing }: ServerP
     }
     const request = await readRequest(incoming);
     if (request === undefined) return;
-    const outcome: Outcome = isAdmin(request.target.rawPath)
+    const outcome: FaultOutcome = isAdmin(request.target.rawPath)
       ? { kind: "answer", answer: admin.answer(request) }
       : await app.handle(request, url, patienceWith(response, closing));
     deliver(incoming, response, outcome);

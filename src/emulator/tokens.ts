@@ -9,7 +9,7 @@ interface Grant {
   readonly expiresAt: number;
 }
 
-export class Tokens {
+export class IssuedTokens {
   readonly #grants = new BoundedMap<string, Grant>(MAX_KEPT.tokens);
   readonly #clock: Clock;
 

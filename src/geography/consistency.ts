@@ -1,4 +1,4 @@
-// Where the states list and the districts lists say different things. They are told, never mended.
+// Where the states list and the districts lists say different things. The differences are reported, never corrected.
 import type { State } from "../contract/playground.ts";
 import { quote, word } from "../outside.ts";
 import type { Country } from "./country.ts";

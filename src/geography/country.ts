@@ -1,12 +1,12 @@
 // What is known of the country at one moment, which states' lists a question needs, and what is missing.
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
-import type { Reading } from "./cache.ts";
+import type { DatedAnswer } from "./cache.ts";
 import type { Unread } from "./sweep.ts";
 
 export interface Country {
-  readonly states: Reading<StatesResponse>;
+  readonly states: DatedAnswer<StatesResponse>;
   /** By state code as the states list has it. */
-  readonly lists: ReadonlyMap<string, Reading<DistrictsResponse>>;
+  readonly lists: ReadonlyMap<string, DatedAnswer<DistrictsResponse>>;
 }
 
 /** Which states' lists an answer stands on. */

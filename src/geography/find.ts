@@ -1,9 +1,9 @@
 // Finding a district by name: every one that may be meant, and how sure that is.
 import type { State } from "../contract/playground.ts";
 import type { Country, Needs } from "./country.ts";
-import { type Match, searchNames } from "./names/search.ts";
+import { type NameMatch, searchNames } from "./names/search.ts";
 
-interface DistrictRow {
+export interface DistrictRow {
   readonly districtCode: string;
   readonly name: string;
   readonly stateCode: string;
@@ -12,7 +12,7 @@ interface DistrictRow {
 }
 
 export interface FoundDistrict extends DistrictRow {
-  readonly match: Match;
+  readonly match: NameMatch;
   readonly score: number;
 }
 
@@ -38,7 +38,7 @@ export const districtRows = (states: readonly State[], { lists }: Country): read
 const unreadOf = (states: readonly State[], { lists }: Country): readonly State[] =>
   states.filter(({ code }) => !lists.has(code));
 
-/** Any state may hold a namesake; but one that bears the name, once found, is worth telling. */
+/** Any state may hold a namesake; but one that bears the name, once found, is enough to answer with. */
 export function needsForFinding(name: string, states: readonly State[], country: Country): Needs {
   const unread = unreadOf(states, country);
   const [best] = searchNames(name, districtRows(states, country), (row) => row.name).found;

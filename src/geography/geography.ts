@@ -1,23 +1,24 @@
 // The polite reader of the country: what every geography tool and resource of this process asks.
+
+import { unlessAborted } from "../async.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
-import type { Reading } from "./cache.ts";
+import type { DatedAnswer } from "./cache.ts";
 import type { Country, Gathered, Needs } from "./country.ts";
-import { Playground } from "./playground.ts";
-import { unlessAborted } from "./shared-requests.ts";
+import { PlaygroundReader } from "./playground.ts";
 import { Sweep, type Unread } from "./sweep.ts";
 import { idleTiming } from "./timing.ts";
 
-export type { Reading } from "./cache.ts";
+export type { DatedAnswer } from "./cache.ts";
 export type { Country, Gathered, Needs } from "./country.ts";
 
 /** Time kept within the call's own limit for making its answer. */
 const MARGIN_MS = 2_000;
-/** What one request takes, when it is told how long the rest will take. */
+/** What one request takes, in the estimate of how long the rest will take. */
 const REQUEST_MS = 1_000;
 
-export interface Wish {
+export interface CountryQuery {
   /** The states that the question is about. Throws Failure when it names none of the list. */
   readonly about: (country: Country) => readonly State[];
   readonly needs: (country: Country) => Needs;
@@ -29,16 +30,16 @@ export interface Wish {
 
 export interface Geography {
   /** At most 10 minutes old. Throws Failure. */
-  states(context: CallContext): Promise<Reading<StatesResponse>>;
+  states(context: CallContext): Promise<DatedAnswer<StatesResponse>>;
   /** At most 6 hours old; an unknown code may give an empty list. Throws Failure. */
-  districts(code: string, context: CallContext): Promise<Reading<DistrictsResponse>>;
-  openApi(context: CallContext): Promise<Reading<OpenApiDocument>>;
+  districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>>;
+  openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>>;
   /**
    * Reads the districts that a question needs, as fast as the service allows, and answers when they are there or time is
    * up; sooner where the rows are sure and the limit is used up. The rest is read in the background. Throws Failure when the states
    * cannot be read.
    */
-  gather(wish: Wish, context: CallContext): Promise<Gathered>;
+  gather(wish: CountryQuery, context: CallContext): Promise<Gathered>;
   /** Stops what is under way. */
   close(): void;
 }
@@ -51,13 +52,13 @@ export interface GeographyOptions {
 
 export function createGeography({ service, perMinute, timing = idleTiming }: GeographyOptions): Geography {
   const closing = new AbortController();
-  const playground = new Playground({ service, perMinute, timing, closing: closing.signal });
-  const { limiter, shelf } = playground;
+  const playground = new PlaygroundReader({ service, perMinute, timing, closing: closing.signal });
+  const { limiter, cache } = playground;
   const sweep = new Sweep(playground, timing, closing.signal);
 
-  function countryOf(states: Reading<StatesResponse>): Country {
+  function countryOf(states: DatedAnswer<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {
-      const reading = shelf.districtsOf(code);
+      const reading = cache.districtsOf(code);
       return reading === undefined ? [] : [[code, reading] as const];
     });
     return { states, lists: new Map(lists) };
@@ -95,7 +96,7 @@ export function createGeography({ service, perMinute, timing = idleTiming }: Geo
     }
   }
 
-  async function gather(wish: Wish, context: CallContext): Promise<Gathered> {
+  async function gather(wish: CountryQuery, context: CallContext): Promise<Gathered> {
     const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - MARGIN_MS);
     const states = await playground.states(context);
     const asked = new Set<string>();

@@ -4,7 +4,7 @@ import type { Timing } from "../service/attempts.ts";
 
 export const LANES = 4;
 export const WINDOW_MS = 60_000;
-/** The limit is shared with whoever else is behind our address: after a 429 there is less of it for us. */
+/** Others behind our address share the limit: after a 429 there is less of it for us. */
 export const SLOWED_MS = 600_000;
 // node's timers know no longer one than 25 days: a Retry-After does.
 const LONGEST_SLEEP_MS = 3_600_000;
@@ -25,7 +25,7 @@ export interface PermitRequest {
   readonly untilAt: number;
 }
 
-interface Waiting extends PermitRequest {
+interface WaitingRequest extends PermitRequest {
   readonly grant: (permit: Permit) => void;
   readonly refuse: (reason: unknown) => void;
 }
@@ -39,7 +39,7 @@ export class Limiter {
   #running = 0;
   #frozenUntilAt = Number.NEGATIVE_INFINITY;
   #slowedUntilAt = Number.NEGATIVE_INFINITY;
-  #waiting: Waiting[] = [];
+  #waiting: WaitingRequest[] = [];
   #alarm: AbortController | undefined;
 
   constructor(perMinute: number, timing: Timing, closing: AbortSignal) {
@@ -53,8 +53,8 @@ export class Limiter {
     return this.#frozenUntilAt > this.#timing.now();
   }
 
-  /** Requests that nobody waits for, standing in line. */
-  get idleCount(): number {
+  /** Queued requests of the background: no call waits for them. */
+  get backgroundCount(): number {
     return this.#waiting.filter(({ isUrgent }) => !isUrgent).length;
   }
 
@@ -88,7 +88,7 @@ export class Limiter {
           settle(value);
         };
       };
-      const waiting: Waiting = { ...request, grant: settled(resolve), refuse: settled(reject) };
+      const waiting: WaitingRequest = { ...request, grant: settled(resolve), refuse: settled(reject) };
       signal.addEventListener("abort", onAbort, { once: true });
       const firstIdle = this.#waiting.findIndex(({ isUrgent }) => !isUrgent);
       this.#waiting.splice(request.isUrgent && firstIdle >= 0 ? firstIdle : this.#waiting.length, 0, waiting);
@@ -97,7 +97,7 @@ export class Limiter {
   }
 
   /** The service answered 429: nothing leaves before its Retry-After is over, and then half as much. */
-  obey(retryAfterSeconds: number): void {
+  pauseFor(retryAfterSeconds: number): void {
     const now = this.#timing.now();
     this.#frozenUntilAt = Math.max(this.#frozenUntilAt, now + retryAfterSeconds * 1000);
     this.#slowedUntilAt = Math.max(this.#slowedUntilAt, this.#frozenUntilAt + SLOWED_MS);
@@ -139,7 +139,7 @@ export class Limiter {
     return { end: over(true), giveBack: over(false) };
   }
 
-  /** What a call is told that cannot wait as long as it would have to. */
+  /** The failure of a call that cannot wait as long as it would have to. */
   refusal(): Failure {
     const retryAfterSeconds = Math.max(1, Math.ceil(this.delayMs() / 1000));
     const why = this.isFrozen

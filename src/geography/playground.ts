@@ -11,10 +11,10 @@ import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, waitBeforeRetry } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
-import { isPassing } from "../service/outcomes.ts";
-import { type Reading, Shelf } from "./cache.ts";
+import { isTransient } from "../service/outcomes.ts";
+import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { Limiter, type Permit } from "./limiter.ts";
-import { Flights } from "./shared-requests.ts";
+import { SharedRequests } from "./shared-requests.ts";
 
 /** After a 429 that does not say for how long. */
 const DEFAULT_RETRY_AFTER_SECONDS = 60;
@@ -31,54 +31,54 @@ export interface PlaygroundOptions {
 
 type GetPermit = (signal: AbortSignal) => Promise<Permit>;
 
-export class Playground {
+export class PlaygroundReader {
   readonly limiter: Limiter;
-  readonly shelf: Shelf;
+  readonly cache: CatalogueCache;
   readonly #service: Pick<Service, "call">;
   readonly #timing: Timing;
-  readonly #states = new Flights<Reading<StatesResponse>>();
-  readonly #districts = new Flights<Reading<DistrictsResponse>>();
-  readonly #documents = new Flights<Reading<OpenApiDocument>>();
+  readonly #states = new SharedRequests<DatedAnswer<StatesResponse>>();
+  readonly #districts = new SharedRequests<DatedAnswer<DistrictsResponse>>();
+  readonly #documents = new SharedRequests<DatedAnswer<OpenApiDocument>>();
 
   constructor({ service, perMinute, timing, closing }: PlaygroundOptions) {
     this.#service = service;
     this.#timing = timing;
     this.limiter = new Limiter(perMinute, timing, closing);
-    this.shelf = new Shelf(timing.now);
+    this.cache = new CatalogueCache(timing.now);
   }
 
-  states(context: CallContext): Promise<Reading<StatesResponse>> {
+  states(context: CallContext): Promise<DatedAnswer<StatesResponse>> {
     const read = async (signal: AbortSignal) => {
       const reading = await this.#once(listPlaygroundStates, {}, signal, this.#urgent(context));
-      this.shelf.keepStates(reading);
+      this.cache.keepStates(reading);
       return reading;
     };
     return this.#patiently(
       listPlaygroundStates,
       context,
-      async () => this.shelf.states ?? (await this.#states.join("", context.signal, read)),
+      async () => this.cache.states ?? (await this.#states.join("", context.signal, read)),
     );
   }
 
-  districts(code: string, context: CallContext): Promise<Reading<DistrictsResponse>> {
+  districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>> {
     return this.#patiently(listPlaygroundDistricts, context, () =>
       this.districtsOnce(code, context.signal, this.#urgent(context)),
     );
   }
 
   /** One attempt; a fresh reading or a request that is under way does as well. */
-  async districtsOnce(code: string, signal: AbortSignal, permit: GetPermit): Promise<Reading<DistrictsResponse>> {
+  async districtsOnce(code: string, signal: AbortSignal, permit: GetPermit): Promise<DatedAnswer<DistrictsResponse>> {
     const state = code.toUpperCase();
-    const known = this.shelf.districtsOf(state);
+    const known = this.cache.districtsOf(state);
     if (known !== undefined) return known;
     return await this.#districts.join(state, signal, async (flightSignal) => {
       const reading = await this.#once(listPlaygroundDistricts, { query: { state } }, flightSignal, permit);
-      this.shelf.keepDistricts(state, reading);
+      this.cache.keepDistricts(state, reading);
       return reading;
     });
   }
 
-  openApi(context: CallContext): Promise<Reading<OpenApiDocument>> {
+  openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>> {
     return this.#patiently(getPlaygroundOpenApi, context, () =>
       this.#documents.join("", context.signal, (signal) =>
         this.#once(getPlaygroundOpenApi, {}, signal, this.#urgent(context)),
@@ -98,7 +98,7 @@ export class Playground {
       } catch (error) {
         const again =
           error instanceof Failure &&
-          isPassing(endpoint, error) &&
+          isTransient(endpoint, error) &&
           (await waitBeforeRetry(attempt, error, context, this.#timing));
         if (!again) throw error;
       }
@@ -110,7 +110,7 @@ export class Playground {
     request: CallRequest,
     signal: AbortSignal,
     getPermit: GetPermit,
-  ): Promise<Reading<z.output<S>>> {
+  ): Promise<DatedAnswer<z.output<S>>> {
     const permit = await getPermit(signal);
     const readAt = this.#timing.now();
     try {
@@ -119,7 +119,7 @@ export class Playground {
       return { value, drift, readAt };
     } catch (error) {
       if (error instanceof Failure && error.facts.status === 429)
-        this.limiter.obey(error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS);
+        this.limiter.pauseFor(error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS);
       throw error;
     } finally {
       permit.end();

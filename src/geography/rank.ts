@@ -2,12 +2,12 @@
 import type { State } from "../contract/playground.ts";
 import { totalsHold } from "./consistency.ts";
 import type { Country, Needs } from "./country.ts";
-import { districtRows } from "./find.ts";
+import { type DistrictRow, districtRows } from "./find.ts";
 import { fold } from "./names/fold.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
 
-export interface Order {
+export interface RankingQuery {
   readonly by: Figure | "name";
   readonly order: "asc" | "desc";
   readonly limit: number;
@@ -43,8 +43,6 @@ export interface StateRow {
   readonly mandalsPerDistrict: number;
 }
 
-export type DistrictRow = ReturnType<typeof districtRows>[number];
-
 /** Two decimals: what is shown is what is compared. */
 const round = (value: number): number => Math.round(value * 100) / 100;
 
@@ -63,12 +61,12 @@ function spreadOf(values: readonly number[]): Pick<Totals, "min" | "median" | "m
   return { min, median: medianOf(sorted), mean: round(sumOf(sorted) / sorted.length), max };
 }
 
-const fits = (value: number, { min, max }: Order): boolean =>
+const fits = (value: number, { min, max }: RankingQuery): boolean =>
   value >= (min ?? Number.NEGATIVE_INFINITY) && value <= (max ?? Number.POSITIVE_INFINITY);
 
 function sorted<R extends { readonly name: string }>(
   rows: readonly R[],
-  { by, order }: Order,
+  { by, order }: RankingQuery,
   figureOf: (row: R) => number,
   codeOf: (row: R) => string,
 ): readonly R[] {
@@ -80,7 +78,7 @@ function sorted<R extends { readonly name: string }>(
   return keyed.map(({ row }) => row);
 }
 
-export function rankStates(states: readonly State[], order: Order): Ranking<StateRow> {
+export function rankStates(states: readonly State[], order: RankingQuery): Ranking<StateRow> {
   const figureOf = (row: StateRow): number => row[order.by === "name" ? "mandalCount" : order.by];
   const rows = states
     .map(({ code, name, districtCount, mandalCount }) => {
@@ -102,15 +100,15 @@ export function rankStates(states: readonly State[], order: Order): Ranking<Stat
 
 const byMandals = ({ mandalCount }: { readonly mandalCount: number }): number => mandalCount;
 
-const isBounded = ({ min, max }: Order): boolean => min !== undefined || max !== undefined;
+const isBounded = ({ min, max }: RankingQuery): boolean => min !== undefined || max !== undefined;
 
-function rowsThatFit(states: readonly State[], country: Country, order: Order): readonly DistrictRow[] {
+function rowsThatFit(states: readonly State[], country: Country, order: RankingQuery): readonly DistrictRow[] {
   const rows = districtRows(states, country).filter((row) => fits(row.mandalCount, order));
   return sorted(rows, order, byMandals, ({ stateCode, districtCode }) => `${stateCode} ${districtCode}`);
 }
 
 /** A state whose total is below a bound holds no district above it, so that its list need not be read. */
-export function needsForRanking(states: readonly State[], country: Country, order: Order): Needs {
+export function needsForRanking(states: readonly State[], country: Country, order: RankingQuery): Needs {
   const unread = states.filter(({ code }) => !country.lists.has(code));
   if (order.by === "name" || !totalsHold(states, country)) return { rows: unread, all: unread };
   const { min = 0 } = order;
@@ -121,7 +119,7 @@ export function needsForRanking(states: readonly State[], country: Country, orde
   return { rows: all.filter(({ mandalCount }) => mandalCount >= last.mandalCount), all };
 }
 
-export function rankDistricts(states: readonly State[], country: Country, order: Order): Ranking<DistrictRow> {
+export function rankDistricts(states: readonly State[], country: Country, order: RankingQuery): Ranking<DistrictRow> {
   const rows = rowsThatFit(states, country, order);
   const needs = needsForRanking(states, country, order);
   const exact = needs.rows.length === 0;

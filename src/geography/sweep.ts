@@ -1,4 +1,4 @@
-// Reading many states' districts one after the other, in the background of whoever waits for them: largest state first,
+// Reading many states' districts one after the other, in the background of the calls that wait for them: largest state first,
 // each once (a passing failure once more), stopped by a denial.
 import type { State } from "../contract/playground.ts";
 import { excerpt } from "../excerpt.ts";
@@ -6,7 +6,7 @@ import { Failure, reasonOf } from "../failure.ts";
 import { escaped, word } from "../outside.ts";
 import type { Timing } from "../service/attempts.ts";
 import { LANES, type Permit } from "./limiter.ts";
-import type { Playground } from "./playground.ts";
+import type { PlaygroundReader } from "./playground.ts";
 
 const RETRY_AFTER_MS = 1000;
 /** So many 429 in a row, each obeyed, and the next question has to ask again. */
@@ -21,7 +21,7 @@ export interface Unread {
   readonly retryAfterSeconds?: number;
 }
 
-interface Errand {
+interface PendingState {
   readonly state: State;
   readonly isRepeat: boolean;
 }
@@ -37,10 +37,10 @@ function reasonFor(error: unknown): string {
 }
 
 export class Sweep {
-  readonly #playground: Playground;
+  readonly #playground: PlaygroundReader;
   readonly #timing: Timing;
   readonly #closing: AbortSignal;
-  #queue: Errand[] = [];
+  #queue: PendingState[] = [];
   readonly #underWay = new Set<string>();
   readonly #failed = new Map<string, Unread>();
   #workers = 0;
@@ -49,7 +49,7 @@ export class Sweep {
   #stops = 0;
   #listeners = new Set<() => void>();
 
-  constructor(playground: Playground, timing: Timing, closing: AbortSignal) {
+  constructor(playground: PlaygroundReader, timing: Timing, closing: AbortSignal) {
     this.#playground = playground;
     this.#timing = timing;
     this.#closing = closing;
@@ -71,7 +71,7 @@ export class Sweep {
 
   /** Something is on its way now, so that an answer may come any moment. */
   get isUnderWay(): boolean {
-    return this.#workers > this.#playground.limiter.idleCount;
+    return this.#workers > this.#playground.limiter.backgroundCount;
   }
 
   get pendingCount(): number {
@@ -116,7 +116,7 @@ export class Sweep {
     }
   }
 
-  async #run(errand: Errand, permit: Permit): Promise<void> {
+  async #run(errand: PendingState, permit: Permit): Promise<void> {
     const { code } = errand.state;
     const startedAt = this.#timing.now();
     const stopsBefore = this.#stops;
@@ -136,7 +136,7 @@ export class Sweep {
     }
   }
 
-  async #settle(errand: Errand, error: unknown, startedAt: number): Promise<void> {
+  async #settle(errand: PendingState, error: unknown, startedAt: number): Promise<void> {
     const facts = error instanceof Failure ? error.facts : undefined;
     if (facts?.status === 429) this.#countRefusal(startedAt);
     if (facts?.status === 403 || this.#refusalsInARow >= MAX_REFUSALS_IN_A_ROW) {
@@ -152,7 +152,7 @@ export class Sweep {
     }
   }
 
-  #giveUp({ state: { code } }: Errand, error: unknown): void {
+  #giveUp({ state: { code } }: PendingState, error: unknown): void {
     const { retryAfterSeconds } = error instanceof Failure ? error.facts : {};
     const after = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
     this.#failed.set(code, { state: code, reason: reasonFor(error), ...after });
@@ -165,7 +165,7 @@ export class Sweep {
     this.#refusedAt = this.#timing.now();
   }
 
-  #stop(errand: Errand, error: unknown): void {
+  #stop(errand: PendingState, error: unknown): void {
     this.#giveUp(errand, error);
     for (const { state } of this.#queue)
       this.#failed.set(state.code, { state: state.code, reason: `not asked for after ${reasonFor(error)}` });

@@ -1,11 +1,12 @@
 // Serves completion/complete: suggests values for the arguments of resource templates and prompts.
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { word } from "../outside.ts";
-import type { CandidateKind } from "../toolkit/resources/completion.ts";
+import type { CandidateKind } from "../toolkit/resources/candidate.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources/resources.ts";
 import type { Runtime } from "./runtime.ts";
-import { toolUser } from "./tools/tool-call.ts";
+import { offeredTools } from "./tools/offered-tools.ts";
+import { toolCall } from "./tools/tool-call.ts";
 
 /** A person waits for it while typing. */
 const LIMIT_MS = 5_000;
@@ -34,10 +35,14 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
     const kind = kindOf(ref, argument.name, runtime);
     if (kind === undefined) return { completion: { values: [], total: 0, hasMore: false } };
     const deadlineAt = runtime.service.timing.now() + LIMIT_MS;
-    const useTool = toolUser(runtime, { signal: context.mcpReq.signal, deadlineAt });
+    const limits = { signal: context.mcpReq.signal, deadlineAt };
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));
-    const values = await runtime.candidates(kind, argument.value, { useTool, workspaceId });
+    const values = await runtime.candidates(kind, argument.value, {
+      tools: offeredTools(runtime.tools, runtime.config),
+      callOf: (tool) => toolCall(runtime, tool, limits),
+      workspaceId,
+    });
     const completion = {
       values: values.slice(0, MAX_VALUES),
       total: values.length,

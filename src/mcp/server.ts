@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { word } from "../outside.ts";
+import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
 import { instructions } from "./instructions.ts";
 import { servePrompts } from "./prompts.ts";
@@ -49,7 +50,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const { deliveries, subscriptions, confirmation } = connection;
   const { tools, config, notes, version } = runtime;
   const workspaceId = await knownSoon(runtime);
-  const offered = new Map(offeredTools(tools, config).map((tool) => [tool.name, tool]));
+  const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
   const linkOf = (uri: string) => resourceLink(uri, runtime);
   const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 

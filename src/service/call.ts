@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
-import { cancelled, conclude, isPassing, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
+import { cancelled, finalFailure, isTransient, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
 import { dateOf } from "./problems.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 
@@ -34,7 +34,7 @@ export interface Attempts {
   readonly onAttempt?: () => void;
 }
 
-export interface Answer<T> extends Decoded<T> {
+export interface ServiceAnswer<T> extends Decoded<T> {
   /** Requests sent, token renewals not counted. */
   readonly attempts: number;
   /** The service said that this is the stored answer of an earlier request with the same key. */
@@ -73,7 +73,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     });
     const token = await tokens.get(scopes, context);
     const answer = await send(withToken(token));
-    // How the end of a token is told is not shown (doubt 27).
+    // How the service reports an ended token is not shown (doubt 27).
     const isRefused = answer.status === 401 || (answer.status === 403 && tokens.mayHaveEnded(scopes, token));
     if (!isRefused) return answer;
     await drop(answer);
@@ -94,7 +94,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     key: string | undefined,
     context: CallContext,
     { lost: lostBefore = false, onAttempt }: Attempts = {},
-  ): Promise<Answer<z.output<S>>> {
+  ): Promise<ServiceAnswer<z.output<S>>> {
     let sent = lostBefore;
     let lost = lostBefore;
 
@@ -121,7 +121,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
       }
     }
 
-    function read(answer: WireAnswer): Omit<Answer<z.output<S>>, "attempts"> | Failure {
+    function read(answer: WireAnswer): Omit<ServiceAnswer<z.output<S>>, "attempts"> | Failure {
       if (answer.status !== endpoint.success.status) return refusal(endpoint, answer, timing.now());
       try {
         const replayed = answer.headers["idempotent-replayed"] === "true";
@@ -140,8 +140,8 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
         const result = answer instanceof Failure ? answer : read(answer);
         if (!(result instanceof Failure)) return { ...result, attempts };
         lost ||= result.facts.sideEffect === "unknown";
-        const again = isPassing(endpoint, result) && (await waitBeforeRetry(attempts, result, context, timing));
-        if (!again) throw conclude(endpoint, result, key, lost);
+        const again = isTransient(endpoint, result) && (await waitBeforeRetry(attempts, result, context, timing));
+        if (!again) throw finalFailure(endpoint, result, key, lost);
       }
     } catch (error) {
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);

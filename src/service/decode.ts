@@ -45,7 +45,7 @@ function countFields(value: unknown): number {
   return count;
 }
 
-/** All the space that JSON knows. */
+/** A colon after every whitespace character that JSON allows. */
 const SPACED_COLONS = [" :", "\t:", "\n:", "\r:"];
 
 /**
@@ -101,26 +101,26 @@ function dropField(root: unknown, path: readonly PropertyKey[], key: string): vo
 const MAX_NAMED = 5;
 
 /** Schemas that have judged before, each with what zod has generated of it since. */
-const judges = new WeakMap<z.ZodType, z.ZodType | "once">();
+const compiledSchemas = new WeakMap<z.ZodType, z.ZodType | "once">();
 
 /**
  * Whether a body is as the schema has it, so that parsing would give it back as it is: no answer's schema changes anything.
  * By zod's generated validator, from the second answer on: making one takes longer than parsing once without.
  */
-function isAsAsked<S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> {
-  const known = judges.get(schema);
+function matchesSchema<S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> {
+  const known = compiledSchemas.get(schema);
   if (known === undefined) {
-    judges.set(schema, "once");
+    compiledSchemas.set(schema, "once");
     return false;
   }
   const judge = known === "once" ? z.compile(schema) : known;
-  judges.set(schema, judge);
+  compiledSchemas.set(schema, judge);
   return z.validate(judge, body);
 }
 
 /** Checks a parsed body. Fields unknown to the contract are removed from `body` (in place) and reported as drift. */
 export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Decoded<z.output<S>> {
-  if (isAsAsked(schema, body)) return { value: body, drift: [] };
+  if (matchesSchema(schema, body)) return { value: body, drift: [] };
   const first = schema.safeParse(body);
   if (first.success) return { value: first.data, drift: [] };
 

@@ -4,13 +4,13 @@ import { constants } from "node:fs";
 import { copyFile, type FileHandle, link, lstat, mkdir, open, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { Failure, invalidArguments, reasonOf } from "../failure.ts";
+import { errorCode, Failure, invalidArguments, reasonOf } from "../failure.ts";
 import { quote, word } from "../outside.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
-import { cancelled, isPassing, refusal, transportFailure } from "./outcomes.ts";
+import { cancelled, isTransient, refusal, transportFailure } from "./outcomes.ts";
 import { partialName, removeLeftFiles } from "./partial-files.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
 
@@ -22,7 +22,7 @@ export interface SavedFile {
   readonly fileName: string;
 }
 
-export interface Target {
+export interface DownloadTarget {
   readonly folder: string;
   /** Asked for by name; left out, the service's own name is used, numbered when taken. */
   readonly fileName?: string;
@@ -33,9 +33,6 @@ export interface Target {
 
 const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_NUMBERED = 1000;
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;
 
 const taken = (name: string): Failure =>
   invalidArguments(
@@ -61,12 +58,12 @@ async function claimName(part: string, path: string): Promise<boolean> {
   try {
     await link(part, path);
   } catch (error) {
-    if (isCode(error, "EEXIST")) return false;
+    if (errorCode(error) === "EEXIST") return false;
     // File systems without hard links (FAT): an exclusive copy is the next best.
     try {
       await copyFile(part, path, constants.COPYFILE_EXCL);
     } catch (copyError) {
-      if (isCode(copyError, "EEXIST")) return false;
+      if (errorCode(copyError) === "EEXIST") return false;
       throw copyError;
     }
   }
@@ -100,7 +97,7 @@ async function drain(answer: OpenAnswer): Promise<WireAnswer> {
 }
 
 /** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
-async function pour(answer: OpenAnswer, file: FileHandle, onBytes: Target["onBytes"]) {
+async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
   const hash = createHash("sha256");
   let bytes = 0;
   const chunks = answer.body[Symbol.asyncIterator]();
@@ -124,7 +121,7 @@ async function attempt(
   service: Service,
   endpoint: Endpoint,
   request: CallRequest,
-  target: Target,
+  target: DownloadTarget,
   context: CallContext,
 ) {
   const wire = wireRequest(await service.baseUrl(), endpoint, encodeRequest(endpoint, request));
@@ -165,7 +162,7 @@ export async function downloadFile(
   service: Service,
   endpoint: Endpoint,
   request: CallRequest,
-  target: Target,
+  target: DownloadTarget,
   context: CallContext,
 ): Promise<SavedFile> {
   await mkdir(target.folder, { recursive: true }).catch((error: unknown) => {
@@ -186,7 +183,7 @@ export async function downloadFile(
       else if (error instanceof Failure) failure = error;
       else throw error;
     }
-    if (!isPassing(endpoint, failure) || !(await waitBeforeRetry(attempts, failure, context, service.timing)))
+    if (!isTransient(endpoint, failure) || !(await waitBeforeRetry(attempts, failure, context, service.timing)))
       throw failure;
   }
 }

@@ -1,9 +1,10 @@
 // Downloads that outlive one tool call: a call waits 45 s at most, the next one with the same arguments goes on waiting.
+import { within } from "../async.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
 import { type CallContext, timeLeftMs } from "./attempts.ts";
 import type { Service } from "./call.ts";
-import { downloadFile, type SavedFile, type Target } from "./download.ts";
+import { type DownloadTarget, downloadFile, type SavedFile } from "./download.ts";
 import type { CallRequest } from "./encode.ts";
 import { cancelled } from "./outcomes.ts";
 
@@ -34,7 +35,13 @@ export function createDownloads(service: Service) {
   /** Those that were given up, too: each still has a partial file to remove. */
   const unsettled = new Set<Running>();
 
-  function start(key: string, endpoint: Endpoint, request: CallRequest, target: Target, deadlineAt: number): Running {
+  function start(
+    key: string,
+    endpoint: Endpoint,
+    request: CallRequest,
+    target: DownloadTarget,
+    deadlineAt: number,
+  ): Running {
     const stop = new AbortController();
     // The deadline bounds the attempts to begin; a stream that has begun goes on until it ends.
     const context = { signal: stop.signal, deadlineAt };
@@ -55,32 +62,26 @@ export function createDownloads(service: Service) {
   }
 
   return {
-    /** Starts or joins a download and waits for it within the call's time. `onBytes` is told the progress about once a second. */
+    /** Starts or joins a download and waits for it within the call's time. `onBytes` gets the progress about once a second. */
     async save(
       endpoint: Endpoint,
       request: CallRequest,
-      target: Target,
+      target: DownloadTarget,
       context: CallContext,
       onBytes: (bytes: number) => void,
     ): Promise<SavedFile> {
       const key = JSON.stringify([request.path, target.folder, target.fileName]);
       const download = running.get(key) ?? start(key, endpoint, request, target, context.deadlineAt);
       download.waiting++;
-      let stopWaiting: (failure: Failure) => void = () => undefined;
-      const stopped = new Promise<never>((_, reject) => {
-        stopWaiting = reject;
-      });
-      const leave = () => stopWaiting(cancelled(endpoint, undefined, false));
-      const leftMs = Math.max(0, timeLeftMs(context, service.timing) - MARGIN_MS);
-      const alarm = setTimeout(() => stopWaiting(stillRunning(download.bytes)), leftMs);
+      const timeoutMs = timeLeftMs(context, service.timing) - MARGIN_MS;
       const ticker = setInterval(() => onBytes(download.bytes), 1000);
-      context.signal.addEventListener("abort", leave, { once: true });
       try {
-        return await Promise.race([download.done, stopped]);
+        const tooLate = () => stillRunning(download.bytes);
+        return await within(download.done, { signal: context.signal, timeoutMs, tooLate });
+      } catch (error) {
+        throw context.signal.aborted ? cancelled(endpoint, undefined, false) : error;
       } finally {
-        clearTimeout(alarm);
         clearInterval(ticker);
-        context.signal.removeEventListener("abort", leave);
         download.waiting--;
         if (download.settled) running.delete(key);
         // A cancelled call takes its download with it, unless another call waits for the same one.

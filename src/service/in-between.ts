@@ -14,7 +14,7 @@ const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
 const isPage = ({ headers, body }: WireAnswer): boolean =>
   HTML_TYPE.test(headers["content-type"] ?? "") || HTML_BODY.test(body.toString("latin1", 0, 200));
 
-/** What is wrong with a body that is no JSON; undefined where it is JSON, whatever it says. */
+/** Why a body is not JSON; undefined where it is JSON of any kind. */
 export function notJson(answer: WireAnswer): string | undefined {
   try {
     parseJson(answer.body);

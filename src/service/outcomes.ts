@@ -1,4 +1,4 @@
-// What a call that did not succeed amounts to: may it be tried again, and did the service change anything?
+// What a failed call means: may it be tried again, and did the service change anything?
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";
 import { IN_BETWEEN, isEnvelope, notJson } from "./in-between.ts";
@@ -7,11 +7,11 @@ import type { AnswerTooLarge, TransportError, WireAnswer } from "./transport.ts"
 
 export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
 
-const PASSING: ReadonlySet<FailureKind> = new Set(["upstream_unavailable", "rate_limited", "timeout"]);
+const TRANSIENT: ReadonlySet<FailureKind> = new Set(["upstream_unavailable", "rate_limited", "timeout"]);
 
 /** The same request may succeed a little later. */
-export const isPassing = (endpoint: Endpoint, { facts }: Failure): boolean =>
-  PASSING.has(facts.kind) ||
+export const isTransient = (endpoint: Endpoint, { facts }: Failure): boolean =>
+  TRANSIENT.has(facts.kind) ||
   // The same key is still being worked on (IETF Idempotency-Key draft, 2.7), or its answer is as good as lost.
   (isAction(endpoint) && ((facts.status === 409 && facts.retryable) || facts.kind === "outcome_unknown"));
 
@@ -119,7 +119,7 @@ export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boo
 // A 5xx to a POST may be a stored answer or not: the contract does not say whether the service keeps one under the key
 // (Stripe does), whether it was written by the service or by a gateway before it, and whether anything was done before it.
 // So it is treated as a lost answer. Asking again under the same key with the same bytes is always safe: a stored 5xx
-// comes again and changes nothing, any other is executed now, or its true answer is told. What is not safe is to take it
+// comes again and changes nothing, any other is executed now, or its true answer comes. What is not safe is to take it
 // for "nothing happened". An action that gets nothing but 5xx ends as `unknown`: each later call asks again under the
 // same key, until it is too old to be asked (src/actions/unknown-outcome.ts).
 //
@@ -130,10 +130,10 @@ export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boo
 const DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
 
 /** The last word on a failed call. `lost`: an attempt, of this call or an earlier one, may have taken effect unseen. */
-export function conclude(endpoint: Endpoint, failure: Failure, key: string | undefined, lost: boolean): Failure {
+export function finalFailure(endpoint: Endpoint, failure: Failure, key: string | undefined, lost: boolean): Failure {
   const keyed = key === undefined ? failure : failure.with({ idempotencyKey: key });
   if (!isAction(endpoint) || !lost || failure.facts.sideEffect !== "none") return keyed;
-  if (isPassing(endpoint, failure))
+  if (isTransient(endpoint, failure))
     return keyed.with({
       kind: "outcome_unknown",
       message: `${failure.message} ${MAY_HAVE}`,

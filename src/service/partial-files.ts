@@ -1,4 +1,4 @@
-// Partial files carry their writer's mark in their names: whoever downloads next removes those of writers that are gone.
+// Partial files carry their writer's mark in their names: the next download removes those of writers that are gone.
 import { randomBytes } from "node:crypto";
 import { lstat, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";

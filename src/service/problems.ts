@@ -11,7 +11,7 @@ import { refusalAdvice } from "./refusal-advice.ts";
 import type { WireAnswer } from "./transport.ts";
 
 /** What an error body said; every part may be missing. */
-export interface Refusal {
+export interface RefusalBody {
   readonly title?: string;
   readonly code?: string;
   readonly requestId?: string;
@@ -33,7 +33,7 @@ function fieldErrorsOf(value: unknown): readonly FieldError[] {
   });
 }
 
-function refusalOf(body: unknown): Refusal | undefined {
+function refusalOf(body: unknown): RefusalBody | undefined {
   if (!isJsonObject(body)) return undefined;
   const code = textOf(body["code"]);
   // RFC 9457 calls the longer text "detail"; OAuth-style gateways answer {error, error_description}.
@@ -58,7 +58,7 @@ function readBody(answer: WireAnswer): unknown {
   }
 }
 
-export function readRefusal(endpoint: Endpoint, answer: WireAnswer): Refusal {
+export function readRefusal(endpoint: Endpoint, answer: WireAnswer): RefusalBody {
   const body = readBody(answer);
   if (endpoint.api === "playground") {
     const parsed = PlaygroundError.safeParse(body);
@@ -85,7 +85,7 @@ const KINDS: Readonly<Record<number, FailureKind>> = {
   429: "rate_limited",
 };
 
-export function kindOf(status: number, refusal: Refusal): FailureKind {
+export function kindOf(status: number, refusal: RefusalBody): FailureKind {
   // The playground keeps the upstream's HTTP status, whatever it is (section 7.1).
   if (refusal.code === "PLAYGROUND_UPSTREAM_UNAVAILABLE" || status >= 500) return "upstream_unavailable";
   return KINDS[status] ?? "rejected";
@@ -111,7 +111,7 @@ export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now
 }
 
 /** What the service's refusal means. `message` quotes the service's words as data. */
-export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: Refusal, now: number): FailureFacts {
+export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: RefusalBody, now: number): FailureFacts {
   const kind = kindOf(answer.status, refusal);
   const waitSeconds = retryAfterSeconds(answer.headers, now);
   const requestId = refusal.requestId ?? answer.headers["x-request-id"];

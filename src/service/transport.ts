@@ -1,6 +1,6 @@
 // Bytes out, bytes in: one HTTP exchange with the service over undici, with proxies, size caps and time limits.
 import type { Dispatcher } from "undici";
-import { reasonOf } from "../failure.ts";
+import { errorCode, reasonOf } from "../failure.ts";
 
 export interface WireRequest {
   readonly method: "GET" | "POST";
@@ -76,13 +76,10 @@ const UNSENT = new Set([
 ]);
 const isTlsRefusal = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/.test(code);
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-
 // A failed connection to a host of several addresses arrives as an AggregateError.
 function wasSent(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(wasSent);
-  const code = codeOf(error);
+  const code = errorCode(error);
   // A proxy that refuses CONNECT has passed nothing on; undici gives this no code of its own.
   const refusedByProxy = code === "UND_ERR_ABORTED" && reasonOf(error).startsWith("Proxy response");
   return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;
@@ -90,7 +87,7 @@ function wasSent(error: unknown): boolean {
 
 function describe(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describe).join("; ");
-  const code = codeOf(error);
+  const code = errorCode(error);
   const reason = reasonOf(error);
   return code === "" || reason.includes(code) ? reason : `${reason} (${code})`;
 }
@@ -100,7 +97,7 @@ const isNoHttp = (error: unknown): boolean => error instanceof Error && error.na
 
 /** An error of the network or of undici, as a TransportError; anything else is a fault of our own and stays what it is. */
 function transportError(error: unknown): unknown {
-  if (codeOf(error) === "" && !isNoHttp(error)) return error;
+  if (errorCode(error) === "" && !isNoHttp(error)) return error;
   return new TransportError(describe(error), { sent: wasSent(error) }, { cause: error });
 }
 
@@ -221,7 +218,7 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
         return { status: answer.statusCode, headers: flatHeaders(answer.headers), body: answer.body };
       } catch (error) {
         signal.throwIfAborted();
-        if (codeOf(error) === "UND_ERR_HEADERS_TIMEOUT") throw tooLate(timeoutMs, { sent: true }, error);
+        if (errorCode(error) === "UND_ERR_HEADERS_TIMEOUT") throw tooLate(timeoutMs, { sent: true }, error);
         throw transportError(error);
       }
     },

@@ -3,9 +3,9 @@ import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
 import { type Country, type Coverage, coverageOf, driftIn } from "../geography/country.ts";
 import { coverageLine } from "../geography/format.ts";
-import type { Gathered, Needs, Wish } from "../geography/geography.ts";
-import { vintageOf } from "../geography/vintage.ts";
-import type { ToolCall } from "./define-tool.ts";
+import type { CountryQuery, Gathered, Needs } from "../geography/geography.ts";
+import { type Vintage, vintageOf } from "../geography/vintage.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;
@@ -17,7 +17,7 @@ export const sweepSeconds = z
   .describe("For lists not read yet; default 20.")
   .optional();
 
-export interface Question {
+export interface GeographyQuestion {
   /** Whether the states list alone answers it. */
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
@@ -27,10 +27,16 @@ export interface Question {
   readonly waitSeconds: number | undefined;
 }
 
-export interface Answered {
+/** What every answer about the country ends with. */
+export interface GeographyTail {
+  readonly coverage: Coverage;
+  readonly vintage: Vintage;
+}
+
+export interface CountryAnswer {
   readonly country: Country;
   readonly states: readonly State[];
-  readonly tail: { readonly coverage: object; readonly vintage: object };
+  readonly tail: GeographyTail;
   /** The one line on coverage and vintage. */
   readonly line: string;
   /** How to have what is still to come, as a sentence; empty when nothing is. An agent cannot wait by itself. */
@@ -39,10 +45,10 @@ export interface Answered {
   readonly drift: readonly string[];
 }
 
-export async function askCountry(question: Question, call: ToolCall): Promise<Answered> {
+export async function askCountry(question: GeographyQuestion, call: ToolCall): Promise<CountryAnswer> {
   const { about, needs, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS } = question;
   const statesOf = (country: Country): readonly State[] => about(country.states.value.states);
-  const wish: Wish = {
+  const wish: CountryQuery = {
     about: statesOf,
     needs: (country) => needs(statesOf(country), country),
     notNeeded,
@@ -58,10 +64,10 @@ const isComing = ({ unread }: Coverage): boolean =>
   unread.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
 
 function answered(
-  level: Question["level"],
+  level: GeographyQuestion["level"],
   statesOf: (country: Country) => readonly State[],
   gathered: Gathered,
-): Answered {
+): CountryAnswer {
   const { country } = gathered;
   const states = statesOf(country);
   const codes = level === "state" ? [] : states.map(({ code }) => code);

@@ -1,22 +1,23 @@
 // What a tool is: data that drives what agents see, plus one function that runs it.
 import type * as z from "zod/v4";
-import type { Actions, Delivery } from "../actions/actions.ts";
-import type { ActionTraits } from "../actions/identity.ts";
-import type { Journal } from "../actions/journal.ts";
+import type { ActionTraits, Arguments } from "../actions/identity.ts";
 import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import type { Input } from "../contract/inputs.ts";
+import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
+import type { Operation } from "../contract/operation.ts";
+import type { ProcessingRequest } from "../contract/processing-requests.ts";
 import { excerpt } from "../excerpt.ts";
 import { invalidArguments } from "../failure.ts";
-import type { Geography } from "../geography/geography.ts";
 import { quote } from "../outside.ts";
-import type { CallContext } from "../service/attempts.ts";
-import type { Service } from "../service/call.ts";
 import { jsonPointer } from "../service/decode.ts";
-import type { Downloads } from "../service/downloads.ts";
-import type { Offers } from "./jobs/offers.ts";
-import type { Retries } from "./jobs/retries.ts";
+import { type Output, outputs } from "./outputs.ts";
+import type { Candidate, CandidateKind } from "./resources/candidate.ts";
+import type { ActionResult, ToolResult } from "./results.ts";
+import type { ToolCall } from "./tool-call.ts";
+import type { ToolName } from "./tool-names.ts";
 
 /**
  * What a call does. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
@@ -24,108 +25,108 @@ import type { Retries } from "./jobs/retries.ts";
  */
 export type Effect = "read" | "save" | "create" | "cancel" | "retry";
 
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message: string;
-}
-
-/** What was looked at before a person is asked, and what they are asked. */
-export interface Look {
-  readonly question: string;
+/** What a person is asked, and the version of the job that it speaks of. */
+export interface PreparedQuestion {
+  readonly text: string;
   /** Undefined where the job could not be read. */
   readonly resourceVersion: number | undefined;
 }
 
 /** A call that throws something away: a person is asked before. */
-export interface Question {
+export interface PersonQuestion {
   /** Looks at what it is about. Throws Failure where it cannot be done: then nobody need be asked. */
-  look(call: ToolCall): Promise<Look>;
+  prepare(call: ToolCall): Promise<PreparedQuestion>;
   /** The arguments that say what is meant, without the key. */
-  readonly meant: Readonly<Record<string, unknown>>;
+  readonly meant: Arguments;
   readonly idempotencyKey: string | undefined;
 }
 
-/** What one call of a tool works with. */
-export interface ToolCall {
-  /** The tool's own name. */
-  readonly tool: string;
-  readonly actions: Actions;
-  /** Opens the action journal. Throws Failure. */
-  readonly journal: () => Promise<Journal>;
-  /** Whose Idempotency-Keys these are: base URL and client. Throws Failure `not_configured`. */
-  readonly serviceName: () => Promise<string>;
-  readonly service: Service;
-  /** Every playground request goes through it. */
-  readonly geography: Geography;
-  readonly downloads: Downloads;
-  readonly offers: Offers;
-  /** Which jobs this process has seen retried. */
-  readonly retries: Retries;
-  readonly downloadDir: string;
-  /** The Idempotency-Key that a new action of this call takes, where the agent names none. */
-  readonly proposedKey?: string | undefined;
-  /** The version of the job that the person was asked about. */
-  readonly shownVersion?: number | undefined;
-  readonly context: CallContext;
-  /** Whether an agent can call this tool here. */
-  isOffered(tool: string): boolean;
-  /** Tells the client how far the work is; does nothing when it did not ask. */
-  report(progress: Progress): void;
-  /** This call's answer will carry an action's outcome to the agent. */
-  carry(delivery: Delivery): void;
+/** The kinds of resource that actions make. */
+export interface Made {
+  readonly job: Job;
+  readonly input: Input;
+  readonly operation: Operation;
+  readonly "processing request": ProcessingRequest;
 }
 
-export interface ToolResult {
-  /** Follows the tool's output schema; complete by itself. */
-  readonly structured: Readonly<Record<string, unknown>>;
-  /** The same, lean, for clients that show text only. */
-  readonly text: string;
-  /** Fields of the service's answer that the contract does not know. */
-  readonly drift: readonly string[];
-  /** The URI of the resource that it speaks of. */
-  readonly link?: string;
+/** Values for completion that a list holds. */
+export interface CandidateSource {
+  readonly kind: CandidateKind;
+  readonly keptMs: number;
+  /** Undefined where it lists a workspace's, and there is no workspace. Throws Failure. */
+  list(call: ToolCall, workspaceId: string | undefined): Promise<readonly Candidate[] | undefined>;
 }
 
-/** Calls a tool by its name, for what is made from its results: resources and completions. Throws Failure. */
-export type UseTool = (name: string, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
-
-export interface Tool {
-  readonly name: string;
+interface ToolFacts {
+  readonly name: ToolName;
   readonly title: string;
   readonly description: string;
   readonly toolset: Toolset;
   readonly effect: Effect;
-  /** Its result is a job that goes on: for a client that follows tasks, a task. */
-  readonly startsJob: boolean;
   /** Absent where a tool is no single operation of the service. */
   readonly endpoint: Endpoint | undefined;
-  /** Present where a call of it is an action. */
-  readonly traits: ActionTraits | undefined;
+  readonly candidates: CandidateSource | undefined;
   readonly argumentNames: readonly string[];
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   /** Checks the arguments strictly; undefined where no person need be asked first. Throws Failure. */
-  question(args: Readonly<Record<string, unknown>>): Question | undefined;
-  /** Checks the arguments strictly, then runs. Throws Failure. */
-  invoke(args: Readonly<Record<string, unknown>>, call: ToolCall): Promise<ToolResult>;
+  question(args: Arguments): PersonQuestion | undefined;
 }
 
-export interface ToolDefinition<I extends z.ZodRawShape> {
+/** A tool whose call changes nothing at the service. */
+export interface ReadingTool extends ToolFacts {
+  readonly makes: undefined;
+  readonly traits: undefined;
+  /** Checks the arguments strictly, then runs. Throws Failure. */
+  invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
+}
+
+/** A tool whose call is an action. */
+export interface ActionTool<M extends keyof Made> extends ToolFacts {
+  readonly makes: M;
+  readonly traits: ActionTraits;
+  /** Checks the arguments strictly, then runs. Throws Failure. */
+  invoke(args: Arguments, call: ToolCall): Promise<ActionResult<Made[M]>>;
+}
+
+export type Tool = ReadingTool | { [M in keyof Made]: ActionTool<M> }[keyof Made];
+
+type ArgumentsSchema<I extends z.ZodRawShape> = z.ZodObject<I, z.core.$strict>;
+
+interface Definition<N extends ToolName, I extends z.ZodRawShape> {
+  readonly name: N;
+  readonly title: string;
+  readonly description: string;
+  readonly input: ArgumentsSchema<I>;
+}
+
+export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> extends Definition<N, I> {
   readonly endpoint?: Endpoint;
   /** Left out, it is what the endpoint's API says; jobs where there is none. */
   readonly toolset?: Toolset;
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly effect: Effect;
-  readonly startsJob?: true;
-  readonly traits?: ActionTraits;
-  readonly input: z.ZodObject<I, z.core.$strict>;
-  readonly output: JsonSchema;
+  readonly effect: "read" | "save";
+  readonly output: Output<O>;
+  /** What a variable of a URI or a prompt may be, where the answer says so. */
+  readonly candidates?: {
+    readonly kind: CandidateKind;
+    readonly keptMs: number;
+    /** The arguments to ask with; undefined where there is nothing to ask for. */
+    arguments(workspaceId: string | undefined): z.input<ArgumentsSchema<I>> | undefined;
+    from(data: O): readonly Candidate[];
+  };
+  run(args: z.output<ArgumentsSchema<I>>, call: ToolCall): Promise<ToolResult<O>>;
+}
+
+export interface ActionDefinition<N extends ToolName, I extends z.ZodRawShape, M extends keyof Made>
+  extends Definition<N, I> {
+  readonly endpoint: Endpoint;
+  readonly effect: "create" | "cancel" | "retry";
+  /** The kind of resource that it answers with. A job goes on: for a client that follows tasks it is a task. */
+  readonly makes: M;
+  readonly traits: ActionTraits;
   /** Makes the question to a person before this call; undefined when it throws nothing away. */
-  readonly confirm?: (args: z.output<z.ZodObject<I, z.core.$strict>>) => Question["look"] | undefined;
-  run(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall): Promise<ToolResult>;
+  readonly confirm?: (args: z.output<ArgumentsSchema<I>>) => PersonQuestion["prepare"] | undefined;
+  run(args: z.output<ArgumentsSchema<I>>, call: ToolCall): Promise<ActionResult<Made[M]>>;
 }
 
 function quoted(names: readonly string[]): string {
@@ -168,47 +169,91 @@ function refuseRounded(name: string, value: unknown, path: readonly PropertyKey[
     for (const [key, part] of Object.entries(value)) refuseRounded(name, part, [...path, key]);
 }
 
-export function defineTool<const I extends z.ZodRawShape>(definition: ToolDefinition<I>): Tool {
-  const { endpoint, name, title, description, effect, input, output, confirm } = definition;
+/** Strict arguments: what a schema says of them, and how they are checked. Throws Failure. */
+function strictArguments<I extends z.ZodRawShape>(name: string, input: ArgumentsSchema<I>) {
   let schema: JsonSchema | undefined;
+  return {
+    argumentNames: Object.keys(input.shape),
+    /** Made when first asked for: the build has asked already. */
+    schema: () => {
+      schema ??= toJsonSchema(input, "input");
+      return schema;
+    },
+    check(args: Arguments) {
+      const parsed = input.safeParse(args);
+      if (!parsed.success) return refuse(name, input, parsed.error);
+      refuseRounded(name, args, []);
+      return parsed.data;
+    },
+  };
+}
 
-  function check(args: Readonly<Record<string, unknown>>) {
-    const parsed = input.safeParse(args);
-    if (!parsed.success) return refuse(name, input, parsed.error);
-    refuseRounded(name, args, []);
-    return parsed.data;
-  }
-
+export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
+  definition: ToolDefinition<N, I, O>,
+): ReadingTool & { readonly name: N } {
+  const { endpoint, name, title, description, effect, input, output, candidates } = definition;
+  const { argumentNames, schema, check } = strictArguments(name, input);
   return {
     name,
     title,
     description,
     effect,
-    startsJob: definition.startsJob ?? false,
+    makes: undefined,
     endpoint,
-    traits: definition.traits,
+    traits: undefined,
     toolset: definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
-    argumentNames: Object.keys(input.shape),
-    // Made when first asked for: the build has asked already.
+    argumentNames,
     get inputSchema() {
-      schema ??= toJsonSchema(input, "input");
-      return schema;
+      return schema();
     },
-    outputSchema: output,
+    outputSchema: output.schema,
+    candidates: candidates && {
+      kind: candidates.kind,
+      keptMs: candidates.keptMs,
+      async list(call, workspaceId) {
+        const args = candidates.arguments(workspaceId);
+        return args === undefined ? undefined : candidates.from((await definition.run(check(args), call)).data);
+      },
+    },
+    question: () => undefined,
+    invoke: async (args, call) => await definition.run(check(args), call),
+  };
+}
+
+export function defineAction<const N extends ToolName, const I extends z.ZodRawShape, const M extends keyof Made>(
+  definition: ActionDefinition<N, I, M>,
+): ActionTool<M> & { readonly name: N } {
+  const { endpoint, name, title, description, effect, makes, traits, input, confirm } = definition;
+  const { argumentNames, schema, check } = strictArguments(name, input);
+  return {
+    name,
+    title,
+    description,
+    effect,
+    makes,
+    endpoint,
+    traits,
+    toolset: "jobs",
+    argumentNames,
+    get inputSchema() {
+      return schema();
+    },
+    outputSchema: outputs.action<Made[M]>().schema,
+    candidates: undefined,
     question(args) {
       if (!confirm) return undefined;
       const checked = check(args);
-      const look = confirm(checked);
-      if (look === undefined) return undefined;
-      const { idempotencyKey, ...meant }: Readonly<Record<string, unknown>> = checked;
-      return { look, meant, idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined };
+      const prepare = confirm(checked);
+      if (prepare === undefined) return undefined;
+      const { idempotencyKey, ...meant }: Arguments = checked;
+      return { prepare, meant, idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined };
     },
     invoke: async (args, call) => await definition.run(check(args), call),
   };
 }
 
 /** Arguments as an agent may send them: an object, or nothing at all. */
-export function argumentsObject(name: string, args: unknown): Readonly<Record<string, unknown>> {
+export function argumentsObject(name: string, args: unknown): Arguments {
   if (args === undefined) return {};
   if (isJsonObject(args)) return { ...args };
   throw invalidArguments(`${name} was not called: arguments must be a JSON object.`);

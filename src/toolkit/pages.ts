@@ -1,20 +1,20 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
 import * as z from "zod/v4";
-import type { Answer } from "../service/call.ts";
-import type { ToolResult } from "./define-tool.ts";
-import { callText, exact, table } from "./results.ts";
+import type { ServiceAnswer } from "../service/call.ts";
+import { callText, type ToolResult, table, withExactNumbers } from "./results.ts";
+import type { ToolName } from "./tool-names.ts";
 import { wholeTable } from "./whole-table.ts";
 
 export const view = z.enum(["summary", "full"]).describe("Default summary.").optional();
 
-interface Page<T> {
+interface PageEnvelope<T> {
   readonly data: readonly T[];
   readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
   readonly meta: { readonly requestId: string };
 }
 
 interface PageOptions<T> {
-  readonly tool: string;
+  readonly tool: ToolName;
   readonly query: Readonly<Record<string, unknown>>;
   readonly view: "summary" | "full" | undefined;
   readonly items: string;
@@ -34,22 +34,26 @@ function summaryTable(rows: readonly Readonly<Record<string, unknown>>[]): strin
   );
 }
 
-/** `hasMore` tells whether more remain (section 4.2); a cursor that says otherwise is told as well. */
+/** `hasMore` tells whether more remain (section 4.2); the text also mentions a cursor that says otherwise. */
 function restText(hasMore: boolean, next: string | undefined): string {
   if (next === undefined) return hasMore ? "More remain, but the service gives no cursor to read them by." : "No more.";
   return hasMore ? `Next page: ${next}` : `No more, though the service gives a cursor: ${next}`;
 }
 
-export function pageResult<T>(answer: Answer<Page<T>>, options: PageOptions<T>): ToolResult {
+export function pageResult<T>(
+  answer: ServiceAnswer<PageEnvelope<T>>,
+  options: PageOptions<T>,
+): ToolResult<readonly T[]> {
   const { data, page, meta } = answer.value;
   const full = options.view === "full";
   const summaries = full ? [] : data.map(options.summarize);
-  const items = full ? data.map(exact) : summaries;
+  const items = full ? data.map(withExactNumbers) : summaries;
   const { nextCursor } = page;
   const again = { ...options.query, ...(full && { view: "full" }), cursor: nextCursor };
   const next = nextCursor === null ? undefined : callText({ tool: options.tool, arguments: again });
   const head = `${data.length} ${options.items}. ${restText(page.hasMore, next)}`;
   return {
+    data,
     structured: { data: items, page, meta },
     text: `${head}\n${full ? wholeTable(items) : summaryTable(summaries)}`,
     drift: answer.drift,

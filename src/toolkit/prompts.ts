@@ -1,6 +1,7 @@
 // The prompts: what a person may start with one choice, as instructions to the agent. Arguments are data, and quoted.
 import { json } from "../outside.ts";
-import type { CandidateKind } from "./resources/completion.ts";
+import type { CandidateKind } from "./resources/candidate.ts";
+import type { ToolName } from "./tool-names.ts";
 
 export interface PromptArgument {
   readonly name: string;
@@ -16,7 +17,7 @@ export interface Prompt {
   readonly description: string;
   readonly arguments: readonly PromptArgument[];
   /** The tools that it has the agent call; where one is not offered, neither is the prompt. */
-  readonly tools: readonly string[];
+  readonly tools: readonly ToolName[];
   text(args: Readonly<Record<string, string>>): string;
 }
 

@@ -1,29 +1,31 @@
 // The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import { isJsonObject } from "../contract/json.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
 import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
-import type { ToolCall, ToolResult } from "./define-tool.ts";
+import type { ToolCall } from "./tool-call.ts";
+import type { ToolName } from "./tool-names.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
 
 /** The one call that makes sense next, with its arguments filled in. */
 export interface NextStep {
-  readonly tool: string;
+  readonly tool: ToolName;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly why: string;
 }
 
 /** What happened, in one sentence, and what to do about it. */
-export interface Telling {
+export interface Advice {
   readonly summary: string;
   readonly nextStep?: NextStep;
 }
 
-/** How a kind of resource is told: the URI that names it, and the row of the table that fits it. */
+/** What is said of a kind of resource: the URI that names it, and the advice on its state. */
 export interface Subject<T> {
   readonly uri: (resource: T) => string | undefined;
   /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
-  readonly tell: (resource: T, call: ToolCall, readAt?: number) => Telling | Promise<Telling>;
+  readonly advise: (resource: T, call: ToolCall, readAt?: number) => Advice | Promise<Advice>;
+  /** It will not change any more. */
+  readonly hasEnded?: (resource: T) => boolean;
 }
 
 export interface ActionReport {
@@ -32,14 +34,40 @@ export interface ActionReport {
   readonly attempts: number;
 }
 
+/** What a tool answers. `T`: its data, as the contract has them. */
+export interface ToolResult<T = unknown> {
+  readonly data: T;
+  readonly advice?: Advice;
+  readonly action?: ActionReport;
+  /** The resource that the data are will not change any more. */
+  readonly hasEnded?: boolean;
+  /** Follows the tool's output schema; complete by itself. */
+  readonly structured: object;
+  /** The same, lean, for clients that show text only. */
+  readonly text: string;
+  /** Fields of the service's answer that the contract does not know. */
+  readonly drift: readonly string[];
+  /** The URI of the resource that it speaks of. */
+  readonly link?: string;
+}
+
+export interface AdvisedResult<T> extends ToolResult<T> {
+  readonly advice: Advice;
+}
+
+/** What an action made. */
+export interface ActionResult<T> extends AdvisedResult<T> {
+  readonly action: ActionReport;
+}
+
 /** Numbers that JSON.stringify refuses, or makes null of: integers beyond 2^53-1, and what no double holds (1e400). */
-const isUnsayable = (value: unknown): boolean =>
+const isInexactNumber = (value: unknown): boolean =>
   typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
 
-const holdsUnsayable = (value: unknown): boolean => {
-  if (Array.isArray(value)) return value.some(holdsUnsayable);
-  if (!isJsonObject(value)) return isUnsayable(value);
-  for (const name in value) if (holdsUnsayable(value[name])) return true;
+const holdsInexactNumber = (value: unknown): boolean => {
+  if (Array.isArray(value)) return value.some(holdsInexactNumber);
+  if (!isJsonObject(value)) return isInexactNumber(value);
+  for (const name in value) if (holdsInexactNumber(value[name])) return true;
   return false;
 };
 
@@ -56,14 +84,14 @@ function inDigits(value: unknown): unknown {
  * Bigints as strings of their digits: a client's JSON would round them (docs/interface.md, "Results"). A number beyond all doubles as
  * words (doubt 18). What has none of them stays itself.
  */
-export const exact = (value: unknown): unknown => (holdsUnsayable(value) ? inDigits(value) : value);
+export const withExactNumbers = (value: unknown): unknown => (holdsInexactNumber(value) ? inDigits(value) : value);
 
 /** The same for an object's fields. */
-export const exactFields = (object: object): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(object).map(([name, part]) => [name, exact(part)]));
+export const fieldsWithExactNumbers = (object: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(object).map(([name, part]) => [name, withExactNumbers(part)]));
 
 /** Compact JSON without nulls and empty lists. */
-export const lean = (value: unknown): string =>
+export const compactJson = (value: unknown): string =>
   escaped(
     JSON.stringify(value, (_name, part: unknown) =>
       part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
@@ -72,15 +100,16 @@ export const lean = (value: unknown): string =>
 
 /** As compact JSON; lists of rows follow as tables. */
 function dataText(data: unknown): string {
-  if (!isJsonObject(data)) return lean(data);
+  if (!isJsonObject(data)) return compactJson(data);
   const tables = Object.entries(data).filter(([, part]) => isTable(part));
   const names = tables.map(([name]) => name);
   const rest = Object.fromEntries(Object.entries(data).filter(([name]) => !names.includes(name)));
   const texts = tables.map(([name, rows]) => `${name}:\n${wholeTable(isTable(rows) ? rows : [])}`);
-  return [lean(rest), ...texts].join("\n");
+  return [compactJson(rest), ...texts].join("\n");
 }
 
-export const callText = (step: Omit<NextStep, "why">): string => `${step.tool} ${json(step.arguments)}`;
+export const callText = (step: { readonly tool: string; readonly arguments: NextStep["arguments"] }): string =>
+  `${step.tool} ${json(step.arguments)}`;
 
 /** Rows under a header line, tab-separated: columns are said once. No cell holds a tab or a line's end. */
 export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
@@ -91,20 +120,22 @@ interface Envelope<T> {
   readonly meta: { readonly requestId: string };
 }
 
-interface Told {
-  readonly telling?: Telling;
+interface Remarks {
+  readonly advice?: Advice;
   readonly action?: ActionReport;
   readonly link?: string;
 }
 
-function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: Told): ToolResult {
-  const data = exact(answer.value.data);
-  const { summary, nextStep } = telling ?? {};
+function result<T, R extends Remarks>(answer: Decoded<Envelope<T>>, remarks: R): ToolResult<T> & R {
+  const { advice, action } = remarks;
+  const { data, meta } = answer.value;
+  const shown = withExactNumbers(data);
+  const { summary, nextStep } = advice ?? {};
   const structured = {
     ...(summary !== undefined && { summary }),
     ...(nextStep && { nextStep }),
-    data,
-    meta: answer.value.meta,
+    data: shown,
+    meta,
     ...(action && { action }),
   };
   const lines = [
@@ -112,87 +143,51 @@ function result(answer: Decoded<Envelope<unknown>>, { telling, action, link }: T
     nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`,
     action &&
       `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
-    dataText(data),
+    dataText(shown),
   ];
-  return {
-    structured,
-    text: lines.filter((line) => line !== undefined).join("\n"),
-    drift: answer.drift,
-    ...(link !== undefined && { link }),
-  };
+  const text = lines.filter((line) => line !== undefined).join("\n");
+  return { data, structured, text, drift: answer.drift, ...remarks };
 }
 
 /** One resource as it is. `link`: the URI that names it; `summary`: what it does not say itself. */
-export const resourceResult = (answer: Decoded<Envelope<unknown>>, link?: string, summary?: string): ToolResult =>
-  result(answer, { ...(link !== undefined && { link }), ...(summary !== undefined && { telling: { summary } }) });
+export const resourceResult = <T>(answer: Decoded<Envelope<T>>, link?: string, summary?: string): ToolResult<T> =>
+  result(answer, { ...(link !== undefined && { link }), ...(summary !== undefined && { advice: { summary } }) });
 
-/**
- * One resource with what happened to it and what to do next; a step that is not offered here is no step. `notice` comes first
- * of all.
- */
-export async function toldResult<T>(
-  answer: Decoded<Envelope<T>> & { readonly at?: number },
-  subject: Subject<T>,
-  call: ToolCall,
-  action?: ActionReport,
-  notice?: string,
-): Promise<ToolResult> {
-  const { data } = answer.value;
-  const { summary: told, nextStep } = await subject.tell(data, call, answer.at);
-  const summary = notice === undefined ? told : `${notice} ${told}`;
-  const telling = { summary, ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }) };
-  const link = subject.uri(data);
-  return result(answer, { telling, ...(link !== undefined && { link }), ...(action && { action }) });
+/** Data that are their own structured content. */
+export const wholeResult = <T extends object>(
+  data: T,
+  { text, drift = [], link }: { readonly text: string; readonly drift?: readonly string[]; readonly link?: string },
+): ToolResult<T> => ({ data, structured: data, text, drift, ...(link !== undefined && { link }) });
+
+interface ReadAnswer<T> extends Decoded<Envelope<T>> {
+  readonly at?: number;
 }
 
-const object: JsonSchema = { type: "object" };
-const text: JsonSchema = { type: "string" };
+/** What is said of the resource; a step that is not offered here is no step. `notice` comes first of all. */
+async function remarksOn<T>({ value, at }: ReadAnswer<T>, subject: Subject<T>, call: ToolCall, notice?: string) {
+  const { data } = value;
+  const { summary, nextStep } = await subject.advise(data, call, at);
+  const advice: Advice = {
+    summary: notice === undefined ? summary : `${notice} ${summary}`,
+    ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }),
+  };
+  const link = subject.uri(data);
+  const hasEnded = subject.hasEnded?.(data) ?? false;
+  return { advice, hasEnded, ...(link !== undefined && { link }) };
+}
 
-const shape = (properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema => ({
-  type: "object",
-  properties,
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-});
+/** One resource with what happened to it and what to do next. */
+export const advisedResult = async <T>(
+  answer: ReadAnswer<T>,
+  subject: Subject<T>,
+  call: ToolCall,
+): Promise<AdvisedResult<T>> => result(answer, await remarksOn(answer, subject, call));
 
-/** Output schemas are shallow on purpose: answers were already held against the whole contract. */
-export const outputs = {
-  resource: shape({ data: object, meta: object }),
-  usage: shape({ summary: text, data: object, meta: object }, ["summary"]),
-  toldResource: shape({ summary: text, nextStep: object, data: object, meta: object }, ["nextStep"]),
-  action: shape(
-    {
-      summary: text,
-      nextStep: object,
-      data: object,
-      meta: object,
-      action: object,
-    },
-    ["nextStep"],
-  ),
-  page: shape({
-    data: { type: "array", items: object },
-    page: object,
-    meta: object,
-  }),
-  states: shape({ contract: text, states: { type: "array", items: object } }),
-  districts: shape({ contract: text, state: text, districts: { type: "array", items: object } }),
-  openApi: shape({ openapi: text, info: object, paths: object }),
-  foundDistricts: shape({
-    query: text,
-    matches: { type: "array", items: object },
-    ambiguous: { type: "boolean" },
-    coverage: object,
-    vintage: object,
-  }),
-  ranking: shape({
-    rows: { type: "array", items: object },
-    totalRows: { type: "integer" },
-    totals: object,
-    exact: { type: "boolean" },
-    consistency: { type: "array", items: text },
-    coverage: object,
-    vintage: object,
-  }),
-  actions: shape({ actions: { type: "array", items: object } }),
-  file: shape({ path: text, bytes: { type: "integer" }, sha256: text, contentType: text, fileName: text }),
-} as const;
+/** The resource that an action made. `notice`: what has to be said before all else. */
+export const actionResult = async <T>(
+  answer: ReadAnswer<T>,
+  subject: Subject<T>,
+  call: ToolCall,
+  action: ActionReport,
+  notice?: string,
+): Promise<ActionResult<T>> => result(answer, { ...(await remarksOn(answer, subject, call, notice)), action });

@@ -5,9 +5,9 @@ import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../failure.ts";
 import { encodeRequest } from "../service/encode.ts";
-import type { ToolCall, ToolResult } from "./define-tool.ts";
 import { requestOf } from "./requests.ts";
-import { type Subject, toldResult } from "./results.ts";
+import { type ActionResult, actionResult, type Subject } from "./results.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 type EnvelopeOf<T> = z.ZodType<{ data: T; meta: { requestId: string } }>;
 
@@ -36,7 +36,7 @@ function resourceId(value: unknown): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-export async function runAction<T>(args: ActionArguments, call: ToolCall, run: ActionRun<T>): Promise<ToolResult> {
+export async function runAction<T>(args: ActionArguments, call: ToolCall, run: ActionRun<T>): Promise<ActionResult<T>> {
   const { endpoint, traits, subject, findOut, check, mismatch, ifMatch } = run;
   const { idempotencyKey: explicitKey, ...meant } = args;
   const result = await call.actions.perform({
@@ -70,5 +70,5 @@ export async function runAction<T>(args: ActionArguments, call: ToolCall, run: A
   });
   const value = endpoint.success.body.parse(result.value);
   const { idempotencyKey, replayed, attempts, drift, notice } = result;
-  return await toldResult({ value, drift }, subject, call, { idempotencyKey, replayed, attempts }, notice);
+  return await actionResult({ value, drift }, subject, call, { idempotencyKey, replayed, attempts }, notice);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createJournal } from "../../src/actions/open.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
-import { tooOld, unknownOutcome, untold } from "../../src/actions/unknown-outcome.ts";
+import { tooOldToResend, unknownOutcome, withRepeatAdvice } from "../../src/actions/unknown-outcome.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
@@ -153,10 +153,10 @@ test("list_actions is the agent's memory: by state, the latest first, after a re
 test("long arguments are not said again", () => {
   const stored = { key: "mic-1", first_sent_at: 0 };
   const call = { tool: "submit_job", arguments: { parameterValues: { text: "x".repeat(3000) } }, findOut: "Look." };
-  const { next = "" } = untold(unknownOutcome("Lost."), stored, call, 0).facts;
+  const { next = "" } = withRepeatAdvice(unknownOutcome("Lost."), stored, call, 0).facts;
   expect(next).toContain('submit_job with the very same arguments and "idempotencyKey":"mic-1"');
   expect(next.length).toBeLessThan(400);
-  expect(tooOld(stored, call, 3_600_000).facts.next).toContain("Look.");
+  expect(tooOldToResend(stored, call, 3_600_000).facts.next).toContain("Look.");
 });
 
 test("what was settled is forgotten after its time when the journal is opened; what is unknown is not", async () => {

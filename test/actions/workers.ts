@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { type ActionCall, type ActionResult, createActions, type Delivery } from "../../src/actions/actions.ts";
+import { type ActionCall, createActions, type Delivery, type PerformedAction } from "../../src/actions/actions.ts";
 import { type Journal, openJournal, type StoredAction } from "../../src/actions/journal.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
@@ -34,7 +34,7 @@ export interface Asked {
 }
 
 /** How a call ended. */
-export type Told = { readonly result: ActionResult } | { readonly facts: FailureFacts };
+export type Told = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
 
 export interface Worker {
   call(asked?: Asked): Promise<Told>;

@@ -23,9 +23,10 @@ import {
   type WireAnswer,
   type WireRequest,
 } from "../../src/service/transport.ts";
-import type { Tool, ToolCall } from "../../src/toolkit/define-tool.ts";
+import type { Tool } from "../../src/toolkit/define-tool.ts";
 import { createOffers } from "../../src/toolkit/jobs/offers.ts";
 import { createRetries } from "../../src/toolkit/jobs/retries.ts";
+import type { ToolCall } from "../../src/toolkit/tool-call.ts";
 import { problem } from "../contract/samples.ts";
 import type { ManualClock } from "../support/emulator.ts";
 
@@ -387,11 +388,11 @@ export class Machine {
     const { idempotencyKey: named } = script.arguments;
     if (typeof named === "string") this.#actions.hear(async () => script.owner, [named]);
     const work = script.tool.invoke(script.arguments, toolCall).then(
-      ({ structured }): Outcome => {
-        const { action } = structured;
-        const { idempotencyKey, replayed } = Object(action);
-        return { kind: "value", key: String(idempotencyKey), replayed: replayed === true };
-      },
+      ({ action }): Outcome => ({
+        kind: "value",
+        key: String(action?.idempotencyKey),
+        replayed: action?.replayed === true,
+      }),
       (error: unknown): Outcome => {
         if (error instanceof Failure) return { kind: "failure", facts: error.facts };
         if (!client.signal.aborted) throw error;

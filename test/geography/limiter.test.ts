@@ -96,10 +96,10 @@ test("a wait that cannot end in time is refused at once, with the seconds that i
 test("after a 429 nothing leaves before Retry-After is over, then half as much for ten minutes", async () => {
   const time = virtualTime();
   const limiter = limiterAt(10, time);
-  limiter.obey(30);
+  limiter.pauseFor(30);
   expect(limiter.isFrozen).toBe(true);
   expect(limiter.delayMs()).toBe(30_000);
-  limiter.obey(5);
+  limiter.pauseFor(5);
   expect(limiter.delayMs()).toBe(30_000);
   await time.during(use(limiter, 1));
   await use(limiter, 4);
@@ -117,5 +117,5 @@ test("one that is no longer waited for leaves the line", async () => {
   const waiting = limiter.acquire({ ...patient, signal: gone.signal });
   gone.abort(new Error("gone"));
   await expect(waiting).rejects.toThrow("gone");
-  expect(limiter.idleCount).toBe(0);
+  expect(limiter.backgroundCount).toBe(0);
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
 import { needsForAll } from "../../src/geography/find.ts";
 import { type Country, createGeography, type Needs } from "../../src/geography/geography.ts";
-import { needsForRanking, type Order, rankDistricts, rankStates } from "../../src/geography/rank.ts";
+import { needsForRanking, type RankingQuery, rankDistricts, rankStates } from "../../src/geography/rank.ts";
 import { type FakeState, fakePlayground, statedOf } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
 
@@ -22,13 +22,13 @@ const catalogues: fc.Arbitrary<readonly FakeState[]> = fc
     })),
   );
 
-const orders: fc.Arbitrary<Order> = fc.record({
+const orders: fc.Arbitrary<RankingQuery> = fc.record({
   by: fc.constantFrom("mandalCount" as const, "name" as const),
   order: fc.constantFrom("asc" as const, "desc" as const),
   limit: fc.integer({ min: 1, max: 8 }),
 });
 
-const bounded: fc.Arbitrary<Order> = fc.record({
+const bounded: fc.Arbitrary<RankingQuery> = fc.record({
   by: fc.constant("mandalCount" as const),
   order: fc.constantFrom("asc" as const, "desc" as const),
   limit: fc.integer({ min: 1, max: 8 }),
@@ -115,7 +115,7 @@ describe("a pruned reading", () => {
       districts: [{ code: "2", name: "B", mandalCount: 70 }],
       stated: { districtCount: 1, mandalCount: 5 },
     };
-    const order: Order = { by: "mandalCount", order: "desc", limit: 1 };
+    const order: RankingQuery = { by: "mandalCount", order: "desc", limit: 1 };
     const { states, country } = await read([big, liar], (all, known) => needsForRanking(all, known, order), 5);
     expect(rankDistricts(states, country, order)).toMatchObject({
       exact: true,
@@ -129,7 +129,7 @@ describe("a pruned reading", () => {
       name: `State ${index}`,
       districts: [{ code: `${index}`, name: "D", mandalCount: 100 - index }],
     }));
-    const order: Order = { by: "mandalCount", order: "desc", limit: 2 };
+    const order: RankingQuery = { by: "mandalCount", order: "desc", limit: 2 };
     const pruned = await read(states, (all, country) => needsForRanking(all, country, order), 20);
     expect(rankDistricts(pruned.states, pruned.country, order)).toMatchObject({ exact: true, totalRows: 12 });
     expect(pruned.requests).toBeLessThanOrEqual(3);

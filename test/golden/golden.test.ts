@@ -22,7 +22,7 @@ for (const [tool, scene] of Object.entries(scenes))
   });
 
 test("each tool is shown, and no page is of a tool that there was once", async () => {
-  const names = tools.map(({ name }) => name).sort();
+  const names = tools.map(({ name }): string => name).sort();
   expect(Object.keys(scenes).sort()).toEqual(names);
   const pages = (await readdir(import.meta.dirname)).filter((file) => file.endsWith(".md"));
   expect(pages.filter((file) => !names.includes(file.slice(0, -3)))).toEqual([]);

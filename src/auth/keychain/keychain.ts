@@ -7,7 +7,7 @@ import { KeychainReply, type KeychainRequest, type KeychainTrouble } from "./mes
 export class KeychainError extends Error {
   override readonly name = "KeychainError";
   readonly trouble: KeychainTrouble;
-  /** What the keychain itself said, for whoever debugs: no user can do anything with it. */
+  /** What the keychain itself said, for debugging: a user can do nothing with it. */
   readonly detail: string | undefined;
 
   /** `message`: for users. */

@@ -30,7 +30,7 @@ export const CreateJob = z.strictObject({
   clientReference: plainText(160).nullable().optional(),
 });
 
-/** The rule between two fields, for the body and for whatever repeats its shape. */
+/** The rule between two fields, for the body and for arguments that repeat its shape. */
 export const namesItsKind = ({ inputKind, referenceId }: { inputKind: string; referenceId: string }): boolean =>
   inputKind !== "M4_FILE" || /^dev(sign)?file_/.test(referenceId);
 export const referenceRule = {

@@ -10,11 +10,11 @@ import { Refusal, refuseField } from "../problems.ts";
 import { type InputRecord, inputAt, inputOfFile } from "../world/inputs.ts";
 import type { World } from "../world/world.ts";
 import { checkWorkspace, enveloped, location, notFound } from "./answers.ts";
-import { act, type Order, read } from "./operation.ts";
+import { type ActionRequest, act, read } from "./operation.ts";
 
 /** What a referenceId of this kind names; undefined when the workspace owns no such thing. */
 function makeInput(
-  { inputKind, referenceId }: Order<typeof createMicPublicInput>["body"],
+  { inputKind, referenceId }: ActionRequest<typeof createMicPublicInput>["body"],
   world: World,
   now: number,
 ): InputRecord | undefined {
@@ -31,10 +31,10 @@ function makeInput(
   return inputKind === "DATASET_VERSION" ? datasetInput(identity, world, now) : undefined;
 }
 
-type Identity = Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">;
+type InputIdentity = Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">;
 
 /** The output of a job that has succeeded. Its bytes are kept elsewhere: size 0 is below every limit. */
-function datasetInput(identity: Identity, world: World, now: number): InputRecord | undefined {
+function datasetInput(identity: InputIdentity, world: World, now: number): InputRecord | undefined {
   if (!world.jobs.hasOutput(identity.referenceId, now)) return undefined;
   return {
     ...identity,

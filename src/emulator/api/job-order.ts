@@ -9,10 +9,10 @@ import { type InputRecord, inputAt } from "../world/inputs.ts";
 import { processingRequestAt } from "../world/processing-requests.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
-import type { Order } from "./operation.ts";
+import type { ActionRequest } from "./operation.ts";
 import { offeredRecipe } from "./recipes.ts";
 
-type JobOrder = Order<typeof createMicJob>["body"];
+type JobOrder = ActionRequest<typeof createMicJob>["body"];
 
 interface Bound {
   readonly pointer: string;

@@ -14,7 +14,7 @@ import { ID_PREFIX } from "../choices.ts";
 import { instant } from "../clock.ts";
 import { jsonAnswer } from "../http/answer.ts";
 import { Refusal, refuseField } from "../problems.ts";
-import type { Outcome } from "../world/files.ts";
+import type { JobOutcome } from "../world/files.ts";
 import type { JobRecord } from "../world/jobs.ts";
 import { freshStages, isTerminal, lastStage } from "../world/lifecycle.ts";
 import { operationAt } from "../world/operations.ts";
@@ -27,14 +27,15 @@ import { offeredRecipe } from "./recipes.ts";
 
 interface NewJob {
   readonly recipe: Recipe;
-  readonly outcome: Outcome;
+  readonly outcome: JobOutcome;
   /** Stages of the earlier job that are kept. */
   readonly kept?: readonly Stage[];
   readonly retryOf?: string;
 }
 
 /** What befalls a job happens once: its retry succeeds. A review or a hold comes again. */
-const outcomeOfRetry = (outcome: Outcome): Outcome => (outcome === "fails at CHURN, retryably" ? "succeeds" : outcome);
+const outcomeOfRetry = (outcome: JobOutcome): JobOutcome =>
+  outcome === "fails at CHURN, retryably" ? "succeeds" : outcome;
 
 function startJob({ recipe, outcome, kept = [], retryOf }: NewJob, { world, requestId }: Context): JobRecord {
   const { ids, workspaceId, stageMs } = world;
@@ -83,7 +84,7 @@ export const listJobs = read(listMicJobs, ({ query }, context) => {
   const list = `jobs of ${world.workspaceId}, newest first`;
   const below =
     cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(world.cursors.decode(list, cursor).readBigUInt64BE());
-  // One more than asked for tells whether there is more.
+  // One more than asked for shows whether there is more.
   const found = world.jobs.page(below, limit + 1);
   const page = found.slice(0, limit);
   const hasMore = found.length > limit;

@@ -16,22 +16,22 @@ export interface Context {
   readonly isHead: boolean;
 }
 
-export interface Prepared {
+export interface PreparedAnswer {
   /** Throws a Refusal when the world does not allow it; then nothing was done. */
   execute(): Answer;
   /** On a POST: what must happen at most once. */
   readonly command?: Command;
 }
 
-export interface Operation {
+export interface OperationHandler {
   readonly endpoint: Endpoint;
   /** Throws a Refusal when the request breaks a rule of the contract. */
-  prepare(request: HttpRequest, path: Readonly<Record<string, string>>, context: Context): Prepared;
+  prepare(request: HttpRequest, path: Readonly<Record<string, string>>, context: Context): PreparedAnswer;
 }
 
 type Path<E extends Endpoint> = z.output<E["pathParameters"]>;
 
-export interface Reading<E extends Endpoint> {
+export interface ReadRequest<E extends Endpoint> {
   readonly path: Path<E>;
   readonly query: z.output<E["query"]>;
 }
@@ -39,8 +39,8 @@ export interface Reading<E extends Endpoint> {
 /** A GET. */
 export const read = <E extends Endpoint>(
   endpoint: E,
-  answer: (reading: Reading<E>, context: Context) => Answer,
-): Operation => ({
+  answer: (reading: ReadRequest<E>, context: Context) => Answer,
+): OperationHandler => ({
   endpoint,
   prepare(request, parameters, context) {
     const path = readPath<E["pathParameters"]>(endpoint.pathParameters, parameters);
@@ -52,7 +52,7 @@ export const read = <E extends Endpoint>(
 
 type Acting = Endpoint & { readonly body: z.ZodType; readonly idempotencyKey: KeyGrammar };
 
-export interface Order<E extends Acting> {
+export interface ActionRequest<E extends Acting> {
   readonly path: Path<E>;
   readonly body: z.output<E["body"]>;
   /** The version that If-Match quotes, where the endpoint takes it. */
@@ -62,8 +62,8 @@ export interface Order<E extends Acting> {
 /** A POST: one command for each Idempotency-Key. */
 export const act = <E extends Acting>(
   endpoint: E,
-  execute: (order: Order<E>, context: Context) => Answer,
-): Operation => ({
+  execute: (order: ActionRequest<E>, context: Context) => Answer,
+): OperationHandler => ({
   endpoint,
   prepare(request, parameters, context) {
     const path = readPath<E["pathParameters"]>(endpoint.pathParameters, parameters);

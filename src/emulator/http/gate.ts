@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
 /** Why a request may not come in, and which header says so; undefined when it may. */
-export type Gate = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
+export type HostCheck = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
 
 export interface Denial {
   readonly header: "Host" | "Origin";
@@ -39,7 +39,7 @@ function readHost(text: string) {
  * On loopback, Host names the machine itself and the port. Beyond it clients come by an address (no rebound name is one), by
  * what --host said or by a name of a local network; and by another port where a container maps it.
  */
-export function makeGate({ host: given, address, port }: Door): Gate {
+export function makeGate({ host: given, address, port }: Door): HostCheck {
   const own = new Set([...LOOPBACK_NAMES, inUrl(address), inUrl(given).toLowerCase()]);
   const isLocal = isLoopback(address);
 

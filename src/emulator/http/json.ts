@@ -15,7 +15,7 @@ const LITERALS: readonly (readonly [string, boolean | null])[] = [
   ["null", null],
 ];
 
-class Reader {
+class JsonReader {
   readonly #text: string;
   readonly #maxDepth: number;
   #at = 0;
@@ -117,5 +117,5 @@ export function readJson(bytes: Uint8Array, maxDepth: number): unknown {
   } catch {
     throw new JsonError("the bytes are not UTF-8");
   }
-  return new Reader(text, maxDepth).document();
+  return new JsonReader(text, maxDepth).document();
 }

@@ -1,11 +1,11 @@
 // A request, read whole: what the frame judges. Bodies are held up to MAX_BODY_BYTES; beyond that reading stops.
 import type { IncomingMessage } from "node:http";
 import { MAX_BODY_BYTES } from "../choices.ts";
-import { readTarget, type Target } from "./target.ts";
+import { type RequestTarget, readTarget } from "./target.ts";
 
 export interface HttpRequest {
   readonly method: string;
-  readonly target: Target;
+  readonly target: RequestTarget;
   /** A header's values, one for each line it came in; empty when it is absent. The name is lower-case. */
   header(name: string): readonly string[];
   readonly headers: ReadonlyMap<string, readonly string[]>;

@@ -1,6 +1,6 @@
 // The request target, read from its raw bytes: nothing is normalised, so that "..", %2F and broken escapes stay visible.
 
-export interface Target {
+export interface RequestTarget {
   /** As it was sent, without the query. */
   readonly rawPath: string;
   /** The path's segments, percent-decoded; undefined when an escape is malformed or a segment is `.` or `..`. */
@@ -43,7 +43,7 @@ const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 /** What a request target may hold (RFC 3986, 3.3 and 3.4), and the few more characters that clients send unescaped. */
 const TARGET_CHARACTERS = /^[\x21-\x7e]*$/;
 
-export function readTarget(url: string): Target {
+export function readTarget(url: string): RequestTarget {
   const target = url.replace(ABSOLUTE_FORM, "");
   const mark = target.indexOf("?");
   const rawPath = (mark < 0 ? target : target.slice(0, mark)) || "/";

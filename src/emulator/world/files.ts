@@ -6,7 +6,7 @@ import { bytesOf } from "../http/answer.ts";
 import { type Ids, sha256 } from "../ids.ts";
 
 /** What becomes of a job that reads this file. */
-export type Outcome = "succeeds" | "fails at CHURN, retryably" | "fails at SIFT" | "waits for review" | "pauses";
+export type JobOutcome = "succeeds" | "fails at CHURN, retryably" | "fails at SIFT" | "waits for review" | "pauses";
 
 export interface StoredFile {
   readonly id: string;
@@ -17,7 +17,7 @@ export interface StoredFile {
   readonly rows: number;
   readonly classification: string;
   readonly scan: "clean" | "pending" | "infected";
-  readonly outcome: Outcome;
+  readonly outcome: JobOutcome;
 }
 
 const csvField = (value: string | number): string => {
@@ -44,9 +44,9 @@ const BINARY_BYTES = 300 * 1024;
 const noise = (seed: string): Uint8Array =>
   createHash("shake256", { outputLength: BINARY_BYTES }).update(seed).digest();
 
-type Facts = Pick<StoredFile, "name" | "outcome" | "scan"> & { readonly content: string | Uint8Array };
+type FileFacts = Pick<StoredFile, "name" | "outcome" | "scan"> & { readonly content: string | Uint8Array };
 
-const clean = (name: string, outcome: Outcome, content: string | Uint8Array): Facts => ({
+const clean = (name: string, outcome: JobOutcome, content: string | Uint8Array): FileFacts => ({
   name,
   outcome,
   scan: "clean",
@@ -54,7 +54,7 @@ const clean = (name: string, outcome: Outcome, content: string | Uint8Array): Fa
 });
 
 /** In the order of `fileIds`: the first seven have the outcomes that the emulator promises. */
-const facts = (ids: Ids): readonly Facts[] => [
+const facts = (ids: Ids): readonly FileFacts[] => [
   clean("lgd-districts.csv", "succeeds", districtsCsv()),
   clean(
     "survey-overloaded.csv",

@@ -2,7 +2,7 @@
 import type { Input } from "../../contract/inputs.ts";
 import { INPUT_LIFETIME_MS, SCAN_MS } from "../choices.ts";
 import { instant } from "../clock.ts";
-import type { Outcome, StoredFile } from "./files.ts";
+import type { JobOutcome, StoredFile } from "./files.ts";
 
 export interface InputRecord {
   readonly id: string;
@@ -13,7 +13,7 @@ export interface InputRecord {
   readonly bytes: number;
   readonly rows: number;
   readonly classification: string;
-  readonly outcome: Outcome;
+  readonly outcome: JobOutcome;
   readonly scan: StoredFile["scan"] | "not applicable";
   readonly expiresAt: number | null;
   readonly withdrawnAt?: number;
@@ -37,16 +37,16 @@ export const inputOfFile = (
   expiresAt: createdAt + INPUT_LIFETIME_MS,
 });
 
-interface Change {
+interface InputChange {
   readonly at: number;
   readonly state: Input["state"];
   readonly scanState: Input["scanState"];
 }
 
 /** All that ever becomes of the input, in order. */
-function changes(record: InputRecord): readonly Change[] {
+function changes(record: InputRecord): readonly InputChange[] {
   const { createdAt, scan, expiresAt, withdrawnAt } = record;
-  const list: Change[] = [];
+  const list: InputChange[] = [];
   if (scan === "pending") list.push({ at: createdAt, state: "WAITING_SCAN", scanState: "PENDING" });
   if (scan === "infected") list.push({ at: createdAt, state: "QUARANTINED", scanState: "INFECTED" });
   if (scan === "clean") list.push({ at: createdAt, state: "READY", scanState: "CLEAN" });

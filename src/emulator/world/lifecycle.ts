@@ -13,13 +13,13 @@ import type { RecipeDefinition } from "../../contract/recipes.ts";
 import { lastStageOf, REVIEW_MS } from "../choices.ts";
 import { instant } from "../clock.ts";
 import { makeProblem } from "../problems.ts";
-import type { Outcome } from "./files.ts";
+import type { JobOutcome } from "./files.ts";
 
 /** What a job is going to do. */
 export interface Plan {
   readonly startsAt: number;
   readonly stageMs: number;
-  readonly outcome: Outcome;
+  readonly outcome: JobOutcome;
   /** Indexes into STAGES. */
   readonly first: number;
   readonly last: number;
@@ -34,7 +34,7 @@ export interface Cancellation {
 }
 
 /** One visible change: one step of resourceVersion. */
-interface Change {
+interface JobChange {
   readonly at: number;
   readonly job?: Partial<Job>;
   readonly stages?: readonly (readonly [index: number, set: Partial<Stage>])[];
@@ -56,7 +56,7 @@ const unitsOf = (index: number): number => UNITS[index] ?? 1;
 const state = (value: Job["state"]): Partial<Job> => ({ state: value, processingState: value });
 
 /** Where the outcome strikes; a recipe that stops earlier is struck at its last stage. */
-function strikesAt(outcome: Outcome, last: number): number {
+function strikesAt(outcome: JobOutcome, last: number): number {
   switch (outcome) {
     case "fails at SIFT":
       return Math.min(SIFT, last);
@@ -92,7 +92,7 @@ const failureOf = ({ outcome, requestId }: Plan): Problem =>
       );
 
 /** All changes of the plan in order. `attempts` are the stages' attempt counts before this job. */
-function* changesOf(plan: Plan, attempts: readonly number[]): Generator<Change> {
+function* changesOf(plan: Plan, attempts: readonly number[]): Generator<JobChange> {
   const { stageMs, first, last, outcome } = plan;
   const strike = strikesAt(outcome, last);
   const start = (index: number): readonly [number, Partial<Stage>] => [
@@ -151,7 +151,7 @@ export const isTerminal = (value: Job["state"]): boolean =>
 const OPEN_STAGES: readonly Stage["state"][] = ["PENDING", "RUNNING", "WAITING_REVIEW"];
 
 /** Nothing moves from the request on; when it is done, all that was open is CANCELLED. */
-const cancelled = (job: Job, at: number): Change => ({
+const cancelled = (job: Job, at: number): JobChange => ({
   at,
   job: state("CANCELLED"),
   stages: job.stages.flatMap((stage, index) =>
@@ -160,7 +160,7 @@ const cancelled = (job: Job, at: number): Change => ({
 });
 
 /** Changes `job` itself: it is a copy of ours. */
-function apply(job: Job, change: Change): void {
+function apply(job: Job, change: JobChange): void {
   for (const [index, set] of change.stages ?? []) Object.assign(job.stages[index] ?? {}, set);
   Object.assign(job, change.job);
   job.resourceVersion += 1;

@@ -13,7 +13,7 @@ import { makeRecipes, type Recipe } from "./recipes.ts";
 import { Usage } from "./usage.ts";
 
 /** Resources by id: seeded ones stay, later ones are forgotten beyond a number. */
-export class Shelf<T extends { readonly id: string }> {
+export class Collection<T extends { readonly id: string }> {
   readonly #seeded = new Map<string, T>();
   readonly #made = new BoundedMap<string, T>(MAX_KEPT.others);
 
@@ -45,10 +45,10 @@ export interface World {
   readonly files: readonly StoredFile[];
   /** In the order of `recipeVersionIds`, expired ones at the end. */
   readonly recipes: readonly Recipe[];
-  readonly inputs: Shelf<InputRecord>;
+  readonly inputs: Collection<InputRecord>;
   readonly jobs: Jobs;
-  readonly operations: Shelf<OperationRecord>;
-  readonly processingRequests: Shelf<ProcessingRequestRecord>;
+  readonly operations: Collection<OperationRecord>;
+  readonly processingRequests: Collection<ProcessingRequestRecord>;
   /** The latest processing request of an input and a recipe version: `<inputId> <recipeVersionId>`. */
   readonly permissions: BoundedMap<string, ProcessingRequestRecord>;
   readonly usage: Usage;
@@ -66,10 +66,10 @@ export function makeWorld(clock: Clock, ids: Ids, stageMs: number): World {
     workspaceId,
     files: makeFiles(ids),
     recipes: makeRecipes(ids, workspaceId, startedAt),
-    inputs: new Shelf(),
+    inputs: new Collection(),
     jobs: new Jobs(),
-    operations: new Shelf(),
-    processingRequests: new Shelf(),
+    operations: new Collection(),
+    processingRequests: new Collection(),
     permissions: new BoundedMap(MAX_KEPT.others),
     usage: new Usage(startedAt),
   };

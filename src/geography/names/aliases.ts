@@ -174,7 +174,7 @@ interface AliasName {
 const runSoundOf = (name: string): string => soundOf(wordsOf(name).join(""));
 
 /** "Allahabad district" names what "Allahabad" does. */
-const wordsFolded = (name: string): string => fold(name).replace(/ (district|dist|zilla|zila)$/, "");
+const foldWithoutSuffix = (name: string): string => fold(name).replace(/ (district|dist|zilla|zila)$/, "");
 
 const districts: readonly (readonly AliasName[])[] = DISTRICTS.map((row) =>
   row.map((name) => ({ folded: fold(name), sound: runSoundOf(name) })),
@@ -182,7 +182,7 @@ const districts: readonly (readonly AliasName[])[] = DISTRICTS.map((row) =>
 const stateNames = STATE_NAMES.map((row) => row.map(fold));
 
 /**
- * Folded names that a name may stand for, `isLive` telling which folded names there are; `bySound` lets
+ * Folded names that a name may stand for, `isLive` says which folded names there are; `bySound` lets
  * another spelling of an alias lead as well. From a name of today to an older one
  * only where the list does not have today's: else a namesake elsewhere would be taken for it.
  */
@@ -191,7 +191,7 @@ export function aliasesOf(
   isLive: (folded: string) => boolean,
   { bySound }: { readonly bySound: boolean },
 ): ReadonlySet<string> {
-  const asked: AliasName = { folded: wordsFolded(name), sound: runSoundOf(name) };
+  const asked: AliasName = { folded: foldWithoutSuffix(name), sound: runSoundOf(name) };
   const isAsked = ({ folded, sound }: AliasName): boolean =>
     folded === asked.folded || (bySound && sound === asked.sound);
   const found = districts.flatMap((row) => {
@@ -204,7 +204,7 @@ export function aliasesOf(
 }
 
 /** Other codes of the same state, in uppercase. */
-export const codesLike = (code: string): readonly string[] =>
+export const otherCodesOf = (code: string): readonly string[] =>
   STATE_CODES.find((codes) => codes.includes(code))?.filter((other) => other !== code) ?? [];
 
 /** Other folded names of the same state. */

@@ -33,8 +33,8 @@ export function wordsOf(name: string): readonly string[] {
     .replace(/\btwenty four\b/, "24")
     .split(" ")
     .map((word) => SAME_WORDS.get(word) ?? word);
-  const telling = words.filter((word) => !GENERIC.has(word));
-  return telling.length > 0 ? telling : words;
+  const significant = words.filter((word) => !GENERIC.has(word));
+  return significant.length > 0 ? significant : words;
 }
 
 // Romanization wavers between these; the order matters: longer ones first.

@@ -4,22 +4,22 @@ import { distance } from "fastest-levenshtein";
 import { aliasesOf } from "./aliases.ts";
 import { fold, soundOf, wordsOf } from "./fold.ts";
 
-export type Match = "exact" | "alias" | "similar";
+export type NameMatch = "exact" | "alias" | "similar";
 
-export interface Found<T> {
+export interface SearchResult<T> {
   readonly item: T;
-  readonly match: Match;
+  readonly match: NameMatch;
   /** 0 to 1. */
   readonly score: number;
   /** Another spelling of the very same name: written apart, it may be the same place. */
   readonly isTwin: boolean;
 }
 
-/** Less like than this is not told at all. */
+/** Weaker matches than this are left out. */
 const MIN_SCORE = 0.7;
 /** The same, where the very name is there as well. */
 const MIN_SCORE_BESIDE_EXACT = 0.75;
-/** As close as this to the best, it cannot be told apart from it. */
+/** A match this close to the best is as likely to be meant. */
 const CLOSE = 0.06;
 
 const ALIAS_SCORE = 0.98;
@@ -111,23 +111,23 @@ function nameLikeness(asked: NameForms, name: NameForms): number {
 
 export interface Search<T> {
   /** Best first. */
-  readonly found: readonly Found<T>[];
+  readonly found: readonly SearchResult<T>[];
   /** More than one of them may be meant. */
   readonly ambiguous: boolean;
 }
 
-const RANK: Readonly<Record<Match, number>> = { exact: 0, alias: 1, similar: 2 };
+const RANK: Readonly<Record<NameMatch, number>> = { exact: 0, alias: 1, similar: 2 };
 
-function isAmbiguous(found: readonly Found<unknown>[]): boolean {
+function isAmbiguous(found: readonly SearchResult<unknown>[]): boolean {
   const [best] = found;
   if (best === undefined) return false;
-  const isRival = ({ match, score, isTwin }: Found<unknown>): boolean =>
+  const isRival = ({ match, score, isTwin }: SearchResult<unknown>): boolean =>
     match !== "similar" || isTwin || (best.match === "similar" && score >= best.score - CLOSE);
   return found.filter(isRival).length > 1;
 }
 
-/** The least that is told: the less, where the very name is there. */
-function tellable<T>(found: readonly Found<T>[]): readonly Found<T>[] {
+/** The weakest match that is shown; fewer where the exact name is there. */
+function tellable<T>(found: readonly SearchResult<T>[]): readonly SearchResult<T>[] {
   const isNamed = found.some(({ match }) => match !== "similar");
   return found.filter(({ score }) => score >= (isNamed ? MIN_SCORE_BESIDE_EXACT : MIN_SCORE));
 }
@@ -142,7 +142,7 @@ export function searchNames<T>(asked: string, items: readonly T[], nameOf: (item
     folded === askedName || textOf(forms) === askedWords;
   // A name that is there is no misspelling of another's former one.
   const aliases = aliasesOf(asked, (each) => live.has(each), { bySound: !names.some(isNamed) });
-  const all = names.map((name): Found<T> => {
+  const all = names.map((name): SearchResult<T> => {
     const { item, folded, forms } = name;
     const isTwin = forms.run.sound === askedForms.run.sound;
     if (isNamed(name)) return { item, match: "exact", score: 1, isTwin };
@@ -150,7 +150,7 @@ export function searchNames<T>(asked: string, items: readonly T[], nameOf: (item
     const score = Math.round(nameLikeness(askedForms, forms) * 100) / 100;
     return { item, match: "similar", score, isTwin };
   });
-  const byRank = (a: Found<T>, b: Found<T>): number =>
+  const byRank = (a: SearchResult<T>, b: SearchResult<T>): number =>
     RANK[a.match] - RANK[b.match] || b.score - a.score || (nameOf(a.item) < nameOf(b.item) ? -1 : 1);
   const found = tellable(all).toSorted(byRank);
   return { found, ambiguous: isAmbiguous(found) };

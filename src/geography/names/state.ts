@@ -2,7 +2,7 @@
 import type { State } from "../../contract/playground.ts";
 import { Failure, invalidArguments } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
-import { codesLike, stateNamesLike } from "./aliases.ts";
+import { otherCodesOf, stateNamesLike } from "./aliases.ts";
 import { fold } from "./fold.ts";
 import { searchNames } from "./search.ts";
 
@@ -14,7 +14,7 @@ function byCode(text: string, states: readonly State[]): readonly State[] {
   const code = text.trim().toUpperCase();
   const has = (wanted: string) => states.filter((state) => state.code.toUpperCase() === wanted);
   const exact = has(code);
-  return exact.length > 0 ? exact : codesLike(code).flatMap(has);
+  return exact.length > 0 ? exact : otherCodesOf(code).flatMap(has);
 }
 
 function byName(text: string, states: readonly State[]): readonly State[] {

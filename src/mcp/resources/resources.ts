@@ -13,7 +13,7 @@ import { type FailureFacts, reasonOf } from "../../failure.ts";
 import { word } from "../../outside.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
-import { expand, type Variables, variablesIn, variablesOf } from "../../toolkit/resources/uri.ts";
+import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/resources/uri.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCache } from "../skills/skills.ts";
 import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
@@ -26,7 +26,7 @@ export const offeredResources = ({ resources, tools, config }: Runtime): readonl
 
 export interface Found {
   readonly resource: Resource;
-  readonly variables: Variables;
+  readonly variables: UriVariables;
 }
 
 export function findResource(offered: readonly Resource[], uri: string): Found | undefined {

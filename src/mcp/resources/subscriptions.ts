@@ -31,14 +31,14 @@ export function createSubscriptions(runtime: Runtime) {
 
   function watch(uri: string): Watch | undefined {
     const found = findResource(offeredResources(runtime), uri);
-    const look = found?.resource.look;
-    if (!found || !look) return undefined;
+    const readVersion = found?.resource.readVersion;
+    if (!found || !readVersion) return undefined;
     const { resource, variables } = found;
     // A client may write one resource's URI in several ways.
     const name = expand(resource.uri, variables);
     return watching.watch(
       name,
-      (context) => look(variables, service, context),
+      (context) => readVersion(variables, service, context),
       () => send(uri),
     );
   }
@@ -56,7 +56,8 @@ export function createSubscriptions(runtime: Runtime) {
       send = deliver;
     },
 
-    canWatch: (uri: string): boolean => findResource(offeredResources(runtime), uri)?.resource.look !== undefined,
+    canWatch: (uri: string): boolean =>
+      findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
 
     /**
      * Begins to watch. Resolves once no change can be missed: false when there is no such resource. Throws Failure, at once,
@@ -118,8 +119,8 @@ export function serveSubscriptions(
     const offered = offeredResources(runtime);
     const found = findResource(offered, uri);
     if (!found) throw noSuchUri(uri, offered);
-    if (!found.resource.look) {
-      const can = offered.filter(({ look }) => look !== undefined).map((resource) => resource.uri);
+    if (!found.resource.readVersion) {
+      const can = offered.filter(({ readVersion }) => readVersion !== undefined).map((resource) => resource.uri);
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
         `${word(uri)} sends no updates; these do: ${can.join(", ")}.`,

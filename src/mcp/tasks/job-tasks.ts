@@ -6,9 +6,12 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import type { Job } from "../../contract/jobs.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import type { Tool, ToolCall, ToolResult } from "../../toolkit/define-tool.ts";
 import { cancelStarted, type Standing, StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
+import type { ActionResult } from "../../toolkit/results.ts";
+import type { ToolCall } from "../../toolkit/tool-call.ts";
+import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
@@ -20,7 +23,7 @@ import type { Task, TaskBackend } from "./task.ts";
 
 export interface JobTasks extends TaskBackend {
   /** The task that a tool's result becomes; undefined where the result itself is the answer. Throws Failure. */
-  answer(tool: Tool, result: ToolResult): Promise<CallToolResult | undefined>;
+  answer(tool: ToolName, result: ActionResult<Job>): Promise<CallToolResult | undefined>;
 }
 
 /** A cancellation is an action of this tool. */
@@ -42,7 +45,7 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
       case "cancelled":
         return { ...facts, status: "cancelled" };
       case "completed": {
-        const { told: result, isError } = standing;
+        const { result, isError } = standing;
         return { ...facts, status: "completed", result: { ...shownResult(result, linkOf), isError } };
       }
     }
@@ -53,7 +56,7 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
     taskId: string,
     { mcpReq: { method, signal } }: ServerContext,
     work: (started: StartedJob, call: ToolCall) => Promise<T>,
-    tool?: string,
+    tool?: ToolName,
   ): Promise<T | undefined> {
     try {
       const started = await ids.open(taskId);
@@ -70,8 +73,8 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
   }
 
   return {
-    async answer({ name, startsJob }, result) {
-      const started = startsJob ? startedBy(name, result) : undefined;
+    async answer(tool, result) {
+      const started = startedBy(tool, result);
       if (!started) return undefined;
       const { standing, ...identity } = started;
       return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(result.drift) };

@@ -6,9 +6,14 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Delivery } from "../../actions/actions.ts";
+import type { Arguments } from "../../actions/identity.ts";
+import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import { argumentsObject, type Progress, type Tool, type ToolResult } from "../../toolkit/define-tool.ts";
+import { argumentsObject, type Tool } from "../../toolkit/define-tool.ts";
+import type { ActionResult } from "../../toolkit/results.ts";
+import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
+import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -89,21 +94,29 @@ export interface Situation {
   /** What the client says it can do. */
   readonly capabilities: unknown;
   /** Makes a task of a result; undefined where the result itself is the answer. Present where the client follows tasks. */
-  readonly asTask: ((tool: Tool, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
+  readonly asTask: ((tool: ToolName, result: ActionResult<Job>) => Promise<CallToolResult | undefined>) | undefined;
 }
 
 /** A client that follows tasks still gets the result itself where no task can be made. */
 async function taskOf(
-  tool: Tool,
-  result: ToolResult,
+  tool: ToolName,
+  result: ActionResult<Job>,
   { asTask, runtime }: Situation,
 ): Promise<CallToolResult | undefined> {
   try {
     return await asTask?.(tool, result);
   } catch (error) {
-    runtime.log.warn({ tool: tool.name, reason: reasonOf(error) }, "no task could be made of this call");
+    runtime.log.warn({ tool, reason: reasonOf(error) }, "no task could be made of this call");
     return undefined;
   }
+}
+
+/** What the tool answers; or the task that its job is, for a client that follows tasks. */
+async function use(tool: Tool, args: Arguments, call: ToolCall, situation: Situation): Promise<CallToolResult> {
+  const { linkOf } = situation;
+  if (tool.makes !== "job") return shownResult(await tool.invoke(args, call), linkOf);
+  const result = await tool.invoke(args, call);
+  return (await taskOf(tool.name, result, situation)) ?? shownResult(result, linkOf);
 }
 
 /** May answer with a question to the person: the client then repeats the call with their answer. */
@@ -112,7 +125,7 @@ export async function callTool(
   args: unknown,
   situation: Situation,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { runtime, deliveries, context, linkOf, confirmation, capabilities } = situation;
+  const { runtime, deliveries, context, confirmation, capabilities } = situation;
   const { service, log } = runtime;
   const startedAt = service.timing.now();
   const { signal, id } = context.mcpReq;
@@ -137,8 +150,7 @@ export async function callTool(
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
     });
-    const result = await tool.invoke(complete, call);
-    answer = (await taskOf(tool, result, situation)) ?? shownResult(result, linkOf);
+    answer = await use(tool, complete, call, situation);
     log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
   } catch (error) {
     if (error instanceof ProtocolError) throw error;

@@ -14,7 +14,8 @@ import * as z from "zod/v4";
 import { canonicalArguments, hashOf } from "../../actions/canonical.ts";
 import { makeKey } from "../../actions/keys.ts";
 import { Failure } from "../../failure.ts";
-import type { Question, Tool, ToolCall } from "../../toolkit/define-tool.ts";
+import type { PersonQuestion, Tool } from "../../toolkit/define-tool.ts";
+import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { Runtime } from "../runtime.ts";
 
 /** How long a person may take to answer. */
@@ -71,7 +72,7 @@ export function createConfirmation({ config, actions, serviceName }: Runtime) {
   });
 
   /** The person agreed to an action of the journal, or it needed no consent, when it was made. */
-  async function isResumed(tool: Tool, { meant, idempotencyKey: explicitKey }: Question): Promise<boolean> {
+  async function isResumed(tool: Tool, { meant, idempotencyKey: explicitKey }: PersonQuestion): Promise<boolean> {
     if (!tool.traits) return true;
     try {
       const call = { tool: tool.name, arguments: meant, traits: tool.traits, explicitKey };
@@ -112,17 +113,17 @@ export function createConfirmation({ config, actions, serviceName }: Runtime) {
         }
       } else if (await isResumed(tool, question)) return GO;
       const key = state?.key ?? question.idempotencyKey ?? makeKey();
-      const look = await question.look(call);
+      const prepared = await question.prepare(call);
       return {
         ask: inputRequired({
           inputRequests: {
             [CONFIRM]: inputRequired.elicit({
-              message: look.question,
+              message: prepared.text,
               requestedSchema: { type: "object", properties: {} },
             }),
           },
           requestState: await codec.mint(
-            { tool: tool.name, argumentsHash, key, shownVersion: look.resourceVersion },
+            { tool: tool.name, argumentsHash, key, shownVersion: prepared.resourceVersion },
             context,
           ),
         }),

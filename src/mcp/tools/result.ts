@@ -1,6 +1,6 @@
 // Shows a tool's result as the protocol wants it.
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import type { ToolResult } from "../../toolkit/define-tool.ts";
+import type { ToolResult } from "../../toolkit/results.ts";
 
 /** The link to the resource of this URI; undefined where there is none. */
 export type LinkOf = (uri: string) => ContentBlock | undefined;
@@ -12,7 +12,7 @@ export function shownResult({ structured, text, link, drift }: ToolResult, linkO
   const linked = link === undefined ? undefined : linkOf?.(link);
   return {
     content: [{ type: "text", text }, ...(linked ? [linked] : [])],
-    structuredContent: structured,
+    structuredContent: { ...structured },
     ...driftMeta(drift),
   };
 }

@@ -1,7 +1,9 @@
 // Makes what one use of a tool works with: for tools/call, resources/read, a completion or a task.
 import type { Delivery } from "../../actions/actions.ts";
 import type { CallContext } from "../../service/attempts.ts";
-import type { Progress, ToolCall, ToolResult } from "../../toolkit/define-tool.ts";
+import type { UseTool } from "../../toolkit/resources/resource.ts";
+import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
+import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { notFoundTool } from "./failure-text.ts";
 import { isOfferedTool, offeredTools } from "./offered-tools.ts";
@@ -13,7 +15,7 @@ interface Caller {
   readonly carry?: (delivery: Delivery) => void;
 }
 
-export const toolCall = (runtime: Runtime, tool: string, context: CallContext, caller: Caller = {}): ToolCall => ({
+export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext, caller: Caller = {}): ToolCall => ({
   tool,
   actions: runtime.actions,
   journal: runtime.journal,
@@ -34,8 +36,8 @@ export const toolCall = (runtime: Runtime, tool: string, context: CallContext, c
 
 /** Uses offered tools for a resource or a completion, which may only read. Throws Failure. */
 export const toolUser =
-  (runtime: Runtime, context: CallContext) =>
-  async (name: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult> => {
+  (runtime: Runtime, context: CallContext): UseTool =>
+  async (name, args) => {
     const tool = offeredTools(runtime.tools, runtime.config).find((each) => each.name === name);
     if (tool === undefined || tool.effect !== "read") throw notFoundTool(name);
     return await tool.invoke(args, toolCall(runtime, name, context));

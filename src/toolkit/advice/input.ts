@@ -1,9 +1,9 @@
-// Which row of the table an input is told by.
+// Which phrase fits an input.
 import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { word } from "../../outside.ts";
 import { uris } from "../resources/uri.ts";
-import type { Subject, Telling } from "../results.ts";
+import type { Advice, Subject } from "../results.ts";
 import { INPUT, type InputCase } from "./phrases.ts";
 
 /** A scan ends by itself, and one that is stuck may. */
@@ -24,7 +24,7 @@ function inputCase({ state, scanState }: Input): InputCase {
   }
 }
 
-export function tellInput(input: Input): Telling {
+export function inputAdvice(input: Input): Advice {
   const { id, workspaceId, inputKind, referenceId, scanState } = input;
   const again = { workspaceId, inputKind, referenceId };
   const facts = {
@@ -34,9 +34,9 @@ export function tellInput(input: Input): Telling {
     what: `Input ${word(id)} (${inputKind} ${word(referenceId)})`,
     again: namesItsKind(again) ? again : undefined,
   };
-  const { says, step } = INPUT[inputCase(input)];
-  const nextStep = step?.(facts);
-  return { summary: says(facts), ...(nextStep && { nextStep }) };
+  const phrase = INPUT[inputCase(input)];
+  const nextStep = phrase.nextStep?.(facts);
+  return { summary: phrase.summary(facts), ...(nextStep && { nextStep }) };
 }
 
-export const inputSubject: Subject<Input> = { uri: ({ id }) => uris.input(id), tell: tellInput };
+export const inputSubject: Subject<Input> = { uri: ({ id }) => uris.input(id), advise: inputAdvice };

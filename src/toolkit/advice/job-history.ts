@@ -2,8 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ActionAbout, actionsAbout, createdBy } from "../../actions/history.ts";
 import type { Job } from "../../contract/jobs.ts";
-import type { ToolCall } from "../define-tool.ts";
 import { ENDED } from "../jobs/ended.ts";
+import type { ToolCall } from "../tool-call.ts";
+import type { ToolName } from "../tool-names.ts";
+
+/** The actions on a job: the journal has them by the names of their tools. */
+const RETRY: ToolName = "retry_job";
+const CANCEL: ToolName = "cancel_job";
 
 export interface JobHistory {
   /** An action on the job of unknown outcome. */
@@ -15,7 +20,7 @@ export interface JobHistory {
 }
 
 function retryAmong(actions: readonly ActionAbout[], jobId: string, call: ToolCall): JobHistory["retry"] {
-  const made = actions.find(({ tool, state }) => tool === "retry_job" && state === "succeeded");
+  const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");
   const id = made?.resourceId ?? call.retries.of(jobId);
   return made === undefined && id === undefined ? undefined : { id };
 }
@@ -45,7 +50,7 @@ export async function historyOf(job: Job, call: ToolCall): Promise<JobHistory> {
   const retry = retryAmong(actions, job.id, call);
   /** Of a job that has ended there is nothing left to cancel, and a retry that is known is settled by itself. */
   const isMoot = ({ tool, isRefused }: ActionAbout): boolean =>
-    tool === "cancel_job" ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
+    tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
   return { unsettled: actions.find((action) => action.state === "unknown" && !isMoot(action)), retry, restarted };
 }
 

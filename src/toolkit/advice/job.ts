@@ -1,9 +1,10 @@
-// Which row of the table a job is told by, and what its sentence is filled with.
+// Which phrase fits a job, and what its sentence is filled with.
 import type { Job, Stage } from "../../contract/jobs.ts";
 import type { Problem } from "../../contract/problem.ts";
 import { quote, word } from "../../outside.ts";
+import { ENDED } from "../jobs/ended.ts";
 import { uris } from "../resources/uri.ts";
-import type { Subject, Telling } from "../results.ts";
+import type { Advice, Subject } from "../results.ts";
 import { historyOf, type JobHistory } from "./job-history.ts";
 import { JOB, type JobCase, type JobFacts } from "./phrases.ts";
 import { problemText, strayFailure } from "./problem-text.ts";
@@ -86,7 +87,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 /**
  * A job that has not changed for an hour is not worth polling: that hour is 80 waits of 45 s, each with the same answer. It
- * is no verdict, since the contract does not say how long a stage may take: the agent is told, and decides.
+ * is no verdict, since the contract does not say how long a stage may take: the agent learns of it and decides.
  */
 const STILL_MS = HOUR_MS;
 
@@ -124,19 +125,20 @@ function factsOf(job: Job, history: JobHistory, still: string): JobFacts {
 }
 
 /** `readAt`: when the job was so; undefined of an answer that was kept, of which nobody knows how long it has been so. */
-export function tellJob(job: Job, history: JobHistory = {}, readAt?: number): Telling {
+export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): Advice {
   const still = stillness(job, readAt);
-  const { says, step } = JOB[jobCase(job, history, still !== "")];
+  const phrase = JOB[jobCase(job, history, still !== "")];
   const facts = factsOf(job, history, still);
-  const nextStep = step?.(facts);
-  return { summary: says(facts) + strayFailure(job), ...(nextStep && { nextStep }) };
+  const nextStep = phrase.nextStep?.(facts);
+  return { summary: phrase.summary(facts) + strayFailure(job), ...(nextStep && { nextStep }) };
 }
 
 export const jobSubject: Subject<Job> = {
   uri: ({ id }) => uris.job(id),
-  async tell(job, call, readAt) {
+  hasEnded: ({ state }) => ENDED.has(state),
+  async advise(job, call, readAt) {
     call.retries.remember([job]);
-    return tellJob(job, await historyOf(job, call), readAt);
+    return jobAdvice(job, await historyOf(job, call), readAt);
   },
 };
 

@@ -1,8 +1,9 @@
-// Which row of the table an asynchronous operation is told by.
+// Which phrase fits an asynchronous operation.
 import type { Operation } from "../../contract/operation.ts";
 import { quote, word } from "../../outside.ts";
+import { ENDED } from "../jobs/ended.ts";
 import { uris } from "../resources/uri.ts";
-import type { Subject, Telling } from "../results.ts";
+import type { Advice, Subject } from "../results.ts";
 import { OPERATION, type OperationCase } from "./phrases.ts";
 import { problemText, strayFailure } from "./problem-text.ts";
 
@@ -22,7 +23,7 @@ function operationCase({ state, failure }: Operation): OperationCase {
   }
 }
 
-export function tellOperation(operation: Operation): Telling {
+export function operationAdvice(operation: Operation): Advice {
   const { id, state, originatingResourceId, resultResourceId, failure } = operation;
   const facts = {
     id,
@@ -31,12 +32,13 @@ export function tellOperation(operation: Operation): Telling {
     about: resultResourceId ?? originatingResourceId,
     failure: failure ? problemText(failure) : "",
   };
-  const { says, step } = OPERATION[operationCase(operation)];
-  const nextStep = step?.(facts);
-  return { summary: says(facts) + strayFailure(operation), ...(nextStep && { nextStep }) };
+  const phrase = OPERATION[operationCase(operation)];
+  const nextStep = phrase.nextStep?.(facts);
+  return { summary: phrase.summary(facts) + strayFailure(operation), ...(nextStep && { nextStep }) };
 }
 
 export const operationSubject: Subject<Operation> = {
   uri: ({ id }) => uris.operation(id),
-  tell: tellOperation,
+  hasEnded: ({ state }) => ENDED.has(state),
+  advise: operationAdvice,
 };

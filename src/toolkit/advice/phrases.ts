@@ -1,17 +1,18 @@
-// Every state and outcome of everything that is told: its one plain sentence, and the one sensible call, if there is any.
-// Which row fits is decided beside it: job.ts, operation.ts, input.ts, processing-request.ts.
+// What an agent reads about each state of each kind of resource: one plain sentence and, if there is one, the sensible next call.
+// Which phrase fits is decided beside it: job.ts, operation.ts, input.ts, processing-request.ts.
 
 import type { ActionAbout } from "../../actions/history.ts";
 import { word } from "../../outside.ts";
 import type { NextStep } from "../results.ts";
+import { isToolName } from "../tool-names.ts";
 
-export interface Row<Facts> {
-  readonly says: (facts: Facts) => string;
+export interface Phrase<Facts> {
+  readonly summary: (facts: Facts) => string;
   /** None: there is nothing to do, or nothing that can be done from here. */
-  readonly step?: (facts: Facts) => NextStep | undefined;
+  readonly nextStep?: (facts: Facts) => NextStep | undefined;
 }
 
-type Table<Case extends string, Facts> = Readonly<Record<Case, Row<Facts>>>;
+type Phrases<Case extends string, Facts> = Readonly<Record<Case, Phrase<Facts>>>;
 
 export interface JobFacts {
   readonly id: string;
@@ -86,23 +87,25 @@ const readRetry = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
       }
     : { tool: "get_job", arguments: { jobId: retriedBy }, why: "shows how the retry stands" };
 
-export const JOB: Table<JobCase, JobFacts> = {
+export const JOB: Phrases<JobCase, JobFacts> = {
   // Before anything new is done about a job, what was done must be known. Repeating is safe: the key is the same.
   unsettled: {
-    says: ({ what, state, place, unsettled }) =>
+    summary: ({ what, state, place, unsettled }) =>
       `${what} is ${state}${place}; a ${unsettled?.tool} call about it, sent at ${unsettled?.sentAt}, has an unknown outcome.`,
-    step: ({ unsettled }) =>
-      unsettled && {
-        tool: unsettled.tool,
-        arguments: { ...unsettled.arguments, idempotencyKey: unsettled.idempotencyKey },
-        why: "repeating this very call is safe: under its key it cannot happen twice, and it tells what became of it",
-      },
+    nextStep: ({ unsettled }) =>
+      unsettled && isToolName(unsettled.tool)
+        ? {
+            tool: unsettled.tool,
+            arguments: { ...unsettled.arguments, idempotencyKey: unsettled.idempotencyKey },
+            why: "repeating this very call is safe: under its key it cannot happen twice, and it tells what became of it",
+          }
+        : undefined,
   },
   // Under its key it would most likely be refused again; what became of it shows in the jobs alone.
   "unsettled, refused": {
-    says: ({ what, state, place, unsettled }) =>
+    summary: ({ what, state, place, unsettled }) =>
       `${what} is ${state}${place}; what became of a ${unsettled?.tool} call sent at ${unsettled?.sentAt} is unknown, and repeating it tells no more: the service has refused it since.`,
-    step: ({ id, workspaceId, unsettled }) =>
+    nextStep: ({ id, workspaceId, unsettled }) =>
       unsettled?.tool === "cancel_job"
         ? {
             tool: "get_job",
@@ -116,54 +119,54 @@ export const JOB: Table<JobCase, JobFacts> = {
           },
   },
   moving: {
-    says: ({ what, state, place }) => `${what} is ${state}${place}.`,
-    step: ({ id }) => ({
+    summary: ({ what, state, place }) => `${what} is ${state}${place}.`,
+    nextStep: ({ id }) => ({
       tool: "get_job",
       arguments: { jobId: id, waitSeconds: 30 },
       why: "it is still moving; this waits for it",
     }),
   },
   "standing still": {
-    says: ({ what, state, place, still }) =>
+    summary: ({ what, state, place, still }) =>
       `${what} is ${state}${place}.${still} Waiting longer may not help: ask its operator, or cancel it if it is not wanted any more.`,
   },
   "waiting for review": {
-    says: ({ what, place, still }) =>
+    summary: ({ what, place, still }) =>
       `${what} waits for a person's review${place}; nothing can be done from here but wait (get_job with waitSeconds) or cancel.${still}`,
   },
   paused: {
-    says: ({ what, place, still }) =>
+    summary: ({ what, place, still }) =>
       `${what} is PAUSED${place}; only its operator can resume it (get_job with waitSeconds waits for that). It can be cancelled.${still}`,
   },
-  succeeded: { says: ({ what, results }) => `${what} SUCCEEDED.${results}` },
-  cancelled: { says: ({ what, finished }) => `${what} is CANCELLED; ${finished}.` },
+  succeeded: { summary: ({ what, results }) => `${what} SUCCEEDED.${results}` },
+  cancelled: { summary: ({ what, finished }) => `${what} is CANCELLED; ${finished}.` },
   "cancelled, retried": {
-    says: (facts) => `${facts.what} is CANCELLED; ${facts.finished}. ${retried(facts)}`,
-    step: readRetry,
+    summary: (facts) => `${facts.what} is CANCELLED; ${facts.finished}. ${retried(facts)}`,
+    nextStep: readRetry,
   },
   // Whatever it failed of: the retry is what counts now.
   "failed, retried": {
-    says: (facts) =>
+    summary: (facts) =>
       `${facts.what} FAILED${facts.place}${facts.failure === "" ? "" : `: ${facts.failure}`}. ${retried(facts)}`,
-    step: readRetry,
+    nextStep: readRetry,
   },
   "failed, rejected in review": {
-    says: ({ what, place, failure }) =>
+    summary: ({ what, place, failure }) =>
       `${what} FAILED${place}: ${failure}. A person REJECTED it in review: ask them before another job.`,
   },
   "failed, unexplained": {
-    says: ({ what, place }) =>
+    summary: ({ what, place }) =>
       `${what} FAILED${place}; the service gives no reason. Ask its operator before another try.`,
   },
   "failed, worth resuming": {
-    says: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
-    step: (facts) =>
+    summary: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
+    nextStep: (facts) =>
       retry(facts, "SAFE_RESUME", `the failure is retryable; SAFE_RESUME keeps what is done (${facts.finished})`),
   },
   "failed, worth restarting": {
-    says: ({ what, place, failure, stage }) =>
+    summary: ({ what, place, failure, stage }) =>
       `${what} FAILED${place}: ${failure}. Resuming ended at ${stage} again; it may be run anew from the start.`,
-    step: (facts) =>
+    nextStep: (facts) =>
       retry(
         facts,
         "RESTART",
@@ -171,17 +174,17 @@ export const JOB: Table<JobCase, JobFacts> = {
       ),
   },
   "failed again and again": {
-    says: ({ what, place, failure, stage, attempts }) =>
+    summary: ({ what, place, failure, stage, attempts }) =>
       `${what} FAILED${place}: ${failure}. ${stage} has failed ${attempts > 2 ? `${attempts} times` : "after a RESTART too"}: give up retrying and ask the service's operator.`,
   },
   "failed, input or parameters wrong": {
-    says: ({ what, place, failure, pointers }) =>
+    summary: ({ what, place, failure, pointers }) =>
       `${what} FAILED${place}: ${failure}. Retrying the same job will not help: correct ${pointers} and submit a new one.`,
-    step: (facts) =>
+    nextStep: (facts) =>
       recipe(facts, `shows what the recipe asks for at ${facts.pointers}; correct that first, then submit_job`),
   },
   "failed for good": {
-    says: ({ what, place, failure }) =>
+    summary: ({ what, place, failure }) =>
       `${what} FAILED${place}: ${failure}. Retrying will not help, and the service names nothing to correct: give up.`,
   },
 };
@@ -211,26 +214,26 @@ const look = ({ about }: OperationFacts, why: string): NextStep => ({
 });
 const stands = (facts: OperationFacts) => look(facts, "shows how the job stands now");
 
-export const OPERATION: Table<OperationCase, OperationFacts> = {
+export const OPERATION: Phrases<OperationCase, OperationFacts> = {
   moving: {
-    says: ({ what, state }) => `${what} is ${state}.`,
-    step: ({ id }) => ({
+    summary: ({ what, state }) => `${what} is ${state}.`,
+    nextStep: ({ id }) => ({
       tool: "get_operation",
       arguments: { operationId: id, waitSeconds: 30 },
       why: "it is not finished yet; this waits for it",
     }),
   },
   succeeded: {
-    says: ({ what }) => `${what} SUCCEEDED.`,
-    step: (facts) => look(facts, "shows the job after it"),
+    summary: ({ what }) => `${what} SUCCEEDED.`,
+    nextStep: (facts) => look(facts, "shows the job after it"),
   },
   "failed, retryable": {
-    says: ({ what, failure }) => `${what} FAILED: ${failure}. It may be asked for again, if it is still wanted.`,
-    step: stands,
+    summary: ({ what, failure }) => `${what} FAILED: ${failure}. It may be asked for again, if it is still wanted.`,
+    nextStep: stands,
   },
-  failed: { says: ({ what, failure }) => `${what} FAILED: ${failure}.`, step: stands },
-  "failed, unexplained": { says: ({ what }) => `${what} FAILED; the service gives no reason.`, step: stands },
-  cancelled: { says: ({ what }) => `${what} was itself CANCELLED.`, step: stands },
+  failed: { summary: ({ what, failure }) => `${what} FAILED: ${failure}.`, nextStep: stands },
+  "failed, unexplained": { summary: ({ what }) => `${what} FAILED; the service gives no reason.`, nextStep: stands },
+  cancelled: { summary: ({ what }) => `${what} was itself CANCELLED.`, nextStep: stands },
 };
 
 export interface InputFacts {
@@ -250,38 +253,38 @@ const waitForScan = ({ id }: InputFacts, why: string): NextStep => ({
   why,
 });
 
-export const INPUT: Table<InputCase, InputFacts> = {
+export const INPUT: Phrases<InputCase, InputFacts> = {
   "in scan": {
-    says: ({ what, scanState }) => `${what} waits for its scan (scan ${scanState}); a job needs it READY.`,
-    step: (facts) => waitForScan(facts, "waits for the scan"),
+    summary: ({ what, scanState }) => `${what} waits for its scan (scan ${scanState}); a job needs it READY.`,
+    nextStep: (facts) => waitForScan(facts, "waits for the scan"),
   },
   "scan stuck": {
-    says: ({ what, scanState }) =>
+    summary: ({ what, scanState }) =>
       `${what} waits for a scan that is ${scanState}; a job needs it READY, and if it stays so its operator has to help.`,
-    step: (facts) => waitForScan(facts, "waits for the scan; if it stays so, ask again in some minutes"),
+    nextStep: (facts) => waitForScan(facts, "waits for the scan; if it stays so, ask again in some minutes"),
   },
   ready: {
-    says: ({ what }) => `${what} is READY to be bound to a job.`,
-    step: ({ workspaceId }) => ({
+    summary: ({ what }) => `${what} is READY to be bound to a job.`,
+    nextStep: ({ workspaceId }) => ({
       tool: "list_recipes",
       arguments: { workspaceId },
       why: "find the recipe to run on it",
     }),
   },
   infected: {
-    says: ({ what }) => `${what} is QUARANTINED (scan INFECTED); it cannot be used: take another file.`,
+    summary: ({ what }) => `${what} is QUARANTINED (scan INFECTED); it cannot be used: take another file.`,
   },
-  quarantined: { says: ({ what, scanState }) => `${what} is QUARANTINED (scan ${scanState}); it cannot be used.` },
+  quarantined: { summary: ({ what, scanState }) => `${what} is QUARANTINED (scan ${scanState}); it cannot be used.` },
   expired: {
-    says: ({ what }) => `${what} has EXPIRED; register the file again to use it.`,
-    step: ({ again }) =>
+    summary: ({ what }) => `${what} has EXPIRED; register the file again to use it.`,
+    nextStep: ({ again }) =>
       again && {
         tool: "register_input",
         arguments: again,
         why: "makes a new input of the same, if it is still wanted",
       },
   },
-  withdrawn: { says: ({ what }) => `${what} was WITHDRAWN; it cannot be used.` },
+  withdrawn: { summary: ({ what }) => `${what} was WITHDRAWN; it cannot be used.` },
 };
 
 export interface RequestFacts {
@@ -304,36 +307,37 @@ export type RequestCase =
   | "revoked"
   | "revoked, security";
 
-export const PROCESSING_REQUEST: Table<RequestCase, RequestFacts> = {
+export const PROCESSING_REQUEST: Phrases<RequestCase, RequestFacts> = {
   "in review": {
-    says: ({ what, state }) => `${what} is ${state}: a person reviews it before a job may use the file.`,
-    step: ({ id }) => ({
+    summary: ({ what, state }) => `${what} is ${state}: a person reviews it before a job may use the file.`,
+    nextStep: ({ id }) => ({
       tool: "get_file_processing_request",
       arguments: { requestId: id, waitSeconds: 45 },
       why: "waits for the review; people take their time, so ask again later",
     }),
   },
   approved: {
-    says: ({ what, reason, expiresAt, inputId, recipeVersionId }) =>
+    summary: ({ what, reason, expiresAt, inputId, recipeVersionId }) =>
       `${what} is APPROVED${reason} until ${expiresAt}: input ${inputId} may be processed with ${recipeVersionId}.`,
-    step: ({ recipeVersionId }) => ({
+    nextStep: ({ recipeVersionId }) => ({
       tool: "get_recipe",
       arguments: { versionId: recipeVersionId },
       why: "shows the ports and parameters for submit_job",
     }),
   },
   rejected: {
-    says: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another purpose, file or recipe.`,
+    summary: ({ what, reason }) =>
+      `${what} was REJECTED${reason}; a new request needs another purpose, file or recipe.`,
   },
   "rejected, purpose": {
-    says: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another purpose.`,
+    summary: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another purpose.`,
   },
   "rejected, source": {
-    says: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another file.`,
+    summary: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another file.`,
   },
-  revoked: { says: ({ what, reason }) => `${what} was REVOKED${reason}; the file may no longer be processed.` },
+  revoked: { summary: ({ what, reason }) => `${what} was REVOKED${reason}; the file may no longer be processed.` },
   "revoked, security": {
-    says: ({ what, reason }) =>
+    summary: ({ what, reason }) =>
       `${what} was REVOKED${reason}; the file may no longer be processed: do not ask again without a person's word.`,
   },
 };

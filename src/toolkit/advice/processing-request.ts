@@ -1,7 +1,7 @@
-// Which row of the table a file-processing permission request is told by.
+// Which phrase fits a file-processing permission request.
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import { uris } from "../resources/uri.ts";
-import type { Subject, Telling } from "../results.ts";
+import type { Advice, Subject } from "../results.ts";
 import { PROCESSING_REQUEST, type RequestCase } from "./phrases.ts";
 
 /** A person has it before them. */
@@ -22,7 +22,7 @@ function requestCase({ state, reasonCode }: ProcessingRequest): RequestCase {
   }
 }
 
-export function tellProcessingRequest(request: ProcessingRequest): Telling {
+export function processingRequestAdvice(request: ProcessingRequest): Advice {
   const { id, state, reasonCode, inputId, recipeVersionId, expiresAt } = request;
   const facts = {
     id,
@@ -33,12 +33,12 @@ export function tellProcessingRequest(request: ProcessingRequest): Telling {
     what: `Processing request ${id}`,
     reason: reasonCode === null ? "" : ` (${reasonCode})`,
   };
-  const { says, step } = PROCESSING_REQUEST[requestCase(request)];
-  const nextStep = step?.(facts);
-  return { summary: says(facts), ...(nextStep && { nextStep }) };
+  const phrase = PROCESSING_REQUEST[requestCase(request)];
+  const nextStep = phrase.nextStep?.(facts);
+  return { summary: phrase.summary(facts), ...(nextStep && { nextStep }) };
 }
 
 export const processingRequestSubject: Subject<ProcessingRequest> = {
   uri: ({ id }) => uris.processingRequest(id),
-  tell: tellProcessingRequest,
+  advise: processingRequestAdvice,
 };

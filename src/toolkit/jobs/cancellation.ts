@@ -5,12 +5,13 @@ import type { Delivery } from "../../actions/actions.ts";
 import type { ActionTraits } from "../../actions/identity.ts";
 import { cancelMicJob, getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
+import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
 import { operationSubject } from "../advice/operation.ts";
-import type { ToolCall, ToolResult } from "../define-tool.ts";
-import { callText } from "../results.ts";
+import { type ActionResult, callText } from "../results.ts";
 import { runAction } from "../run-action.ts";
+import type { ToolCall } from "../tool-call.ts";
 import { ENDED } from "./ended.ts";
 
 interface CancelArguments {
@@ -72,7 +73,7 @@ function explainUnknown(conflict: Failure, jobId: string, job: Job | undefined):
   });
 }
 
-export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Promise<ToolResult> {
+export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Promise<ActionResult<Operation>> {
   const { resourceVersion, idempotencyKey } = args;
   // What the person was shown need not be read again. A key of the agent's own stands for one version for ever, so there
   // it is: the job may have moved on while the person thought.

@@ -5,7 +5,8 @@ import { Failure } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import { describeJob } from "../advice/job.ts";
 import { knownRetry } from "../advice/job-history.ts";
-import type { Look, ToolCall } from "../define-tool.ts";
+import type { PreparedQuestion } from "../define-tool.ts";
+import type { ToolCall } from "../tool-call.ts";
 
 // An application that may act on jobs need not be allowed to read them.
 const isHidden = (error: unknown): boolean =>
@@ -32,15 +33,15 @@ interface JobQuestion {
 /** Looks at the job and makes the question. Throws Failure: there is no such job, or it cannot be done. */
 export const askAboutJob =
   ({ jobId, reason, asks, check }: JobQuestion) =>
-  async (call: ToolCall): Promise<Look> => {
+  async (call: ToolCall): Promise<PreparedQuestion> => {
     const job = await readJob(jobId, call);
     if (job) check?.(job);
     const retry = (await knownRetry(jobId, call))?.id;
-    const question = [
+    const sentences = [
       asks,
       job && describeJob(job, call.offers.get(job.recipeVersionId)?.recipe.name),
       retry !== undefined && `It was retried before, as job ${word(retry)}.`,
       `The reason given: ${quote(reason)}`,
     ];
-    return { question: question.filter(Boolean).join(" "), resourceVersion: job?.resourceVersion };
+    return { text: sentences.filter(Boolean).join(" "), resourceVersion: job?.resourceVersion };
   };

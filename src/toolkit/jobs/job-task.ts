@@ -1,38 +1,39 @@
-// A job as a task (SEP-2663): what a tool started, how it stands, when to ask again, and what it told when it ended.
+// A job as a task (SEP-2663): what a tool started, how it stands, when to ask again, and the result when it ended.
 
 import * as z from "zod/v4";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { parseDateTime } from "../../contract/instants.ts";
-import { type Job, JobState } from "../../contract/jobs.ts";
+import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
 import { isJobMoving, jobSubject } from "../advice/job.ts";
-import type { ToolCall, ToolResult } from "../define-tool.ts";
-import { toldResult } from "../results.ts";
+import { type ActionResult, actionResult } from "../results.ts";
+import type { ToolCall } from "../tool-call.ts";
+import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { cancelAtVersion } from "./cancellation.ts";
 import { ENDED } from "./ended.ts";
 
-/** The action that started a job: all that it takes to find the job again, and to tell of both. */
+/** The action that started a job: all that it takes to find the job again and to report on both. */
 export const StartedJob = z.strictObject({
-  tool: z.string(),
+  tool: z.enum(TOOL_NAMES),
   jobId: z.string(),
   idempotencyKey: z.string(),
   attempts: z.int(),
 });
 export type StartedJob = z.infer<typeof StartedJob>;
 
-interface Facts {
+interface StandingFacts {
   readonly summary: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
 }
 
 /** "working" is also a job that waits for a person at the service: there is nothing that the client could answer. */
-export type Standing = Facts &
+export type Standing = StandingFacts &
   (
     | { readonly status: "working"; readonly pollIntervalMs: number }
     | { readonly status: "cancelled" }
     /** The tool's result. That the job failed is an outcome of the call, not of the protocol: `isError`. */
-    | { readonly status: "completed"; readonly told: ToolResult; readonly isError: boolean }
+    | { readonly status: "completed"; readonly result: ActionResult<Job>; readonly isError: boolean }
   );
 
 const MIN_POLL_MS = 1_000;
@@ -47,15 +48,11 @@ function pollIntervalMs(moving: boolean, createdAt: string, now: number): number
   return Math.round(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, ageMs / 10)));
 }
 
-const Told = z.object({
-  summary: z.string(),
-  data: z.object({ id: z.string(), state: JobState, createdAt: z.string(), updatedAt: z.string() }),
-  action: z.object({ idempotencyKey: z.string(), attempts: z.int() }),
-});
-
 /** What a tool's result says was started; undefined when there is nothing to wait for. */
-export function startedBy(tool: string, { structured }: ToolResult): (StartedJob & { standing: Standing }) | undefined {
-  const { summary, data, action } = Told.parse(structured);
+export function startedBy(
+  tool: ToolName,
+  { advice: { summary }, data, action }: ActionResult<Job>,
+): (StartedJob & { standing: Standing }) | undefined {
   if (ENDED.has(data.state)) return undefined;
   const { createdAt, updatedAt: lastUpdatedAt } = data;
   const standing = { status: "working", summary, createdAt, lastUpdatedAt, pollIntervalMs: MIN_POLL_MS } as const;
@@ -70,15 +67,15 @@ export async function standingOf(started: StartedJob, call: ToolCall): Promise<S
   const { idempotencyKey, attempts } = started;
   const answer = await readJob(started, call);
   const job: Job = answer.value.data;
-  // As the call that started it would tell it, had it waited.
-  const told = await toldResult(answer, jobSubject, call, { idempotencyKey, replayed: false, attempts });
-  const facts: Facts = {
-    summary: z.object({ summary: z.string() }).parse(told.structured).summary,
+  // What the call that started it would have answered, had it waited.
+  const result = await actionResult(answer, jobSubject, call, { idempotencyKey, replayed: false, attempts });
+  const facts: StandingFacts = {
+    summary: result.advice.summary,
     createdAt: job.createdAt,
     lastUpdatedAt: job.updatedAt,
   };
   if (job.state === "CANCELLED") return { ...facts, status: "cancelled" };
-  if (ENDED.has(job.state)) return { ...facts, status: "completed", told, isError: job.state === "FAILED" };
+  if (ENDED.has(job.state)) return { ...facts, status: "completed", result, isError: job.state === "FAILED" };
   const now = call.service.timing.now();
   return { ...facts, status: "working", pollIntervalMs: pollIntervalMs(isJobMoving(job), job.createdAt, now) };
 }
@@ -89,8 +86,8 @@ const hasEnded = async (started: StartedJob, call: ToolCall): Promise<boolean> =
   ENDED.has((await readJob(started, call)).value.data.state);
 
 /**
- * Cancels the job by the action that cancel_job is, and under a key of its own. Nobody is told its outcome, so cancelling
- * again, in whatever process, is that same action. A job that has ended is left alone. Throws Failure.
+ * Cancels the job by the same action as cancel_job, under a key of its own. Its outcome is delivered to nobody, so cancelling
+ * again, in any process, is that same action. A job that has ended is left alone. Throws Failure.
  */
 export async function cancelStarted(started: StartedJob, call: ToolCall): Promise<void> {
   if (await hasEnded(started, call)) return;

@@ -1,13 +1,14 @@
 // Retrying a job: where the service refuses because it was retried before, the retry is named as far as it is known.
 import type { ActionTraits } from "../../actions/identity.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
+import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import { jobSubject } from "../advice/job.ts";
 import { knownRetry } from "../advice/job-history.ts";
-import type { ToolCall, ToolResult } from "../define-tool.ts";
-import { callText } from "../results.ts";
+import { type ActionResult, callText } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
+import type { ToolCall } from "../tool-call.ts";
 
 export const retryTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
 
@@ -15,7 +16,7 @@ interface RetryArguments extends ActionArguments {
   readonly jobId: string;
 }
 
-/** `conflict` refused the retry; what is known of another retry of the job is told with it. */
+/** `conflict` refused the retry; its message also names another retry of the job that is known. */
 async function explain(conflict: Failure, jobId: string, call: ToolCall): Promise<Failure> {
   const id = (await knownRetry(jobId, call))?.id;
   if (id === undefined) return conflict;
@@ -25,7 +26,7 @@ async function explain(conflict: Failure, jobId: string, call: ToolCall): Promis
   });
 }
 
-export async function retryOnce(args: RetryArguments, call: ToolCall): Promise<ToolResult> {
+export async function retryOnce(args: RetryArguments, call: ToolCall): Promise<ActionResult<Job>> {
   try {
     return await runAction(args, call, {
       endpoint: retryMicJob,

@@ -1,27 +1,23 @@
 // The resources, in the order of docs/interface.md's table.
-
-import * as z from "zod/v4";
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { catalogueTsv } from "../../geography/catalogue-tsv.ts";
 import { ENDED } from "../jobs/ended.ts";
-import { type Glimpse, type Resource, toolResource } from "./resource.ts";
+import type { ToolResult } from "../results.ts";
+import { type Resource, type SeenVersion, toolResource } from "./resource.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
 const always = (ttlMs: number) => (): number => ttlMs;
 
-const Stateful = z.object({ state: z.string() });
-
 /** What has ended hardly changes; what moves is old at once. */
-const byState = (content: unknown): number =>
-  ENDED.has(Stateful.safeParse(content).data?.state ?? "") ? MINUTE_MS : SECOND_MS;
+const byState = ({ hasEnded }: ToolResult): number => (hasEnded === true ? MINUTE_MS : SECOND_MS);
 
 interface Moving {
   readonly data: { readonly resourceVersion: number; readonly state: string };
 }
 
-const glimpseOf = ({ value: { data } }: { readonly value: Moving }): Glimpse => ({
+const versionOf = ({ value: { data } }: { readonly value: Moving }): SeenVersion => ({
   version: data.resourceVersion,
   ended: ENDED.has(data.state),
 });
@@ -82,8 +78,8 @@ export const resources: readonly Resource[] = [
     variables: { jobId: "jobId" },
     cacheScope: "private",
     ttlMs: byState,
-    look: async ({ jobId = "" }, service, context) =>
-      glimpseOf(await service.call(getMicJob, { path: { jobId } }, context)),
+    readVersion: async ({ jobId = "" }, service, context) =>
+      versionOf(await service.call(getMicJob, { path: { jobId } }, context)),
   }),
   toolResource({
     uri: "mic://recipes/{versionId}",
@@ -117,8 +113,8 @@ export const resources: readonly Resource[] = [
     variables: { operationId: "operationId" },
     cacheScope: "private",
     ttlMs: byState,
-    look: async ({ operationId = "" }, service, context) =>
-      glimpseOf(await service.call(getMicPublicOperation, { path: { operationId } }, context)),
+    readVersion: async ({ operationId = "" }, service, context) =>
+      versionOf(await service.call(getMicPublicOperation, { path: { operationId } }, context)),
   }),
   toolResource({
     uri: "mic://processing-requests/{requestId}",

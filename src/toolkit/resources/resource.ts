@@ -1,22 +1,25 @@
 // What a resource is: data that drives listings, reading, completion and updates. Most are what a tool reads, without
-// its envelope, so whatever a resource shows can also be had by a tool.
+// its envelope, so a tool can read everything that a resource shows.
 import type { Geography } from "../../geography/geography.ts";
 import { json } from "../../outside.ts";
 import type { CallContext } from "../../service/attempts.ts";
 import type { Service } from "../../service/call.ts";
-import type { UseTool } from "../define-tool.ts";
-import { exact } from "../results.ts";
-import type { CandidateKind } from "./completion.ts";
-import type { Variables } from "./uri.ts";
+import { type ToolResult, withExactNumbers } from "../results.ts";
+import type { ToolName } from "../tool-names.ts";
+import type { CandidateKind } from "./candidate.ts";
+import type { UriVariables } from "./uri.ts";
 
-/** What a reading is made from. */
-export interface Source {
+/** Calls an offered tool that reads. Throws Failure. */
+export type UseTool = (name: ToolName, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
+
+/** What a resource is read from. */
+export interface ResourceSource {
   readonly useTool: UseTool;
   readonly geography: Geography;
   readonly context: CallContext;
 }
 
-export interface Reading {
+export interface ResourceContent {
   readonly text: string;
   /** Fields of the service's answer that the contract does not know. */
   readonly drift: readonly string[];
@@ -25,14 +28,14 @@ export interface Reading {
 }
 
 /** One look at a resource that can be subscribed to. */
-export interface Glimpse {
+export interface SeenVersion {
   /** Changes whenever the resource does. */
   readonly version: number;
   /** It will not change any more. */
   readonly ended: boolean;
 }
 
-export type Look = (variables: Variables, service: Service, context: CallContext) => Promise<Glimpse>;
+export type ReadVersion = (variables: UriVariables, service: Service, context: CallContext) => Promise<SeenVersion>;
 
 export interface Resource {
   /** `mic://…`, with `{name}` for each variable. */
@@ -42,27 +45,27 @@ export interface Resource {
   readonly description: string;
   readonly mimeType: "application/json" | "text/tab-separated-values";
   /** The tool that reaches the same; where it is not offered, neither is the resource. */
-  readonly tool: string;
+  readonly tool: ToolName;
   /** "public": the same for every client of the service. */
   readonly cacheScope: "public" | "private";
   /** What the template's variables may be, as far as the server knows. */
   readonly variables: Readonly<Record<string, CandidateKind>>;
   /** Throws Failure. */
-  read(variables: Variables, source: Source): Promise<Reading>;
+  read(variables: UriVariables, source: ResourceSource): Promise<ResourceContent>;
   /** Present where the resource can be subscribed to. Throws Failure. */
-  readonly look?: Look;
+  readonly readVersion?: ReadVersion;
 }
 
 /** The text of a JSON resource. */
-export const jsonText = (content: unknown): string => json(exact(content));
+export const jsonText = (content: unknown): string => json(withExactNumbers(content));
 
 interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "variables"> {
   readonly variables?: Resource["variables"];
   /** Beside the template's variables. */
   readonly arguments?: Readonly<Record<string, unknown>>;
-  /** "data": what is in the tool's envelope; "whole": all that the tool tells. */
+  /** "data": what is in the tool's envelope; "whole": the tool's whole answer. */
   readonly part: "data" | "whole";
-  readonly ttlMs: (content: unknown) => number;
+  readonly ttlMs: (result: ToolResult) => number;
 }
 
 /** A resource that is what its tool reads; the template's variables are the tool's arguments. */
@@ -73,13 +76,13 @@ export function toolResource(definition: ToolResourceDefinition): Resource {
     variables,
     mimeType: "application/json",
     async read(given, { useTool }) {
-      const { structured, drift } = await useTool(resource.tool, { ...fixed, ...toolArguments(given) });
-      const content = part === "data" ? structured["data"] : structured;
-      return { text: jsonText(content), drift, ttlMs: ttlMs(content) };
+      const result = await useTool(resource.tool, { ...fixed, ...toolArguments(given) });
+      const content = part === "data" ? result.data : result.structured;
+      return { text: jsonText(content), drift: result.drift, ttlMs: ttlMs(result) };
     },
   };
 }
 
 /** The only variable that its tool calls otherwise: a URI says whose code it is by where it stands. */
-const toolArguments = ({ code, ...others }: Variables): Variables =>
+const toolArguments = ({ code, ...others }: UriVariables): UriVariables =>
   code === undefined ? others : { ...others, state: code };

@@ -3,19 +3,19 @@ import { isWellFormed } from "../../contract/text.ts";
 
 const VARIABLE = /\{(\w+)\}/g;
 
-export type Variables = Readonly<Record<string, string>>;
+export type UriVariables = Readonly<Record<string, string>>;
 
 export const variablesIn = (template: string): readonly string[] =>
   [...template.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 
 /** Ids may hold characters that end a path segment: each goes in percent-encoded. A lone surrogate has no such form. */
-export const expand = (template: string, variables: Variables): string =>
+export const expand = (template: string, variables: UriVariables): string =>
   template.replace(VARIABLE, (_, name: string) =>
     encodeURIComponent((variables[name] ?? "").replace(/\p{Surrogate}/gu, "\ufffd")),
   );
 
 /** For ids that the service gives: one with a lone surrogate has no URI (doubt 23). */
-const expandIfPossible = (template: string, variables: Variables): string | undefined =>
+const expandIfPossible = (template: string, variables: UriVariables): string | undefined =>
   Object.values(variables).every(isWellFormed) ? expand(template, variables) : undefined;
 
 /** The URIs that results link to. */
@@ -64,7 +64,7 @@ function templateOf(template: string): Template {
 }
 
 /** The template's variables in this URI; undefined when it is none of the template's. */
-export function variablesOf(template: string, uri: string): Variables | undefined {
+export function variablesOf(template: string, uri: string): UriVariables | undefined {
   const { head, segments } = templateOf(template);
   if (!uri.startsWith(head)) return undefined;
   const given = uri.split("/");

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../../failure.ts";
 import type { CallContext, Timing } from "../../service/attempts.ts";
-import type { Glimpse } from "./resource.ts";
+import type { SeenVersion } from "./resource.ts";
 
 const FIRST_MS = 1_000;
 const LAST_MS = 30_000;
@@ -52,21 +52,21 @@ export function createWatching({
   /** The service asked for rest: nobody looks before that. */
   let restUntilAt = 0;
 
-  function start(name: string, look: (context: CallContext) => Promise<Glimpse>): Poller {
+  function start(name: string, look: (context: CallContext) => Promise<SeenVersion>): Poller {
     const abort = new AbortController();
     const { signal } = abort;
     const listeners = new Set<() => void>();
     let version: number | undefined;
     let pauseMs = FIRST_MS;
 
-    /** One look: whether it is worth looking again. Nobody is told of the first one: it is what others are compared with. */
+    /** One look: whether it is worth looking again. The first one notifies nobody: later ones are compared with it. */
     async function goesOn(isFirst = false): Promise<"on" | "ended" | "missing"> {
       try {
         const seen = await look({ signal, deadlineAt: timing.now() + LOOK_LIMIT_MS });
         const moved = seen.version !== version;
         version = seen.version;
         pauseMs = moved ? FIRST_MS : Math.min(LAST_MS, pauseMs * GROWTH);
-        if (moved && !isFirst) for (const tell of listeners) tell();
+        if (moved && !isFirst) for (const notify of listeners) notify();
         return seen.ended ? "ended" : "on";
       } catch (error) {
         const facts = error instanceof Failure ? error.facts : undefined;
@@ -103,8 +103,8 @@ export function createWatching({
     /** How many resources are being watched. */
     count: () => pollers.size,
 
-    /** Tells `onMove` each time the resource of this name changes. Throws Failure when there are too many to watch. */
-    watch(name: string, look: (context: CallContext) => Promise<Glimpse>, onMove: () => void): Watch {
+    /** Calls `onMove` each time the resource of this name changes. Throws Failure when there are too many to watch. */
+    watch(name: string, look: (context: CallContext) => Promise<SeenVersion>, onMove: () => void): Watch {
       let poller = pollers.get(name);
       if (!poller) {
         if (pollers.size >= maxWatched) throw tooMany(maxWatched);
@@ -113,12 +113,12 @@ export function createWatching({
       }
       const mine = poller;
       // A function of its own: the same one may listen twice.
-      const tell = () => onMove();
-      mine.listeners.add(tell);
+      const notify = () => onMove();
+      mine.listeners.add(notify);
       return {
         there: mine.there,
         stop() {
-          mine.listeners.delete(tell);
+          mine.listeners.delete(notify);
           if (mine.listeners.size > 0) return;
           if (pollers.get(name) === mine) pollers.delete(name);
           mine.stop();

@@ -118,8 +118,8 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "two calls at once with one new key forget that one of them works on it",
-    code: "if (underway.has(name)) return await wait(",
-    instead: 'if (call.tool === "") return await wait(',
+    code: "if (underway.has(name)) return await waitForOther(",
+    instead: 'if (call.tool === "") return await waitForOther(',
     seenBy: machine("two calls at once under one key of their own send one request"),
   },
   {

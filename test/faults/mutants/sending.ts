@@ -17,8 +17,9 @@ const telling = outside("test/actions/unknown-outcome.test.ts");
 export const sendingMutants: readonly Mutant[] = [
   {
     what: "the request leaves before the journal has it",
-    code: "return await own(open, name, call, () => open.insert(action)",
-    instead: "await call.send(request, action.key, {}); return await own(open, name, call, () => open.insert(action)",
+    code: "return await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+    instead:
+      "await call.send(request, action.key, {}); return await claimAndSend(open, name, call, () =>\n      open.insert(action)",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
   {
@@ -108,7 +109,7 @@ export const sendingMutants: readonly Mutant[] = [
   {
     what: "a success is not told again but sent again",
     code: "carry(open, stored, call);\n      return replay(stored, call);",
-    instead: "return await work(open, stored, call);",
+    instead: "return await sendClaimed(open, stored, call);",
     seenBy: repeat("the same call is the same action for a while: the stored answer"),
   },
   {

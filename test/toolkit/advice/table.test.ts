@@ -5,13 +5,13 @@ import { Job, JobState, STAGES } from "../../../src/contract/jobs.ts";
 import { Operation, OperationState } from "../../../src/contract/operation.ts";
 import type { Problem } from "../../../src/contract/problem.ts";
 import { ProcessingRequest, ProcessingRequestState, ReasonCode } from "../../../src/contract/processing-requests.ts";
-import { tellInput } from "../../../src/toolkit/advice/input.ts";
-import { tellJob } from "../../../src/toolkit/advice/job.ts";
+import { inputAdvice } from "../../../src/toolkit/advice/input.ts";
+import { jobAdvice } from "../../../src/toolkit/advice/job.ts";
 import type { JobHistory } from "../../../src/toolkit/advice/job-history.ts";
-import { tellOperation } from "../../../src/toolkit/advice/operation.ts";
+import { operationAdvice } from "../../../src/toolkit/advice/operation.ts";
 import { INPUT, JOB, OPERATION, PROCESSING_REQUEST } from "../../../src/toolkit/advice/phrases.ts";
-import { tellProcessingRequest } from "../../../src/toolkit/advice/processing-request.ts";
-import type { NextStep, Telling } from "../../../src/toolkit/results.ts";
+import { processingRequestAdvice } from "../../../src/toolkit/advice/processing-request.ts";
+import type { Advice, NextStep } from "../../../src/toolkit/results.ts";
 import { tools } from "../../../tools/index.ts";
 
 const AT = "2027-01-15T10:00:00.000Z";
@@ -257,12 +257,12 @@ const JOBS: readonly JobRow[] = [
   },
 ];
 
-function expectTold(told: Telling, says: readonly RegExp[], step: Step | undefined): void {
-  for (const words of says) expect(told.summary).toMatch(words);
+function expectAdvice(advice: Advice, says: readonly RegExp[], step: Step | undefined): void {
+  for (const words of says) expect(advice.summary).toMatch(words);
   // One plain sentence or two, and never a hole where a fact should stand.
-  expect(told.summary).toMatch(/\.$/);
-  expect(JSON.stringify(told)).not.toMatch(/undefined|null|NaN|\[object/);
-  expect(told.nextStep).toEqual(step && { ...step, why: expect.stringMatching(step.why) });
+  expect(advice.summary).toMatch(/\.$/);
+  expect(JSON.stringify(advice)).not.toMatch(/undefined|null|NaN|\[object/);
+  expect(advice.nextStep).toEqual(step && { ...step, why: expect.stringMatching(step.why) });
   if (!step) return;
   const tool = tools.find(({ name }) => name === step.tool);
   expect(Object.keys(Object(tool?.inputSchema["properties"]))).toEqual(
@@ -272,8 +272,8 @@ function expectTold(told: Telling, says: readonly RegExp[], step: Step | undefin
 
 describe("a job", () => {
   test.each(JOBS.map((row) => [row.row, row.of.state, row] as const))("%s (%s)", (_name, _state, row) =>
-    expectTold(
-      tellJob(row.of, row.history, row.afterMs === undefined ? undefined : Date.parse(AT) + row.afterMs),
+    expectAdvice(
+      jobAdvice(row.of, row.history, row.afterMs === undefined ? undefined : Date.parse(AT) + row.afterMs),
       row.says,
       row.step,
     ),
@@ -322,7 +322,7 @@ const OPERATIONS: readonly (readonly [keyof typeof OPERATION, Operation, RegExp,
 ];
 
 describe("an operation", () => {
-  test.each(OPERATIONS)("%s", (_row, of, says, step) => expectTold(tellOperation(of), [says], step));
+  test.each(OPERATIONS)("%s", (_row, of, says, step) => expectAdvice(operationAdvice(of), [says], step));
 
   test("every row and every state is tested", () => {
     expect(new Set(OPERATIONS.map(([row]) => row))).toEqual(new Set(Object.keys(OPERATION)));
@@ -381,7 +381,7 @@ const INPUTS: readonly (readonly [keyof typeof INPUT, Input, RegExp, Step | unde
 ];
 
 describe("an input", () => {
-  test.each(INPUTS)("%s", (_row, of, says, step) => expectTold(tellInput(of), [says], step));
+  test.each(INPUTS)("%s", (_row, of, says, step) => expectAdvice(inputAdvice(of), [says], step));
 
   test("every row and every state is tested", () => {
     expect(new Set(INPUTS.map(([row]) => row))).toEqual(new Set(Object.keys(INPUT)));
@@ -430,7 +430,7 @@ const REQUESTS: readonly (readonly [keyof typeof PROCESSING_REQUEST, ProcessingR
 ];
 
 describe("a processing request", () => {
-  test.each(REQUESTS)("%s", (_row, of, says, step) => expectTold(tellProcessingRequest(of), [says], step));
+  test.each(REQUESTS)("%s", (_row, of, says, step) => expectAdvice(processingRequestAdvice(of), [says], step));
 
   test("every row, state and reason is tested", () => {
     expect(new Set(REQUESTS.map(([row]) => row))).toEqual(new Set(Object.keys(PROCESSING_REQUEST)));

@@ -1,0 +1,33 @@
+// Waiting for a promise no longer than its caller can wait.
+
+/** The promise's outcome, or the signal's reason if it fires before. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) {
+      // Nobody hears of it any more, and it may yet fail.
+      promise.catch(() => undefined);
+      return onAbort();
+    }
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+interface WaitLimits {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  /** What is thrown when time is up. */
+  tooLate(): Error;
+}
+
+/** The promise's outcome, or the signal's reason if it fires before, or `tooLate` after so long. The promise itself goes on. */
+export async function within<T>(promise: Promise<T>, { signal, timeoutMs, tooLate }: WaitLimits): Promise<T> {
+  const late = new AbortController();
+  const alarm = setTimeout(() => late.abort(tooLate()), Math.max(0, timeoutMs));
+  try {
+    return await unlessAborted(promise, AbortSignal.any([signal, late.signal]));
+  } finally {
+    clearTimeout(alarm);
+  }
+}

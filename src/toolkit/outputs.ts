@@ -1,0 +1,63 @@
+// What agents see of a tool's answer as its output schema, and in types what its `run` returns.
+// Schemas are shallow on purpose: answers were already held against the whole contract.
+import type { JsonSchema } from "../contract/json-schema.ts";
+
+/** `T`: what stands in the `data` of the tool's result. */
+export interface Output<T> {
+  readonly schema: JsonSchema;
+  /** Never there: it ties the schema to the type of the data. */
+  readonly data?: T;
+}
+
+const object = { type: "object" } as const;
+const text = { type: "string" } as const;
+const integer = { type: "integer" } as const;
+const boolean = { type: "boolean" } as const;
+const list = <const S extends JsonSchema>(items: S) => ({ type: "array", items }) as const;
+const objects = list(object);
+
+type FieldSchema<V> = V extends string
+  ? typeof text
+  : V extends number
+    ? typeof integer
+    : V extends boolean
+      ? typeof boolean
+      : V extends readonly (infer E)[]
+        ? { readonly type: "array"; readonly items: FieldSchema<E> }
+        : typeof object;
+
+/** Fields that are always there, each with the schema of its type. */
+type FieldSchemas<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]?: FieldSchema<T[K]> };
+
+const shape = (properties: Readonly<Record<string, JsonSchema>>, optional: readonly string[] = []): JsonSchema => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+});
+
+/** `schema`'s fields are those of the data itself. */
+const whole = <T>(fields: FieldSchemas<T> & Readonly<Record<string, JsonSchema>>): Output<T> => ({
+  schema: shape(fields),
+});
+
+const envelope = { data: object, meta: object } as const;
+const advice = { summary: text, nextStep: object } as const;
+
+export const outputs = {
+  /** One resource as it is. */
+  resource: <T>(): Output<T> => ({ schema: shape(envelope) }),
+  /** With a sentence where there is something to say. */
+  summarized: <T>(): Output<T> => ({ schema: shape({ summary: text, ...envelope }, ["summary"]) }),
+  /** With what happened and what to do next. */
+  advised: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope }, ["nextStep"]) }),
+  /** What an action made. */
+  action: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope, action: object }, ["nextStep"]) }),
+  page: <T>(): Output<readonly T[]> => ({ schema: shape({ data: objects, page: object, meta: object }) }),
+  whole,
+  text,
+  integer,
+  boolean,
+  object,
+  objects,
+  texts: list(text),
+} as const;
