@@ -77,8 +77,9 @@ const strikes: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
 ];
 
 // An open file cannot be moved there.
-describe.skipIf(process.platform === "win32").each(strikes)(
-  "a journal with %s under running servers (needs POSIX)",
+const isWindows = process.platform === "win32";
+describe.skipIf(isWindows).each(strikes)(
+  `a journal with %s under running servers${isWindows ? " (needs POSIX)" : ""}`,
   (_, strike) => {
     async function begun() {
       const given = await bench();
