@@ -11,7 +11,7 @@ import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { client, frozen, loggedIn, login } from "./session.ts";
 
 /** Longer than the limit however busy the machine is, and shorter than a caller's own patience. */
-const ENDLESS_MS = 25_000;
+const ENDLESS_MS = 10_000;
 
 const inEnvironment = ({ baseUrl }: Stub) => ({
   MIC_BASE_URL: baseUrl,
