@@ -1,10 +1,18 @@
-// What the two analyst tools share: their common arguments and the end of every answer.
+// What the geography tools share: their common arguments, the end of every answer, the call that goes on where it had to end.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import { type Country, type Coverage, coverageOf, driftIn } from "../geography/country.ts";
-import { coverageLine } from "../geography/format.ts";
+import {
+  type Country,
+  type Coverage,
+  coverageOf,
+  driftIn,
+  secondsUntilRead,
+  unreadCount,
+} from "../geography/country.ts";
+import { coverageLine, plural } from "../geography/format.ts";
 import type { CountryQuery, Gathered, Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
+import type { NextStep } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
@@ -17,11 +25,16 @@ export const sweepSeconds = z
   .describe("For lists not read yet; default 20.")
   .optional();
 
+/** What every model writes first, in every tool that has it. */
+export const stateArgument = z.string().max(80).describe("Code or name.");
+
 export interface GeographyQuestion {
   /** Whether the states list alone answers it. */
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
   readonly needs: (about: readonly State[], country: Country) => Needs;
+  /** Without which lists the answer is not certain: which of those are unread is told. */
+  readonly certainWith: keyof Needs;
   /** Why a state that the question does without was not read. */
   readonly notNeeded: string;
   readonly waitSeconds: number | undefined;
@@ -36,12 +49,10 @@ export interface GeographyTail {
 export interface CountryAnswer {
   readonly country: Country;
   readonly states: readonly State[];
+  /** `unread` of its coverage is empty where the answer depends on none that is. */
   readonly tail: GeographyTail;
   /** The one line on coverage and vintage. */
   readonly line: string;
-  /** How to have what is still to come, as a sentence; empty when nothing is. An agent cannot wait by itself. */
-  readonly forTheRest: string;
-  readonly complete: boolean;
   readonly drift: readonly string[];
 }
 
@@ -55,31 +66,36 @@ export async function askCountry(question: GeographyQuestion, call: ToolCall): P
     waitMs: waitSeconds * 1000,
     onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
   };
-  return answered(question.level, statesOf, await call.geography.gather(wish, call.context));
+  return answered(question, statesOf, await call.geography.gather(wish, call.context));
 }
 
 const allRead = (count: number): Coverage => ({ statesTotal: count, statesRead: count, complete: true, unread: [] });
 
-const isComing = ({ unread }: Coverage): boolean =>
-  unread.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
-
 function answered(
-  level: GeographyQuestion["level"],
+  { level, needs, certainWith }: GeographyQuestion,
   statesOf: (country: Country) => readonly State[],
   gathered: Gathered,
 ): CountryAnswer {
   const { country } = gathered;
   const states = statesOf(country);
   const codes = level === "state" ? [] : states.map(({ code }) => code);
-  const coverage = level === "state" ? allRead(states.length) : coverageOf(states, gathered);
+  const missed = new Set(needs(states, country)[certainWith].map(({ code }) => code));
+  const unread = gathered.unread.filter(({ state }) => missed.has(state));
+  const coverage = level === "state" ? allRead(states.length) : coverageOf(states, { country, unread });
   const vintage = vintageOf(country, codes);
   return {
     country,
     states,
     tail: { coverage, vintage },
     line: coverageLine(coverage, vintage),
-    forTheRest: isComing(coverage) ? ` Call again with waitSeconds ${MAX_WAIT_SECONDS} for the rest.` : "",
-    complete: coverage.complete,
     drift: driftIn(country, codes),
   };
+}
+
+/** The same call with the longest wait, where what it lacks is still to come: an agent cannot wait by itself. */
+export function askAgain(call: ToolCall, args: NextStep["arguments"], coverage: Coverage): NextStep | undefined {
+  const seconds = secondsUntilRead(coverage);
+  if (seconds === undefined) return undefined;
+  const why = `in ${seconds} s: ${plural(unreadCount(coverage), "list")} unread`;
+  return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

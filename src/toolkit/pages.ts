@@ -1,7 +1,8 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
 import * as z from "zod/v4";
 import type { ServiceAnswer } from "../service/call.ts";
-import { callText, type ToolResult, table, withExactNumbers } from "./results.ts";
+import { table } from "../table.ts";
+import { callText, type ToolResult, withExactNumbers } from "./results.ts";
 import type { ToolName } from "./tool-names.ts";
 import { wholeTable } from "./whole-table.ts";
 

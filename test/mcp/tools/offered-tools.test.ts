@@ -166,7 +166,8 @@ describe.each(NAMES)("%s", (name) => {
   test("has the hints of what it does, which do not contradict each other", async () => {
     const { annotations = {} } = await listed(name);
     const acts = POST_TOOLS.includes(name);
-    const saves = name === "download_asset";
+    // Two of them where saveAs is given: a client must not let them run unasked.
+    const saves = ["download_asset", "list_districts", "rank_divisions"].includes(name);
     expect(annotations).toMatchObject({
       readOnlyHint: !acts && !saves,
       destructiveHint: name === "cancel_job" || name === "retry_job",
