@@ -43,6 +43,7 @@ export const operations = {
     success: 200,
     answer: DistrictsResponse,
     tool: "list_districts",
+    adds: ["saveAs"],
   },
   getPlaygroundOpenApi: {
     id: "getPlaygroundOpenApi",

@@ -36,6 +36,11 @@ interface Asked {
 const DEFAULT_LIMIT = 5;
 
 const nameArgument = z.string().trim().min(2).max(80);
+/** Told once is enough: the bounds of `name` hold for each. */
+const oneOfNames = z
+  .string()
+  .trim()
+  .refine(({ length }) => length >= 2 && length <= 80, { error: "must be 2 to 80 characters long" });
 
 /** What no schema without unions can say. Throws Failure. */
 function queriesOf({ name, names }: Asked): readonly string[] {
@@ -79,7 +84,7 @@ function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call:
   const where = only !== undefined && others.length === 0 && asked.state !== undefined ? ` in ${stateText(only)}` : "";
   const elsewhere = where === "" || answer.matches.length > 0 ? [] : foundElsewhere(answer.query, states, country);
   const nextStep = nextFor(finding, elsewhere.length > 0, asked, found, call);
-  const certainty = answer.matches.length === 0 ? "" : namesakesText(tail.coverage);
+  const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
   const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}`;
   return { summary, ...(nextStep && { nextStep }) };
 }
@@ -93,14 +98,14 @@ export const findDistrict = defineTool({
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),
-    names: z.array(nameArgument).min(1).max(50).describe("Instead of name: several.").optional(),
+    names: z.array(oneOfNames).min(1).max(50).describe("Or several.").optional(),
     state: stateArgument.optional(),
     limit: z.int().min(1).max(20).describe("Default 5.").optional(),
     waitSeconds: sweepSeconds,
   }),
   output: outputs.answer<FoundAnswer>(
     { coverage: outputs.object, vintage: outputs.object },
-    { query: outputs.text, matches: outputs.objects, ambiguous: outputs.boolean, answers: outputs.objects },
+    { matches: outputs.objects, nextStep: outputs.object },
   ),
   async run({ waitSeconds, ...asked }, call) {
     const queries = queriesOf(asked);
@@ -110,7 +115,6 @@ export const findDistrict = defineTool({
         level: "district",
         about: (all) => resolveStates(state === undefined ? undefined : [state], all),
         needs: (about, country) => needsForFinding(queries, about, country),
-        certainWith: "all",
         notNeeded: "not asked for",
         waitSeconds,
       },

@@ -14,7 +14,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
 import { answerResult } from "../src/toolkit/results.ts";
-import { checkSaveAs, type SavedRows, saveAs, savedFields, savedText, saveRows } from "../src/toolkit/save-rows.ts";
+import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsResponse, "districts"> | SavedRows);
@@ -89,7 +89,7 @@ export const listDistricts = defineTool({
   }),
   output: outputs.answer<ListedDistricts>(
     { contract: outputs.text, state: outputs.text },
-    { districts: outputs.objects, ...savedFields },
+    { districts: outputs.objects },
   ),
   async run({ state, saveAs }, call) {
     const asked = stateCode.safeParse(state);

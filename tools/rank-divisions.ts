@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import type { State } from "../src/contract/playground.ts";
+import { MAX_DISTRICTS, MAX_STATES, type State } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/failure.ts";
 import { differencesIn } from "../src/geography/consistency.ts";
 import { type Coverage, secondsUntilRead } from "../src/geography/country.ts";
@@ -20,7 +20,7 @@ import { askAgain, askCountry, type CountryAnswer, type GeographyTail, sweepSeco
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { answerResult, type NextStep, type ToolResult } from "../src/toolkit/results.ts";
-import { checkSaveAs, type SavedRows, saveAs, savedFields, savedText, saveRows } from "../src/toolkit/save-rows.ts";
+import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 type DivisionRow = StateRow | DistrictRow;
@@ -36,6 +36,9 @@ type RankingAnswer = RankingFacts & ({ readonly rows: readonly DivisionRow[] } |
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
+/** Of states and of districts in each (docs/contract.md, 2.1). */
+const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
+const MAX_NAME = 80;
 
 function refuse(argument: string, message: string): never {
   throw invalidArguments(`rank_divisions was not called: wrong argument "${argument}".`, [
@@ -50,7 +53,8 @@ function checkTogether(level: "state" | "district", { by, min, max, perState, st
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
   if (by === "name" && bound !== undefined) refuse(bound, "bounds a figure; by name there is none");
   if (level === "state" && perState !== undefined) refuse("perState", "counts the districts of each state");
-  if (startsWith !== undefined && fold(startsWith) === "") refuse("startsWith", "has no letter and no digit");
+  if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
+    refuse("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
 }
 
 /** The rows as they are saved and shown: columns and cells. */
@@ -148,11 +152,11 @@ export const rankDivisions = defineTool({
       .enum(["mandalCount", "districtCount", "mandalsPerDistrict", "name"])
       .describe("district: mandalCount or name."),
     order: z.enum(["asc", "desc"]).describe("Default desc; by name asc.").optional(),
-    limit: z.int().min(1).max(MAX_LIMIT).describe("Default 10; 100 with perState.").optional(),
-    offset: z.int().min(0).describe("Rows to skip.").optional(),
-    perState: z.int().min(1).max(MAX_LIMIT).describe("First districts of each state.").optional(),
+    limit: z.int().min(1).max(MAX_LIMIT).describe("Default 10.").optional(),
+    offset: z.int().min(0).max(MAX_ROWS).optional(),
+    perState: z.int().min(1).max(MAX_LIMIT).describe("First of each state.").optional(),
     states: z.array(z.string().max(80)).max(64).describe("Codes or names.").optional(),
-    startsWith: z.string().max(80).describe("Of the name.").optional(),
+    startsWith: z.string().describe("Of the name.").optional(),
     min: z.number().describe("Bounds the by figure.").optional(),
     max: z.number().optional(),
     saveAs,
@@ -167,8 +171,8 @@ export const rankDivisions = defineTool({
       coverage: outputs.object,
       vintage: outputs.object,
     },
-    // Rows, or how many were saved.
-    { ...savedFields, rows: {} },
+    // And `rows`: the rows, or how many were saved.
+    { nextStep: outputs.object },
   ),
   async run({ waitSeconds, ...args }, call) {
     const { level, by, order, limit, offset, perState, states: asked, startsWith, min, max, saveAs } = args;
@@ -181,9 +185,8 @@ export const rankDivisions = defineTool({
     const question = {
       level,
       about: (all: readonly State[]) => resolveStates(asked, all),
-      certainWith: "rows",
       waitSeconds,
-    } as const;
+    };
     if (level === "state") {
       const answered = await askCountry({ ...question, needs: () => ({ rows: [], all: [] }), notNeeded: "" }, call);
       return await answer(rankStates(answered.states, query), stateSheet, page, answered, call);

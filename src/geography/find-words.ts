@@ -37,7 +37,10 @@ function noneText(asked: string, where: string, coverage: Coverage, elsewhere: r
   const known = elsewhere.length === 0 ? "" : ` There is ${listed(elsewhere.map(placeOf))}.`;
   if (coverage.complete) return `No district like ${asked}${where}: every list was read.${known}`;
   const { statesRead, statesTotal } = coverage;
-  return `None like ${asked}${where} in the ${statesRead} of ${plural(statesTotal, "list")} read so far${againText(coverage)}.${known}`;
+  const again = againText(coverage);
+  // Where the next step repeats the name, it need not stand here as well.
+  const what = again === "" ? `None like ${asked} found` : "None found";
+  return `${what}${where} in ${statesRead} of ${plural(statesTotal, "list")}${again}.${known}`;
 }
 
 function foundText({ answer: { query, matches, readAs }, left, notIn }: Finding): string {
@@ -50,7 +53,8 @@ function foundText({ answer: { query, matches, readAs }, left, notIn }: Finding)
     return `${where === "" ? `${asked} may be any of ` : where}${listed(named.map(placeOf), matches.length === named.length ? left : 0)}.`;
   if (best.match === "similar")
     return `No district is called ${asked}; ${listed(matches.map(placeOf), left)} ${matches.length + left === 1 ? "is" : "are"} like it: a guess.`;
-  return `${where}${best.match === "alias" && where === "" ? `${asked} is ` : ""}${factOf(best)}.`;
+  const isItself = best.name === (readAs?.name ?? query);
+  return `${where}${where === "" && !isItself ? `${asked} is ` : ""}${factOf(best)}.`;
 }
 
 /** One query's answer as a sentence. `where`: " in Goa (GA)", when one state was asked about. */
@@ -75,10 +79,8 @@ export function readAsText({ answer: { query, readAs } }: Finding): readonly str
 }
 
 /** What a found name does not exclude. */
-export const namesakesText = (coverage: Coverage): string =>
-  coverage.complete || coverage.unread.length === 0
-    ? ""
-    : ` ${unreadCount(coverage)} of ${coverage.statesTotal} lists are unread and may have namesakes${againText(coverage)}.`;
+export const namesakesText = ({ needs }: Finding): string =>
+  needs.all.length === 0 ? "" : ` ${plural(needs.all.length, "list")} unread: namesakes are possible.`;
 
 /** Of several names. */
 export function findingsText(findings: readonly Finding[], coverage: Coverage): string {
@@ -93,9 +95,9 @@ export function findingsText(findings: readonly Finding[], coverage: Coverage): 
     ...some("ambiguous", ambiguous),
     ...some("not found", none),
   ];
-  const rest =
-    coverage.complete || coverage.unread.length === 0
-      ? ""
-      : ` Not certain: ${unreadCount(coverage)} of ${coverage.statesTotal} lists are unread${againText(coverage)}.`;
+  const isCertain = findings.every(({ needs }) => needs.rows.length === 0);
+  const rest = isCertain
+    ? ""
+    : ` Not certain: ${unreadCount(coverage)} of ${coverage.statesTotal} lists are unread${againText(coverage)}.`;
   return `Of ${plural(findings.length, "name")}: ${parts.join(", ")}.${rest}`;
 }

@@ -81,7 +81,7 @@ export function createGeography({ service, perMinute, timing = idleTiming, store
     const reason = limiter.isFrozen
       ? "the service asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
-        ? `at most ${limiter.perMinute} requests a minute`
+        ? "rate limit"
         : "not read yet";
     return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + REQUEST_MS) / 1000) };
   }

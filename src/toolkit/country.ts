@@ -9,7 +9,7 @@ import {
   secondsUntilRead,
   unreadCount,
 } from "../geography/country.ts";
-import { coverageLine, plural } from "../geography/format.ts";
+import { coverageLine } from "../geography/format.ts";
 import type { CountryQuery, Gathered, Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
 import type { NextStep } from "./results.ts";
@@ -18,12 +18,7 @@ import type { ToolCall } from "./tool-call.ts";
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;
 
-export const sweepSeconds = z
-  .int()
-  .min(0)
-  .max(MAX_WAIT_SECONDS)
-  .describe("For lists not read yet; default 20.")
-  .optional();
+export const sweepSeconds = z.int().min(0).max(MAX_WAIT_SECONDS).describe("For unread lists; default 20.").optional();
 
 /** What every model writes first, in every tool that has it. */
 export const stateArgument = z.string().max(80).describe("Code or name.");
@@ -33,8 +28,6 @@ export interface GeographyQuestion {
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
   readonly needs: (about: readonly State[], country: Country) => Needs;
-  /** Without which lists the answer is not certain: which of those are unread is told. */
-  readonly certainWith: keyof Needs;
   /** Why a state that the question does without was not read. */
   readonly notNeeded: string;
   readonly waitSeconds: number | undefined;
@@ -72,15 +65,18 @@ export async function askCountry(question: GeographyQuestion, call: ToolCall): P
 const allRead = (count: number): Coverage => ({ statesTotal: count, statesRead: count, complete: true, unread: [] });
 
 function answered(
-  { level, needs, certainWith }: GeographyQuestion,
+  { level, needs }: GeographyQuestion,
   statesOf: (country: Country) => readonly State[],
   gathered: Gathered,
 ): CountryAnswer {
   const { country } = gathered;
   const states = statesOf(country);
   const codes = level === "state" ? [] : states.map(({ code }) => code);
-  const missed = new Set(needs(states, country)[certainWith].map(({ code }) => code));
-  const unread = gathered.unread.filter(({ state }) => missed.has(state));
+  const { rows, all } = needs(states, country);
+  // What the rows do not depend on and is still to come is not told: it would read as a doubt.
+  const unread = gathered.unread.filter(({ state, retryAfterSeconds }) =>
+    (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),
+  );
   const coverage = level === "state" ? allRead(states.length) : coverageOf(states, { country, unread });
   const vintage = vintageOf(country, codes);
   return {
@@ -94,8 +90,7 @@ function answered(
 
 /** The same call with the longest wait, where what it lacks is still to come: an agent cannot wait by itself. */
 export function askAgain(call: ToolCall, args: NextStep["arguments"], coverage: Coverage): NextStep | undefined {
-  const seconds = secondsUntilRead(coverage);
-  if (seconds === undefined) return undefined;
-  const why = `in ${seconds} s: ${plural(unreadCount(coverage), "list")} unread`;
+  if (secondsUntilRead(coverage) === undefined) return undefined;
+  const why = `${unreadCount(coverage)} unread`;
   return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

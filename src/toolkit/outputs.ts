@@ -54,12 +54,12 @@ export const outputs = {
   action: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope, action: object }, ["nextStep"]) }),
   page: <T>(): Output<readonly T[]> => ({ schema: shape({ data: objects, page: object, meta: object }) }),
   whole,
-  /** The same with a sentence, mostly the next step, and fields that are not always there. */
+  /** The same behind a sentence, with fields that are not always there. */
   answer: <T>(
     fields: FieldSchemas<T> & Readonly<Record<string, JsonSchema>>,
     optional: Readonly<Record<string, JsonSchema>> = {},
   ): Output<T> => ({
-    schema: shape({ ...advice, ...fields, ...optional }, ["nextStep", ...Object.keys(optional)]),
+    schema: shape({ summary: text, ...fields, ...optional }, Object.keys(optional)),
   }),
   text,
   integer,

@@ -8,11 +8,10 @@ import { word } from "../outside.ts";
 import { fileNameSchema } from "../service/file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "../service/new-file.ts";
 import { partialName } from "../service/partial-files.ts";
-import { outputs } from "./outputs.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 /** The argument of a tool that can save its rows instead of showing them. */
-export const saveAs = fileNameSchema.describe("Saves all rows there as CSV.").optional();
+export const saveAs = fileNameSchema.describe("Saves all rows as CSV.").optional();
 
 export interface SavedRows {
   readonly path: string;
@@ -35,9 +34,6 @@ function csvCell(cell: Cell): string {
 /** RFC 4180, in UTF-8: a header line, CRLF behind every line. A lone surrogate has no UTF-8 and becomes U+FFFD. */
 export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
-
-/** What an output schema has of them. */
-export const savedFields = { path: outputs.text, rows: outputs.integer, sha256: outputs.text } as const;
 
 export const savedText = ({ path, rows, sha256 }: SavedRows): string =>
   `Saved ${plural(rows, "row")} to ${word(path)}, sha256 ${sha256}.`;

@@ -138,7 +138,7 @@ describe.each(bothEras)("%s", (era) => {
     const [fileId] = /devfile_[0-9a-f]{32}/.exec(instructions) ?? [];
     const registered = await connection.callTool("register_input", { inputKind: "M4_FILE", referenceId: fileId });
     expect(registered.isError, registered.text).toBe(false);
-    expect((await connection.callTool("list_states")).structured).toEqual(
+    expect((await connection.callTool("list_states")).structured).toMatchObject(
       await service().ok(operations.listPlaygroundStates),
     );
   });

@@ -14,6 +14,9 @@ forEachEra((bench) => {
         // Or a name: "TGA" may be one.
         refuses: ["", "T", "T1", "T ", "TG\n", "x".repeat(81), 36, true, null, ["TG"], {}],
       },
+      saveAs: {
+        refuses: ["", "../a.csv", "a/b.csv", "/tmp/a.csv", ".hidden", "a\n.csv", "con.csv", 5, null, ["a.csv"]],
+      },
     }),
   );
 
