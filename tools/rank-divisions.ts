@@ -156,7 +156,7 @@ export const rankDivisions = defineTool({
     offset: z.int().min(0).max(MAX_ROWS).optional(),
     perState: z.int().min(1).max(MAX_LIMIT).describe("First of each state.").optional(),
     states: z.array(z.string().max(80)).max(64).describe("Codes or names.").optional(),
-    startsWith: z.string().describe("Of the name.").optional(),
+    startsWith: z.string().optional(),
     min: z.number().describe("Bounds the by figure.").optional(),
     max: z.number().optional(),
     saveAs,

@@ -147,10 +147,10 @@ forEachEra((bench, era) => {
   });
 
   test("the districts of a state, by its code in either case", async () => {
-    const { structured } = await bench().ok("list_districts", { state: "KA" });
+    const { summary: _summary, ...districts } = (await bench().ok("list_districts", { state: "KA" })).structured;
     for (const code of ["KA", "ka"]) {
       const { text } = await bench().connection.readResource(`mic://geography/states/${code}/districts`);
-      expect(JSON.parse(text)).toEqual(structured);
+      expect(JSON.parse(text)).toEqual(districts);
     }
   });
 
