@@ -141,5 +141,8 @@ describe.each(bothEras)("%s", (era) => {
     expect((await connection.callTool("list_states")).structured).toMatchObject(
       await service().ok(operations.listPlaygroundStates),
     );
+    // It has no other client: the whole country is there at once.
+    const found = await connection.callTool("find_district", { name: "Nowhereville" });
+    expect(found.structured, found.text).toMatchObject({ coverage: { statesRead: 36, complete: true } });
   });
 });
