@@ -19,7 +19,9 @@ function adviceOn({ states }: StatesResponse): Advice {
     sum(({ mandalCount }) => mandalCount),
     "mandal",
   );
-  return { summary: `${plural(states.length, "state")} and union territories: ${districts}, ${mandals}.` };
+  return {
+    summary: `The catalogue has ${plural(states.length, "state")} and union territories: ${districts}, ${mandals}.`,
+  };
 }
 
 function textOf(response: StatesResponse): string {
