@@ -13,7 +13,7 @@ export const getGeographyOpenApi = defineTool({
   effect: "read",
   input: z.strictObject({}),
   output: outputs.whole<OpenApiDocument>({ openapi: outputs.text, info: outputs.object, paths: outputs.object }),
-  async run(_args, { geography, context }) {
+  async run(_args, { context }, { geography }) {
     const { value, drift } = await geography.openApi(context);
     const structured = fieldsWithExactNumbers(value);
     return { data: value, structured, text: compactJson(structured), drift };

@@ -1,5 +1,5 @@
 // The tools in the order of the contract: everything that repeats them is made from this list.
-import type { Tool } from "../src/toolkit/define-tool.ts";
+import type { DefinedTool } from "../src/toolkit/define-tool.ts";
 import type { ToolName } from "../src/toolkit/tool-names.ts";
 import { cancelJob } from "./cancel-job.ts";
 import { downloadAsset } from "./download-asset.ts";
@@ -23,7 +23,7 @@ import { requestFileProcessing } from "./request-file-processing.ts";
 import { retryJob } from "./retry-job.ts";
 import { submitJob } from "./submit-job.ts";
 
-const byName: { readonly [N in ToolName]: Tool & { readonly name: N } } = {
+const byName: { readonly [N in ToolName]: DefinedTool & { readonly name: N } } = {
   list_states: listStates,
   list_districts: listDistricts,
   get_geography_openapi: getGeographyOpenApi,
@@ -47,4 +47,4 @@ const byName: { readonly [N in ToolName]: Tool & { readonly name: N } } = {
   list_actions: listActions,
 };
 
-export const tools: readonly Tool[] = Object.values(byName);
+export const tools: readonly DefinedTool[] = Object.values(byName);
