@@ -5,7 +5,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { compactJson, fieldsWithExactNumbers } from "../src/toolkit/results.ts";
 
-export const getGeographyOpenApi = defineTool({
+export const getGeographyOpenapi = defineTool({
   endpoint: getPlaygroundOpenApi,
   name: "get_geography_openapi",
   title: "Get the geography API's OpenAPI document",
