@@ -1,6 +1,12 @@
-// Waiting for one promise with others.
+// Waiting for a promise for a while, or with others.
 import { expect, test } from "vitest";
-import { onceUntilFailure } from "../../src/async.ts";
+import { onceUntilFailure, soonOr } from "../../src/async.ts";
+
+test("what is not there in time, or fails, is replaced", async () => {
+  expect(await soonOr(Promise.resolve("there"), "otherwise", 60_000)).toBe("there");
+  expect(await soonOr(Promise.reject(new Error("no")), "otherwise", 60_000)).toBe("otherwise");
+  expect(await soonOr(new Promise(() => undefined), "otherwise", 1)).toBe("otherwise");
+});
 
 test("what is started once is started by the first who asks, for all", async () => {
   let starts = 0;
