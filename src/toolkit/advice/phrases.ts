@@ -165,7 +165,7 @@ export const JOB: Phrases<JobCase, JobFacts> = {
   },
   "failed, worth resuming": {
     summary: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
-    nextStep: (facts) => retry(facts, "SAFE_RESUME", `SAFE_RESUME keeps what is done (${facts.finished})`),
+    nextStep: (facts) => retry(facts, "SAFE_RESUME", `keeps the ${facts.finished}`),
   },
   "failed, worth restarting": {
     summary: ({ what, place, failure, stage }) =>
