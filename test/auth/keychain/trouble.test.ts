@@ -43,77 +43,90 @@ test("a call waits for the keychain for less than 5 s", () => {
   expect(SERVER_LIMIT_MS).toBeLessThan(5_000);
 });
 
-describeWithKeychain("a keychain that is", () => {
-  test.each(troubles)("%s is told as what it is, within 5 s", async (_, make, told, next) => {
-    const session = await make();
-    const connection = await connectionForTest("v2-modern", { env: session.env });
-    const calledAt = Date.now();
-    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(Date.now() - calledAt).toBeLessThan(ENDLESS_MS);
-    expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
-    expect(error?.message).toMatch(told);
-    expect(error?.next).toMatch(next);
-    // Not hidden behind the workspace that the same login would have brought.
-    if (told.source !== "no OS keychain") expect((await connection.callTool("list_jobs")).error?.message).toMatch(told);
-  });
+/** All at once, since most of it is waiting; `work` says of which keychain a failure is. */
+const withEach = (
+  chosen: readonly (typeof troubles)[number][],
+  work: (session: Session, told: RegExp, next: RegExp, what: string) => Promise<void>,
+) => Promise.all(chosen.map(async ([what, make, told, next]) => await work(await make(), told, next, what)));
 
-  test.each([troubles[1], troubles[2]])("%s holds up nothing else", async (_, make) => {
-    const session = await make();
-    const stub = await stubForTest();
-    stub.respond(() => answer(200, statesResponse));
-    const program = start(["serve"], { env: { ...session.env, MIC_BASE_URL: stub.baseUrl } });
-    await initialize(program);
-    const answered = new Map<unknown, number>();
-    const sentAt = Date.now();
-    program.send(callMessage(10, "list_jobs", { workspaceId: "micws_1" }));
-    program.send(callMessage(11, "list_states"));
-    program.send({ jsonrpc: "2.0", id: 12, method: "tools/list" });
-    const latencies: number[] = [];
-    for (let id = 100; !answered.has(10); id++) {
-      const pingedAt = Date.now();
-      program.send({ jsonrpc: "2.0", id, method: "ping" });
-      while (!answered.has(id)) {
-        const message = z.object({ id: z.number() }).parse(await program.next());
-        answered.set(message.id, Date.now() - sentAt);
+describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent", () => {
+  test("is told as what it is, within 5 s, and a failure for jobs alone where one is required", async () => {
+    await withEach(troubles, async (session, told, next, what) => {
+      const stub = await stubForTest();
+      stub.respond(() => answer(200, statesResponse));
+      const strict = { ...session.env, ...inEnvironment(stub), MIC_KEYCHAIN: "require" };
+      const [connection, requiring] = await Promise.all([
+        connectionForTest("v2-modern", { env: session.env }),
+        connectionForTest("v2-modern", { env: strict }),
+      ]);
+      const calledAt = Date.now();
+      const calls = [connection, requiring].map(({ callTool }) => callTool("list_jobs", { workspaceId: "micws_1" }));
+      for (const { error } of await Promise.all(calls)) {
+        expect(error, what).toMatchObject({ kind: "not_configured", sideEffect: "none" });
+        expect(error?.message, what).toMatch(told);
       }
-      latencies.push(Date.now() - pingedAt);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    // The wait was long enough for this to mean something.
-    expect(answered.get(10)).toBeGreaterThan(500);
-    expect(latencies.length).toBeGreaterThan(5);
-    // None of them waited until the keychain was given up.
-    expect(Math.max(...latencies)).toBeLessThan(Number(answered.get(10)) / 2);
-    // What is ready together leaves together, in the order in which it became so.
-    expect([...answered.keys()].filter((id) => Number(id) < 100)).toEqual([11, 12, 10]);
+      expect(Date.now() - calledAt, what).toBeLessThan(ENDLESS_MS);
+      expect((await calls[0])?.error?.next, what).toMatch(next);
+      // Not hidden behind the workspace that the same login would have brought.
+      if (told.source !== "no OS keychain")
+        expect((await connection.callTool("list_jobs")).error?.message, what).toMatch(told);
+      expect(await requiring.callTool("list_states"), what).toMatchObject({ isError: false });
+      expect(stub.tokenRequests, what).toEqual([]);
+    });
   });
 
-  test.each(troubles)("%s does not keep credentials of the environment from working", async (_, make) => {
-    const session = await make();
-    const stub = await stubForTest();
-    stub.respond(() => answer(200, jobList));
-    const connection = await connectionForTest("v2-modern", { env: { ...session.env, ...inEnvironment(stub) } });
-    for (let n = 0; n < 3; n++)
-      expect(await connection.callTool("list_jobs", { workspaceId: "micws_1" })).toMatchObject({ isError: false });
-    // In memory the token is kept all the same.
-    expect(stub.tokenRequests).toHaveLength(1);
-    expect(stub.requests).toHaveLength(3);
+  test("holds up nothing else where it does not answer", async () => {
+    await withEach([troubles[1], troubles[2]], async (session, _told, _next, what) => {
+      const stub = await stubForTest();
+      stub.respond(() => answer(200, statesResponse));
+      const program = start(["serve"], { env: { ...session.env, MIC_BASE_URL: stub.baseUrl } });
+      await initialize(program);
+      const answered = new Map<unknown, number>();
+      const sentAt = Date.now();
+      program.send(callMessage(10, "list_jobs", { workspaceId: "micws_1" }));
+      program.send(callMessage(11, "list_states"));
+      program.send({ jsonrpc: "2.0", id: 12, method: "tools/list" });
+      const latencies: number[] = [];
+      for (let id = 100; !answered.has(10); id++) {
+        const pingedAt = Date.now();
+        program.send({ jsonrpc: "2.0", id, method: "ping" });
+        while (!answered.has(id)) {
+          const message = z.object({ id: z.number() }).parse(await program.next());
+          answered.set(message.id, Date.now() - sentAt);
+        }
+        latencies.push(Date.now() - pingedAt);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      // The wait was long enough for this to mean something.
+      expect(answered.get(10), what).toBeGreaterThan(500);
+      expect(latencies.length, what).toBeGreaterThan(5);
+      // None of them waited until the keychain was given up.
+      expect(Math.max(...latencies), what).toBeLessThan(Number(answered.get(10)) / 2);
+      // What is ready together leaves together, in the order in which it became so.
+      expect(
+        [...answered.keys()].filter((id) => Number(id) < 100),
+        what,
+      ).toEqual([11, 12, 10]);
+    });
   });
 
-  test.each(troubles)("%s is a failure where one is required, for jobs alone", async (_, make, told) => {
-    const session = await make();
-    const stub = await stubForTest();
-    stub.respond(() => answer(200, statesResponse));
-    const env = { ...session.env, ...inEnvironment(stub), MIC_KEYCHAIN: "require" };
-    const connection = await connectionForTest("v2-modern", { env });
-    const calledAt = Date.now();
-    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(Date.now() - calledAt).toBeLessThan(ENDLESS_MS);
-    expect(error).toMatchObject({ kind: "not_configured", message: expect.stringMatching(told) });
-    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
-    expect(stub.tokenRequests).toEqual([]);
+  test("does not keep credentials of the environment from working", async () => {
+    await withEach(troubles, async (session, _told, _next, what) => {
+      const stub = await stubForTest();
+      stub.respond(() => answer(200, jobList));
+      const connection = await connectionForTest("v2-modern", { env: { ...session.env, ...inEnvironment(stub) } });
+      for (let n = 0; n < 3; n++)
+        expect(await connection.callTool("list_jobs", { workspaceId: "micws_1" }), what).toMatchObject({
+          isError: false,
+        });
+      // In memory the token is kept all the same.
+      expect(stub.tokenRequests, what).toHaveLength(1);
+      expect(stub.requests, what).toHaveLength(3);
+    });
   });
+});
 
+describeWithKeychain("a keychain that is", () => {
   test("out of order is told in our words, by servers and by every command, with what to do", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();

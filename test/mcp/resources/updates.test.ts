@@ -20,23 +20,36 @@ const looks = async (bench: Bench, id: string): Promise<number> =>
 forEachEra((bench, era) => {
   const heard = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
 
-  test("a job's moves are told until it ends, and then nobody looks any more", async () => {
+  test("a job's moves are told until it ends or nobody listens any more; then nobody looks", async () => {
+    const { id: ended } = await settledJob(bench().service, FILE.succeeds);
+    const { id: left } = await submitJob(bench().service, FILE.succeeds);
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const uri = `mic://jobs/${id}`;
-    expect(await bench().connection.listen(uri)).toEqual([uri]);
-    expect(heard(uri)).toBe(0);
-    for (let moves = 1; moves <= 3; moves += 1) {
+    const uris = [id, left, ended].map((each) => `mic://jobs/${each}`);
+    const [uri = "", uriOfLeft = "", uriOfEnded = ""] = uris;
+    const before = await looks(bench(), ended);
+    for (const each of uris) expect(await bench().connection.listen(each)).toEqual([each]);
+    expect(uris.map(heard)).toEqual([0, 0, 0]);
+    bench().clock.advance(2 * STAGE_MS);
+    await vi.waitFor(() => expect(uris.map(heard)).toEqual([1, 1, 0]), soon);
+    await bench().connection.stopListening(uriOfLeft);
+    // What stops and what is asked next come in one order: the stop has arrived when this is answered.
+    await bench().connection.listPrompts();
+    const looksAtLeft = await looks(bench(), left);
+    for (let moves = 2; moves <= 3; moves += 1) {
       bench().clock.advance(2 * STAGE_MS);
       await vi.waitFor(() => expect(heard(uri)).toBe(moves), soon);
     }
     bench().clock.advance(60_000);
     await vi.waitFor(() => expect(heard(uri)).toBe(4), soon);
     expect(JSON.parse((await bench().connection.readResource(uri)).text)).toMatchObject({ id, state: "SUCCEEDED" });
-    const before = await looks(bench(), id);
+    const looksAtIt = await looks(bench(), id);
     await sleep(SEVERAL_LOOKS_MS);
-    expect(await looks(bench(), id)).toBe(before);
-    expect(heard(uri)).toBe(4);
-    await bench().connection.stopListening(uri);
+    expect(await looks(bench(), id)).toBe(looksAtIt);
+    expect(await looks(bench(), left)).toBe(looksAtLeft);
+    // What has ended is looked at once.
+    expect(await looks(bench(), ended)).toBe(before + 1);
+    expect(uris.map(heard)).toEqual([4, 1, 0]);
+    for (const each of [uri, uriOfEnded]) await bench().connection.stopListening(each);
   });
 
   test("an operation's end is told", async () => {
@@ -46,33 +59,6 @@ forEachEra((bench, era) => {
     expect(await bench().connection.listen(uri)).toEqual([uri]);
     bench().clock.advance(60_000);
     await vi.waitFor(() => expect(heard(uri)).toBe(1), soon);
-    await bench().connection.stopListening(uri);
-  });
-
-  test("who stops listening hears no more, and nobody looks for them", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const uri = `mic://jobs/${id}`;
-    await bench().connection.listen(uri);
-    bench().clock.advance(STAGE_MS);
-    await vi.waitFor(() => expect(heard(uri)).toBe(1), soon);
-    await bench().connection.stopListening(uri);
-    // What stops and what is asked next come in one order: the stop has arrived when this is answered.
-    await bench().connection.listPrompts();
-    const before = await looks(bench(), id);
-    bench().clock.advance(4 * STAGE_MS);
-    await sleep(SEVERAL_LOOKS_MS);
-    expect(await looks(bench(), id)).toBe(before);
-    expect(heard(uri)).toBe(1);
-  });
-
-  test("what has ended is looked at once", async () => {
-    const { id } = await settledJob(bench().service, FILE.succeeds);
-    const before = await looks(bench(), id);
-    const uri = `mic://jobs/${id}`;
-    expect(await bench().connection.listen(uri)).toEqual([uri]);
-    await sleep(SEVERAL_LOOKS_MS);
-    expect(await looks(bench(), id)).toBe(before + 1);
-    expect(heard(uri)).toBe(0);
     await bench().connection.stopListening(uri);
   });
 
