@@ -13,7 +13,7 @@ import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";
-import { childrenOf, client, loggedIn, putEntry, refusedClient } from "./session.ts";
+import { childrenOf, client, loggedIn, putEntry, refusedClient, stored } from "./session.ts";
 
 async function requiredBy(connection: Connection, name: string): Promise<unknown> {
   const tools = await connection.listTools();
@@ -50,7 +50,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respond(() => answer(200, jobList));
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_login" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_login" });
     const own = { clientId: "env-client", clientSecret: "env-secret-0123456789" };
     const connection = await connectionForTest("v2-modern", {
       env: {
@@ -70,7 +70,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     const stub = await stubForTest();
     stub.respond(() => answer(200, jobList));
     const renewed = "renewed-secret-0123456789";
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     await connection.listTools();
     const valid = basicHeader({ ...client, clientSecret: renewed });
@@ -87,7 +87,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
     const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
@@ -107,7 +107,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respond(() => answer(200, jobList));
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
     const stripped = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "", MIC_STATE_DIR: join(session.folder, "own") };
     const connection = await connectionForTest("v1-client", { env: stripped });
@@ -122,7 +122,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respond(() => answer(200, jobList));
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {
@@ -164,7 +164,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
       const session = await sessionForTest();
       const stub = await stubForTest();
       stub.respond(() => answer(200, jobList));
-      await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+      await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
       const connection = await connectionForTest("v2-modern", { env: session.env });
       const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
       expect(await jobs()).toMatchObject({ isError: false });
@@ -185,7 +185,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     const session = await sessionForTest();
     const [first, second] = [await stubForTest(), await stubForTest()];
     first.respond(() => answer(200, jobList));
-    await loggedIn(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
     await loggedIn(session, { baseUrl: second.baseUrl, clientId: "another" });
@@ -204,7 +204,7 @@ describeWithKeychain("a stored secret", () => {
   test("goes to no other service than the one it was stored for", async () => {
     const session = await sessionForTest();
     const [own, other] = [await stubForTest(), await stubForTest()];
-    await loggedIn(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
     other.respond(() => answer(200, statesResponse));
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_BASE_URL: other.baseUrl } });
     expect(await requiredBy(connection, "list_jobs")).toEqual(["workspaceId"]);
@@ -221,7 +221,7 @@ describeWithKeychain("a stored secret", () => {
     const connection = await connectionForTest("v2-modern", { env: session.env });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("no stored login") });
-    await loggedIn(session, { baseUrl: (await stubForTest()).baseUrl });
+    await stored(session, { baseUrl: (await stubForTest()).baseUrl });
   });
 });
 
@@ -243,7 +243,7 @@ describeWithKeychain("MIC_KEYCHAIN=off", () => {
   test("never touches the keychain", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("MIC_KEYCHAIN is off") });

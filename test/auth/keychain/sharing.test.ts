@@ -6,7 +6,7 @@ import { enveloped, job } from "../../contract/samples.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, loggedIn, onlyFor, putEntry, refusedClient, statusOf } from "./session.ts";
+import { client, onlyFor, putEntry, refusedClient, statusOf, stored } from "./session.ts";
 
 const whole = answer(200, enveloped(job));
 const SCOPES = ["mic.jobs:read"];
@@ -18,7 +18,7 @@ const bearersOf = ({ requests }: Stub) => requests.map(({ headers }) => headers.
 async function started(expiresIn?: number) {
   const session = await sessionForTest();
   const stub = await stubForTest();
-  await loggedIn(session, { baseUrl: stub.baseUrl });
+  await stored(session, { baseUrl: stub.baseUrl });
   const proofs = stub.tokenRequests.length;
   const fetched = () => stub.tokenRequests.length - proofs;
   stub.respondToToken(() =>

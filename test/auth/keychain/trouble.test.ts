@@ -8,7 +8,7 @@ import { callMessage, initialize, run, start } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, frozen, loggedIn, login } from "./session.ts";
+import { client, frozen, login, stored } from "./session.ts";
 
 /** Longer than the limit however busy the machine is, and shorter than a caller's own patience. */
 const ENDLESS_MS = 10_000;
@@ -21,7 +21,7 @@ const inEnvironment = ({ baseUrl }: Stub) => ({
 
 async function locked(): Promise<Session> {
   const session = await sessionForTest();
-  await loggedIn(session, { baseUrl: (await stubForTest()).baseUrl, workspaceId: "micws_1" });
+  await stored(session, { baseUrl: (await stubForTest()).baseUrl, workspaceId: "micws_1" });
   await session.lock();
   return session;
 }
@@ -130,7 +130,7 @@ describeWithKeychain("a keychain that is", () => {
   test("out of order is told in our words, by servers and by every command, with what to do", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.crowd();
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
     const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
@@ -156,7 +156,7 @@ describeWithKeychain("a keychain that is", () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respond(() => answer(200, jobList));
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.lock();
     const connection = await connectionForTest("v2-modern", { env: session.env });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: true });
