@@ -242,8 +242,10 @@ describeWithKeychain("doctor", () => {
     const file = join(session.folder, "a file");
     await writeFile(file, "");
     // /proc takes no new folder from anybody, root included.
-    for (const folder of [file, join(file, "below"), "/proc"]) {
-      const { name, fix } = await theFault({ ...env, MIC_DOWNLOAD_DIR: folder });
+    const folders = [file, join(file, "below"), "/proc"];
+    for (const { name, fix } of await Promise.all(
+      folders.map((folder) => theFault({ ...env, MIC_DOWNLOAD_DIR: folder })),
+    )) {
       expect(name).toBe("download folder");
       expect(fix).toContain("MIC_DOWNLOAD_DIR");
     }

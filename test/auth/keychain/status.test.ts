@@ -71,13 +71,14 @@ describeWithKeychain("status", () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     await withTokens(session, stub);
-    for (const env of [session.env, { ...session.env, ...environment }])
-      for (const args of [["status"], ["status", "--json"]]) {
-        const { code, stdout, stderr } = await run(args, { env });
-        expect(code).toBe(0);
-        for (const secret of [client.clientSecret, environment.MIC_CLIENT_SECRET, "token-number-"])
-          expect(stdout + stderr).not.toContain(secret);
-      }
+    const environments = [session.env, { ...session.env, ...environment }];
+    const commands = [["status"], ["status", "--json"]];
+    const ended = environments.flatMap((env) => commands.map((args) => run(args, { env })));
+    for (const { code, stdout, stderr } of await Promise.all(ended)) {
+      expect(code).toBe(0);
+      for (const secret of [client.clientSecret, environment.MIC_CLIENT_SECRET, "token-number-"])
+        expect(stdout + stderr).not.toContain(secret);
+    }
   });
 
   test.each([
