@@ -15,9 +15,12 @@ import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/c
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as OlderHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { StdioServerTransport as OlderStreams } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/server/stdio";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { serveInside } from "./inside.ts";
 
 /** @modelcontextprotocol/sdk 1.x; @modelcontextprotocol/client 2.x as a 2025 client; the same pinned to 2026-07-28. */
 export const eras = ["v1-client", "v2-legacy", "v2-modern"] as const;
@@ -254,6 +257,26 @@ export async function connect(
   };
 }
 
+/** The same without a process: a client of the server inside this one. With MIC_TEST_OVER it is a server of its own all the same. */
+export async function connectInside(
+  era: Era,
+  { env = {}, person }: Omit<ConnectOptions, "args"> = {},
+): Promise<ClientFace> {
+  if (process.env["MIC_TEST_OVER"] !== undefined) return await connect(era, { env, ...(person && { person }) });
+  const { stdin, stdout, close } = serveInside({ MIC_REPEAT_WINDOW_SECONDS: "0", ...env });
+  // To these classes a stream to read comes first, whoever is at its other end.
+  const opened = await (era === "v1-client"
+    ? openOlder(new OlderStreams(stdout, stdin), person)
+    : openModern(new ModernStreams(stdout, stdin), era === "v2-legacy", person));
+  return {
+    ...opened,
+    async close() {
+      await opened.close();
+      await close();
+    },
+  };
+}
+
 /** MIC_TEST_OVER=http: what is tested over stdio is tested over HTTP instead. */
 const isOverHttp = ([command]: readonly string[]) => process.env["MIC_TEST_OVER"] === "http" && command === "serve";
 
@@ -367,7 +390,7 @@ const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
 const forms = (person: ConnectOptions["person"]) => (person ? { capabilities: { elicitation: { form: {} } } } : {});
 
 async function openOlder(
-  transport: OlderTransport | OlderHttpTransport,
+  transport: OlderTransport | OlderHttpTransport | OlderStreams,
   person: ConnectOptions["person"],
 ): Promise<ClientFace> {
   const client = new OlderClient(identity, forms(person));
@@ -399,7 +422,7 @@ async function openOlder(
 }
 
 async function openModern(
-  transport: ModernTransport | ModernHttpTransport,
+  transport: ModernTransport | ModernHttpTransport | ModernStreams,
   isLegacy: boolean,
   person: ConnectOptions["person"],
 ): Promise<ClientFace> {
@@ -457,6 +480,25 @@ export function connectionForFile(
   let connection: Connection | undefined;
   beforeAll(async () => {
     connection = await connect(era, await options());
+  });
+  afterAll(() => connection?.close());
+  return () => {
+    if (connection === undefined) throw new Error("the server is there only while tests run");
+    return connection;
+  };
+}
+
+/** The same two inside this process. */
+export async function insideForTest(era: Era, env: Readonly<Record<string, string>>): Promise<ClientFace> {
+  const connection = await connectInside(era, { env });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+export function insideForFile(era: Era, env: () => Readonly<Record<string, string>> = () => ({})): () => ClientFace {
+  let connection: ClientFace | undefined;
+  beforeAll(async () => {
+    connection = await connectInside(era, { env: env() });
   });
   afterAll(() => connection?.close());
   return () => {

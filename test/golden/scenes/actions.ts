@@ -10,12 +10,12 @@ import {
   submitJob,
   watchJob,
 } from "../../emulator/work.ts";
-import type { Connection } from "../../support/mcp.ts";
+import type { ClientFace } from "../../support/mcp.ts";
 import type { Args, Scene } from "../stage.ts";
 import { actionStates } from "./failures.ts";
 
 const registerInputScene =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service, workspaceId } = stage;
     let count = 0;
@@ -30,7 +30,7 @@ const registerInputScene =
   };
 
 const submitJobScene =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service } = stage;
     const offer = await oneInputOffer(service);
@@ -57,7 +57,7 @@ const submitJobScene =
   };
 
 const cancelJobScene =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service } = stage;
     const fresh = async () => ({ jobId: (await submitJob(service, FILE.succeeds)).id, reason: "Wrong file" });
@@ -77,7 +77,7 @@ const cancelJobScene =
   };
 
 const retryJobScene =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service } = stage;
     const fresh = async () => ({
@@ -98,7 +98,7 @@ const retryJobScene =
   };
 
 const requestFileProcessingScene =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service } = stage;
     const offer = await oneInputOffer(service);

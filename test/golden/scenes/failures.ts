@@ -1,5 +1,5 @@
 // The failures that every tool over one operation has, and the states that every action has.
-import type { Connection } from "../../support/mcp.ts";
+import type { ClientFace } from "../../support/mcp.ts";
 import type { Args, Stage } from "../stage.ts";
 
 /** The operation's next answer is a success with this: for states that the emulator does not come to by itself. */
@@ -22,7 +22,7 @@ export interface Reading {
   /** What no call may have. */
   readonly wrong: Args;
   /** A server without any configuration. */
-  readonly bare: Connection;
+  readonly bare: ClientFace;
 }
 
 /** `startAnew` comes before each where what was read is kept, or a wait is. */
@@ -52,7 +52,7 @@ export interface Acting {
   /** The same action with another note, where the tool has one. */
   readonly renoted?: (args: Args) => Args;
   readonly wrong: Args;
-  readonly bare: Connection;
+  readonly bare: ClientFace;
 }
 
 /** It took effect, and the answer is a failure: nobody knows. */

@@ -1,11 +1,11 @@
 // Geography: what was found, what is in doubt, and what could not be read.
 import { PLAYGROUND_CONTRACT } from "../../../src/contract/playground.ts";
-import type { Connection } from "../../support/mcp.ts";
+import type { ClientFace } from "../../support/mcp.ts";
 import type { Args, Scene, Stage } from "../stage.ts";
 import { readFailures } from "./failures.ts";
 
 const listStates =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     await stage.show("All states");
     await stage.startAnew();
@@ -17,7 +17,7 @@ const listStates =
   };
 
 const listDistricts =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const args = { state: "TG" };
     await stage.show("A state's districts", args);
@@ -27,7 +27,7 @@ const listDistricts =
   };
 
 const getGeographyOpenApi =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     await stage.show("The document");
     const reading = { operationId: "getPlaygroundOpenApi", args: {}, wrong: { version: "3.1" }, bare: bare() };
@@ -41,7 +41,7 @@ const failStates = (stage: Stage, ...codes: readonly string[]) =>
   });
 
 const findDistrict =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     await stage.show("Exact", { name: "Nizamabad" });
     await stage.show("Ambiguous: in more than one state", { name: "Hamirpur" });
@@ -62,7 +62,7 @@ const findDistrict =
   };
 
 const rankDivisions =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const top: Args = { level: "district", by: "mandalCount", limit: 3 };
     await stage.show("The top districts", top);
@@ -87,7 +87,7 @@ const rankDivisions =
   };
 
 /** Of a tool that reads the whole country. */
-async function failures(stage: Stage, args: Args, wrong: Args, bare: Connection): Promise<void> {
+async function failures(stage: Stage, args: Args, wrong: Args, bare: ClientFace): Promise<void> {
   const operationId = "listPlaygroundStates";
   await readFailures(stage, { operationId, args, wrong, bare }, () => stage.startAnew());
 }

@@ -13,7 +13,7 @@ import {
   watchJob,
 } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
-import type { Connection } from "../../support/mcp.ts";
+import type { ClientFace } from "../../support/mcp.ts";
 import type { Scene, Stage } from "../stage.ts";
 import { answerOnce, loseOutcome, readFailures } from "./failures.ts";
 
@@ -58,7 +58,7 @@ async function seededJob(stage: Stage, state: Job["state"]): Promise<Job> {
 }
 
 const getJob =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service } = stage;
     const { id: still } = await seededJob(stage, "PREPARING");
@@ -92,7 +92,7 @@ const getJob =
   };
 
 const getOperation =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service } = stage;
     const job = await submitJob(service, FILE.succeeds);
@@ -113,7 +113,7 @@ const getOperation =
   };
 
 const getInput =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { inputIds } = stage.service.emulator;
     const seeded = (index: number) => ({ inputId: inputIds.at(index) });
@@ -129,7 +129,7 @@ const getInput =
   };
 
 const getFileProcessingRequest =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service } = stage;
     const offer = await oneInputOffer(service);

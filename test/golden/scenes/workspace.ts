@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { FILE, fileId, retryableJob } from "../../emulator/work.ts";
-import type { CallResult, Connection } from "../../support/mcp.ts";
+import type { CallResult, ClientFace } from "../../support/mcp.ts";
 import type { Args, Scene, Stage } from "../stage.ts";
 import { loseOutcome, readFailures } from "./failures.ts";
 
@@ -11,7 +11,7 @@ const Page = z.object({ page: z.object({ nextCursor: z.string() }) });
 const nextCursor = ({ structured }: CallResult): string => Page.parse(structured).page.nextCursor;
 
 const list =
-  (operationId: string, bare: () => Connection): Scene =>
+  (operationId: string, bare: () => ClientFace): Scene =>
   async (stage) => {
     const args = { workspaceId: stage.workspaceId };
     const first = await stage.show("The first page", { ...args, limit: 5 });
@@ -23,10 +23,10 @@ const list =
     await readFailures(stage, { operationId, args, wrong: { ...args, limit: 0, state: "FAILED" }, bare: bare() });
   };
 
-const listJobs = (bare: () => Connection) => list("listMicJobs", bare);
+const listJobs = (bare: () => ClientFace) => list("listMicJobs", bare);
 
 const listRecipes =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const args = { workspaceId: stage.workspaceId };
     const first = await stage.show("The first page", { ...args, limit: 1 });
@@ -39,7 +39,7 @@ const listRecipes =
   };
 
 const getRecipe =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const [flat, nested] = stage.service.emulator.recipeVersionIds;
     await stage.show("One input, flat parameters", { versionId: flat });
@@ -50,7 +50,7 @@ const getRecipe =
   };
 
 const getCapabilities =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const args = { workspaceId: stage.workspaceId };
     await stage.show("What the workspace can do", args);
@@ -60,7 +60,7 @@ const getCapabilities =
   };
 
 const getUsage =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const args = { workspaceId: stage.workspaceId, window: "DAY" };
     await stage.show("By day", args);
@@ -71,7 +71,7 @@ const getUsage =
   };
 
 const downloadAsset =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const args = { assetId: fileId(stage.service, FILE.succeeds) };
     await stage.show("Saved under its own name", args);
@@ -99,7 +99,7 @@ async function until(stage: Stage, operationId: string): Promise<void> {
 }
 
 const listActions =
-  (bare: () => Connection): Scene =>
+  (bare: () => ClientFace): Scene =>
   async (stage) => {
     const { service, workspaceId } = stage;
     await stage.show("Nothing was done yet");

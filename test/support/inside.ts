@@ -1,0 +1,46 @@
+// The server inside the test's own process, on streams in memory: composed and served as the command does it, without the
+// start of a process. What is proven of processes, of their pipes, deaths and logs, starts the built one (child.ts, server.ts).
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { compose } from "../../src/cli/compose.ts";
+import { readConfig } from "../../src/config.ts";
+import { serveOnStdio } from "../../src/mcp/stdio/serve.ts";
+import { emptyHome } from "./home.ts";
+
+export interface Inside {
+  readonly stdin: PassThrough;
+  readonly stdout: PassThrough;
+  /** Ends it in good order, everything written down. */
+  close(): Promise<void>;
+}
+
+export function serveInside(env: Readonly<Record<string, string>>): Inside {
+  const home = emptyHome();
+  const config = readConfig({
+    MIC_STATE_DIR: join(home.path, "state"),
+    MIC_DOWNLOAD_DIR: join(home.path, "Downloads"),
+    MIC_KEYCHAIN: "off",
+    // What a test provokes is no news to whoever runs it.
+    MIC_LOG_LEVEL: "silent",
+    ...env,
+  });
+  const { runtime, close } = compose(
+    { ...config, loginFolder: home.path },
+    { notes: [], inProcess: false, keychainLimitMs: 1_000 },
+  );
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
+  return {
+    stdin,
+    stdout,
+    async close() {
+      // A client that lives after an answer has read it: nobody has to look for its death.
+      if (!stdin.destroyed) stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: "last", method: "ping" })}\n`);
+      await new Promise((resolve) => setImmediate(resolve));
+      await closeProtocol();
+      await close();
+      stdout.destroy();
+      home.remove();
+    },
+  };
+}
