@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { startServer } from "../support/server.ts";
+import { insideServer } from "../support/server.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 
 proves(
@@ -21,7 +21,7 @@ proves(
       MIC_CLIENT_SECRET: "client-secret-0123456789",
       MIC_STATE_DIR: stateDir,
     };
-    const server = await startServer({ env });
+    const server = await insideServer(env);
     stub.expect(
       answer(200, enveloped({ ...job, resourceVersion: 7 })),
       answer(503, undefined, { "retry-after": "60" }),
@@ -29,8 +29,8 @@ proves(
     );
     const first = await server.call("cancel_job", { jobId: job.id, reason: "no longer wanted" });
     expect(first.error).toMatchObject({ kind: "outcome_unknown" });
-    await server.kill();
-    const next = await startServer({ env });
+    await server.end();
+    const next = await insideServer(env);
     const told = await next.call("cancel_job", { reason: "The person does not want it any more.", jobId: job.id });
     expect(told.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
     const [, sent, again] = stub.requests.map(({ target, headers, body }) => ({

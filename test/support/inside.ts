@@ -1,15 +1,26 @@
 // The server inside the test's own process, on streams in memory: composed and served as the command does it, without the
 // start of a process. What is proven of processes, of their pipes, deaths and logs, starts the built one (child.ts, server.ts).
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
+import { PassThrough, Transform } from "node:stream";
 import { compose } from "../../src/cli/compose.ts";
 import { readConfig } from "../../src/config.ts";
 import { serveOnStdio } from "../../src/mcp/stdio/serve.ts";
 import { emptyHome } from "./home.ts";
 
+// Each composition's log listens to it.
+process.stderr.setMaxListeners(0);
+
+/** As from a pipe, the reader gets a thing after its writer knows that it has left. */
+class Pipe extends Transform {
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    done();
+    setImmediate(() => this.destroyed || this.push(chunk));
+  }
+}
+
 export interface Inside {
   readonly stdin: PassThrough;
-  readonly stdout: PassThrough;
+  readonly stdout: Transform;
   /** Ends it in good order, everything written down. */
   close(): Promise<void>;
 }
@@ -28,14 +39,15 @@ export function serveInside(env: Readonly<Record<string, string>>): Inside {
     { ...config, loginFolder: home.path },
     { notes: [], inProcess: false, keychainLimitMs: 1_000 },
   );
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const [stdin, stdout] = [new PassThrough(), new Pipe()];
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
   return {
     stdin,
     stdout,
     async close() {
       // A client that lives after an answer has read it: nobody has to look for its death.
-      if (!stdin.destroyed) stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: "last", method: "ping" })}\n`);
+      if (!stdin.destroyed)
+        stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/roots/list_changed" })}\n`);
       await new Promise((resolve) => setImmediate(resolve));
       await closeProtocol();
       await close();

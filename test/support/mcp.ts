@@ -257,12 +257,11 @@ export async function connect(
   };
 }
 
-/** The same without a process: a client of the server inside this one. With MIC_TEST_OVER it is a server of its own all the same. */
+/** A client of a server inside this process. */
 export async function connectInside(
   era: Era,
   { env = {}, person }: Omit<ConnectOptions, "args"> = {},
 ): Promise<ClientFace> {
-  if (process.env["MIC_TEST_OVER"] !== undefined) return await connect(era, { env, ...(person && { person }) });
   const { stdin, stdout, close } = serveInside({ MIC_REPEAT_WINDOW_SECONDS: "0", ...env });
   // To these classes a stream to read comes first, whoever is at its other end.
   const opened = await (era === "v1-client"

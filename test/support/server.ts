@@ -99,9 +99,10 @@ async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
   createInterface(stream).on("line", (line) => {
     const answer = Answer.parse(JSON.parse(line));
     if (answer.id === undefined) return;
-    answers.set(answer.id, answer);
-    waiting.get(answer.id)?.(answer);
+    const take = waiting.get(answer.id);
     waiting.delete(answer.id);
+    if (take) take(answer);
+    else answers.set(answer.id, answer);
   });
   const answered = (id: number): Promise<z.infer<typeof Answer>> => {
     const known = answers.get(id);
