@@ -1,4 +1,5 @@
 // The journal's two databases: what is tested of one is tested of the other. PostgreSQL is skipped, saying so, where there is none.
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,8 +21,12 @@ async function open(place: Place): Promise<Database> {
   return database;
 }
 
+/** What is synced here need not reach a disk: durable.test.ts and sqlite.test.ts are about that. */
+const SHARED_MEMORY = "/dev/shm";
+
 async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
+  const root = existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir();
+  const path = await mkdtemp(join(root, "mic-mcp-journal-"));
   onTestFinished(() => rm(path, { recursive: true, force: true }));
   return path;
 }

@@ -53,8 +53,10 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect((await server.call("submit_job", call)).error?.sideEffect).toBe("unknown");
     running().signal("SIGSTOP");
     onTestFinished(() => running().signal("SIGCONT"));
-    const told = await server.call("submit_job", call);
-    const { error: read } = await server.call("list_actions", {});
+    const [told, { error: read }] = await Promise.all([
+      server.call("submit_job", call),
+      server.call("list_actions", {}),
+    ]);
     running().signal("SIGCONT");
     expect(told.error).toMatchObject({ kind: "internal", sideEffect: "unknown", idempotencyKey: call.idempotencyKey });
     expect(told.error?.message).toMatch(/This call sent nothing; whether an earlier call .* cannot be told/);

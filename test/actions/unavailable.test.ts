@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { insideServer, startServer, type Talk } from "../support/server.ts";
 import { answer, holdUntil, refusingBaseUrl, type Stub, stubForTest } from "../support/stub.ts";
 
 const FILE = "actions.sqlite";
@@ -17,7 +17,7 @@ async function folder(): Promise<string> {
   return path;
 }
 
-async function serverOn(environment: Readonly<Record<string, string>>, under: readonly string[] = []) {
+async function bench(environment: Readonly<Record<string, string>>) {
   const stub = await stubForTest();
   const env = {
     MIC_BASE_URL: stub.baseUrl,
@@ -25,11 +25,22 @@ async function serverOn(environment: Readonly<Record<string, string>>, under: re
     MIC_CLIENT_SECRET: "client-secret-0123456789",
     ...environment,
   };
+  return { stub, env };
+}
+
+async function serverOn(environment: Readonly<Record<string, string>>) {
+  const { stub, env } = await bench(environment);
+  return { stub, server: await insideServer(env) };
+}
+
+/** As a process under this command. */
+async function processOn(environment: Readonly<Record<string, string>>, under: readonly string[] = []) {
+  const { stub, env } = await bench(environment);
   return { stub, server: await startServer({ env, under }) };
 }
 
 /** POSTs are refused before anything is sent, and what an earlier call may have done stays open; reads go on. */
-async function expectRefused(stub: Stub, server: Server, message: RegExp, next: RegExp): Promise<void> {
+async function expectRefused(stub: Stub, server: Talk, message: RegExp, next: RegExp): Promise<void> {
   const requestsBefore = stub.requests.length;
   for (const key of [undefined, "a-key-of-the-agent"]) {
     const told = await server.call("submit_job", { ...createJob, ...(key && { idempotencyKey: key }) });
@@ -49,7 +60,7 @@ async function expectRefused(stub: Stub, server: Server, message: RegExp, next: 
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
 }
 
-async function expectAccepted(stub: Stub, server: Server): Promise<void> {
+async function expectAccepted(stub: Stub, server: Talk): Promise<void> {
   stub.expect(answer(202, enveloped(job)));
   const told = await server.call("submit_job", { ...createJob, clientReference: "again" });
   expect(told.error, told.text).toBeUndefined();
@@ -83,7 +94,7 @@ test("a file where the folder should be", async () => {
 test.skipIf(!canMount)(`a read-only disk${unlessMounted}`, async () => {
   const stateDir = await folder();
   const under = mounting(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
 });
 
@@ -91,21 +102,21 @@ test.skipIf(!canMount)(`a journal that became read-only${unlessMounted}`, async 
   const stateDir = await folder();
   await (await openSqlite(stateDir)).close();
   const under = mounting(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
 });
 
 test.skipIf(!canMount)(`a full disk, from the beginning${unlessMounted}`, async () => {
   const stateDir = await folder();
   const under = mounting(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /Free space/);
 });
 
 test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
   const stateDir = await folder();
   const under = mounting(`mount -t tmpfs -o size=256k tmpfs ${stateDir}`);
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
   stub.respond(() => answer(202, enveloped(job)));
   let accepted = 0;
   for (; accepted < 200; accepted++) {
@@ -135,7 +146,7 @@ test("a damaged journal", async () => {
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
   stub.respond(() => answer(202, enveloped(job)));
   for (let n = 0; n < 5; n++) await server.call("submit_job", { ...createJob, clientReference: `job ${n}` });
-  await server.kill();
+  await server.end();
   const database = await openSqlite(stateDir);
   await database.query("PRAGMA wal_checkpoint(TRUNCATE)");
   await database.close();
@@ -175,7 +186,7 @@ test("a journal that another process holds locked, and then does not", async () 
 
 test("a PostgreSQL server that is not there", async () => {
   const { port } = new URL(await refusingBaseUrl());
-  const { stub, server } = await serverOn({
+  const { stub, server } = await processOn({
     MIC_JOURNAL_URL: `postgres://mic:pass-word-123@127.0.0.1:${port}/journal`,
   });
   await expectRefused(stub, server, /ECONNREFUSED/, /MIC_JOURNAL_URL/);
