@@ -5,7 +5,7 @@ const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const leases = inside("test/actions/leases.test.ts");
 const machine = inside("test/actions/machine.test.ts");
 const owner = inside("test/actions/owner.test.ts");
-const repeat = outside("test/actions/repeat.test.ts");
+const repeat = inside("test/actions/repeat.test.ts");
 
 export const claimMutants: readonly Mutant[] = [
   {

@@ -5,9 +5,9 @@ const canonical = inside("test/actions/canonical.test.ts");
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const postgres = inside("test/actions/journal.test.ts", "PostgreSQL ");
 const machine = inside("test/actions/machine.test.ts");
-const repeat = outside("test/actions/repeat.test.ts");
+const repeat = inside("test/actions/repeat.test.ts");
 const unread = outside("test/faults/unread.test.ts");
-const telling = outside("test/actions/unknown-outcome.test.ts");
+const telling = inside("test/actions/unknown-outcome.test.ts");
 
 export const identityMutants: readonly Mutant[] = [
   {
