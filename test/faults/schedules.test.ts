@@ -27,9 +27,9 @@ import {
 } from "./machine.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
-const RUNS = Number(process.env["FAULT_RUNS"] ?? 100);
+const RUNS = Number(process.env["FAULT_RUNS"] ?? 40);
 /** The emulator lists all its executions each time it is asked: a new one now and then keeps that short. */
-const RUNS_EACH = 50;
+const RUNS_EACH = 20;
 
 interface Step {
   readonly who: 0 | 1;

@@ -10,7 +10,7 @@ import { createJob, enveloped, job } from "../contract/samples.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { postgresMissing, startPostgres } from "../support/postgres.ts";
-import { startServer } from "../support/server.ts";
+import { insideServer, startServer } from "../support/server.ts";
 import { answer, holdUntil, stubForTest } from "../support/stub.ts";
 
 async function bench(changes: Readonly<Record<string, string>> = {}) {
@@ -55,7 +55,7 @@ async function dieUnread(changes?: Readonly<Record<string, string>>): Promise<vo
   onTestFinished(() => void client.kill("SIGKILL"));
   client.stderr.resume();
   await once(client.stderr, "end");
-  const again = await (await startServer({ env })).call("submit_job", createJob);
+  const again = await (await insideServer(env)).call("submit_job", createJob);
   expect(again.action, "the next process tells it to the same call").toMatchObject({ replayed: true });
   expect(stub.requests).toHaveLength(1);
 }
@@ -87,7 +87,7 @@ async function unsent(changes?: Readonly<Record<string, string>>) {
   server.breakOutput();
   answerNow();
   await server.exit;
-  return { stub, server: await startServer({ env }) };
+  return { stub, server: await insideServer(env) };
 }
 
 test("an answer into a broken pipe: the next process tells it to the same call, and sends nothing", async () => {
@@ -107,10 +107,9 @@ test("a key that is named before its outcome was sent says nothing of the outcom
 test("an answer that was read, by a client that goes on: the same call is a new action", async () => {
   const { stub, env } = await bench();
   stub.expect(answer(202, enveloped(job)), answer(202, enveloped({ ...job, id: "job-2" })));
-  const server = await startServer({ env });
+  const server = await insideServer(env);
   await server.call("submit_job", createJob);
-  server.endInput();
-  await server.exit;
-  const again = await (await startServer({ env })).call("submit_job", createJob);
+  await server.end();
+  const again = await (await insideServer(env)).call("submit_job", createJob);
   expect(again.action).toMatchObject({ replayed: false });
 });

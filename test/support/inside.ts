@@ -2,8 +2,10 @@
 // start of a process. What is proven of processes, of their pipes, deaths and logs, starts the built one (child.ts, server.ts).
 import { join } from "node:path";
 import { PassThrough, Transform } from "node:stream";
+import { onTestFinished } from "vitest";
 import { compose } from "../../src/cli/compose.ts";
 import { readConfig } from "../../src/config.ts";
+import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import { serveOnStdio } from "../../src/mcp/stdio/serve.ts";
 import { emptyHome } from "./home.ts";
 
@@ -25,7 +27,7 @@ export interface Inside {
   close(): Promise<void>;
 }
 
-export function serveInside(env: Readonly<Record<string, string>>): Inside {
+function composed(env: Readonly<Record<string, string>>) {
   const home = emptyHome();
   const config = readConfig({
     MIC_STATE_DIR: join(home.path, "state"),
@@ -35,10 +37,19 @@ export function serveInside(env: Readonly<Record<string, string>>): Inside {
     MIC_LOG_LEVEL: "silent",
     ...env,
   });
-  const { runtime, close } = compose(
-    { ...config, loginFolder: home.path },
-    { notes: [], inProcess: false, keychainLimitMs: 1_000 },
-  );
+  const options = { notes: [], inProcess: false, keychainLimitMs: 1_000 };
+  const { runtime, close } = compose({ ...config, loginFolder: home.path }, options);
+  return {
+    runtime,
+    async close() {
+      await close();
+      home.remove();
+    },
+  };
+}
+
+export function serveInside(env: Readonly<Record<string, string>>): Inside {
+  const { runtime, close } = composed(env);
   const [stdin, stdout] = [new PassThrough(), new Pipe()];
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
   return {
@@ -52,7 +63,17 @@ export function serveInside(env: Readonly<Record<string, string>>): Inside {
       await closeProtocol();
       await close();
       stdout.destroy();
-      home.remove();
     },
   };
+}
+
+/** The same over HTTP: its URL. Ended when the running test is done. */
+export async function serveHttpInside(env: Readonly<Record<string, string>>): Promise<string> {
+  const { runtime, close } = composed(env);
+  const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);
+  onTestFinished(async () => {
+    await drain(0, AbortSignal.abort());
+    await close();
+  });
+  return url;
 }

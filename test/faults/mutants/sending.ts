@@ -50,7 +50,9 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a journal that was moved under a running server is written to all the same",
     code: "while (moving || !file.isInPlace()) {",
     instead: "while (moving) {",
-    seenBy: moved("a journal with its folder moved while it is open holds all it held, and first of all what is written next"),
+    seenBy: moved(
+      "a journal with its folder moved while it is open holds all it held, and first of all what is written next",
+    ),
   },
   {
     what: "what the former file held is not carried over",
