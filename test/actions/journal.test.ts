@@ -1,7 +1,7 @@
 // The journal's contract, the same on both databases: what is in it, who may take it, what a dead process leaves behind.
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { build } from "esbuild";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -60,14 +60,16 @@ const racer = build({
 
 /** What each of four real processes won. */
 async function race(place: Place, races: readonly string[], count: number): Promise<string[][]> {
-  const program = await racer;
-  const task = JSON.stringify({ ...place, races, count, startAt: Date.now() + 1_000 });
-  const runs = Array.from({ length: 4 }, () => {
-    const run = promisify(execFile)(process.execPath, ["--input-type=module", "-", task]);
-    run.child.stdin?.end(program);
-    return run;
-  });
-  return (await Promise.all(runs)).map(({ stdout }): string[] => JSON.parse(stdout));
+  const args = ["--input-type=module", "-e", (await racer) ?? "", JSON.stringify({ ...place, races, count })];
+  const racers = Array.from({ length: 4 }, () => spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] }));
+  const outputs = racers.map(({ stdout }) => createInterface(stdout)[Symbol.asyncIterator]());
+  const lines = async () => (await Promise.all(outputs.map((output) => output.next()))).map(({ value }) => value);
+  // At once, when each is ready: to open the journal, and for each race.
+  for (let start = 0; start <= races.length; start++) {
+    await lines();
+    for (const { stdin } of racers) stdin.write("go\n");
+  }
+  return (await lines()).map((line): string[] => JSON.parse(line));
 }
 
 describeEachDriver((driver) => {

@@ -1,5 +1,6 @@
 // A process of its own that races others for the same journal: its task as JSON on the command line, its wins as JSON on stdout.
-import { setTimeout as sleep } from "node:timers/promises";
+// Before it opens the journal and before each race it says on stdout that it is ready, and waits for a line.
+import { once } from "node:events";
 import * as z from "zod/v4";
 import { openJournal } from "../../src/actions/journal.ts";
 import { ownName } from "../../src/owner.ts";
@@ -12,11 +13,16 @@ const Task = z.object({
   /** insert: the same keys; twins: the same arguments without a key; claim: actions whose owner is gone. In this order. */
   races: z.array(z.enum(["insert", "twins", "claim"])),
   count: z.int(),
-  startAt: z.int(),
 });
 
-const { races, count, startAt, stateDir, url } = Task.parse(JSON.parse(process.argv[2] ?? ""));
-await sleep(Math.max(0, startAt - Date.now()));
+const { races, count, stateDir, url } = Task.parse(JSON.parse(process.argv[1] ?? ""));
+
+async function ready(): Promise<void> {
+  process.stdout.write("ready\n");
+  await once(process.stdin, "data");
+}
+
+await ready();
 const database = await openAt({ stateDir, url });
 const journal = await openJournal(database, {
   owner: ownName,
@@ -25,7 +31,8 @@ const journal = await openJournal(database, {
   repeatMs: 600_000,
 });
 const wins: string[] = [];
-for (const race of races)
+for (const race of races) {
+  await ready();
   for (let n = 0; n < count; n++) {
     const key = `${race}-${n}`;
     const action = newAction(
@@ -37,5 +44,7 @@ for (const race of races)
     const won = found ? await journal.claim(found, found.owner === GONE) : await journal.insert(action);
     if (won) wins.push(key);
   }
+}
 await journal.close();
-process.stdout.write(JSON.stringify(wins));
+process.stdout.write(`${JSON.stringify(wins)}\n`);
+process.stdin.destroy();

@@ -61,8 +61,8 @@ export class Stage {
   }
 
   /** Shows what the tool answers in this state of things. */
-  async show(state: string, args: Args = {}, connection: ClientFace = this.connection): Promise<CallResult> {
-    const result = await connection.callTool(this.#tool, args);
+  async show(state: string, args: Args = {}): Promise<CallResult> {
+    const result = await this.connection.callTool(this.#tool, args);
     const { content, structuredContent, isError, _meta } = Result.parse(JSON.parse(this.#normal(result.raw)));
     const [first, ...rest] = content;
     if (first?.text === undefined) throw new Error(`${this.#tool} gave no text: ${result.raw}`);
@@ -78,6 +78,13 @@ export class Stage {
       meta: _meta,
     });
     return result;
+  }
+
+  /** What a server without any configuration answers. */
+  async showBare(args: Args): Promise<void> {
+    this.#connections.push(await connectInside("v1-client"));
+    await this.show("Not configured", args);
+    this.#connections.unshift(...this.#connections.splice(-1));
   }
 
   async close(): Promise<void> {
