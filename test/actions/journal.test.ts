@@ -1,6 +1,7 @@
 // The journal's contract, the same on both databases: what is in it, who may take it, what a dead process leaves behind.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import fc from "fast-check";
@@ -430,6 +431,24 @@ describeEachDriver((driver) => {
     expect(await (await as("two")).find("service", "key-0000")).toBeDefined();
     const rows = await (await driver.open(place)).query("SELECT version FROM journal_version ORDER BY version");
     expect(rows).toEqual(Array.from({ length: JOURNAL_VERSION }, (_, at) => ({ version: at + 1 })));
+  });
+
+  test("of twins that are written at once, neither seeing the other, one is there", async () => {
+    const { clock, place, as } = await bench(driver);
+    const real = await driver.open(place);
+    let { query } = real;
+    const terms = { owner: "one", now: () => clock.nowMs, leaseMs: LEASE_MS, repeatMs: REPEAT_MS };
+    const one = await openJournal({ ...real, query: (sql, values) => query(sql, values) }, terms);
+    const two = await as("two");
+    let other: Promise<unknown> = Promise.resolve();
+    await real.exclusively(async (inTransaction) => {
+      query = inTransaction;
+      expect(await one.insert(newAction({ key: "one" }))).toBeDefined();
+      other = two.insert(newAction({ key: "two" }));
+      // Whoever does not wait for the end of the first has long been done.
+      await Promise.race([other, sleep(500)]);
+    });
+    expect(await other).toBeUndefined();
   });
 
   test("is made once by several processes that open it at the same moment", async () => {

@@ -1,23 +1,12 @@
 // Which call is which action (docs/interface.md), as an agent sees it: a repeat of what was heard, sent, worded otherwise, mistyped.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createInput, createJob, enveloped, input, job, micEnveloped, operation } from "../contract/samples.ts";
 import { insideServer, type Talk } from "../support/server.ts";
-import { answer, type Stub, stubForTest } from "../support/stub.ts";
+import { answer, type Stub } from "../support/stub.ts";
+import { benchForTest } from "./bench.ts";
 
 async function bench(window = "600") {
-  const stub = await stubForTest();
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-repeat-"));
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
-    MIC_STATE_DIR: stateDir,
-    MIC_REPEAT_WINDOW_SECONDS: window,
-  };
+  const { stub, env } = await benchForTest({ MIC_REPEAT_WINDOW_SECONDS: window });
   return { stub, env, server: await insideServer(env) };
 }
 

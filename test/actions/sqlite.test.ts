@@ -1,36 +1,23 @@
 // The journal's file under a running server: moved, removed or replaced, it is noticed; killed, next to nothing hangs on the WAL.
 import { EventEmitter, once } from "node:events";
-import { copyFile, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { copyFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal, type StoredAction } from "../../src/actions/journal.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
+import { folderForTest } from "../support/home.ts";
 import { insideServer, startServer } from "../support/server.ts";
-import { answer, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
+import { answer, neverAnswer, type Stub } from "../support/stub.ts";
+import { benchForTest } from "./bench.ts";
 import { newAction } from "./samples.ts";
 
 const FILE = "actions.sqlite";
 const LONG = { timeout: 60_000 };
 
-async function parentFolder(): Promise<string> {
-  const parent = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
-  onTestFinished(() => rm(parent, { recursive: true, force: true }));
-  return parent;
-}
-
 async function bench() {
-  const parent = await parentFolder();
-  const stub = await stubForTest();
-  const stateDir = join(parent, "state");
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
-    MIC_STATE_DIR: stateDir,
-  };
-  return { parent, stateDir, stub, env, serve: () => startServer({ env }) };
+  const given = await benchForTest();
+  return { ...given, parent: dirname(given.stateDir), serve: () => startServer({ env: given.env }) };
 }
 
 async function openForTest(stateDir: string) {
@@ -90,7 +77,7 @@ describe.skipIf(isWindows).each(strikes)(`a journal with %s while it is open${un
     ["what is written next", true],
     ["the end of what was under way", false],
   ])("holds all it held, and first of all %s", async (_what, isNextFirst) => {
-    const parent = await parentFolder();
+    const parent = await folderForTest();
     const placed = { parent, stateDir: join(parent, "state") };
     const [one, two] = [await journalOn(placed.stateDir, "one"), await journalOn(placed.stateDir, "two")];
     const begin = async (journal: Journal, key: string): Promise<StoredAction> => {

@@ -1,13 +1,11 @@
 // A process that remembers nothing finishes what a killed one left, by list_actions and its nextStep alone: for each of the five actions.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { example, makeWorld, type World } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
 import { type ManualClock, manualClock } from "../support/emulator.ts";
+import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { insideServer, startServer } from "../support/server.ts";
 
@@ -56,9 +54,7 @@ test.each([
   ["after the service has done it", true],
   ["before the service has done it", false],
 ])("killed %s: each of the five actions", async (_when, afterCommit) => {
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-forgotten-"));
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-  const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: stateDir };
+  const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest() };
   const server = await startServer({ env });
   const calls: { tool: string; operationId: (typeof ACTIONS)[number][1]; args: object }[] = [];
   for (const [tool, operationId] of ACTIONS) {

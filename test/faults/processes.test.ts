@@ -1,13 +1,11 @@
 // Real servers over real pipes on one journal: killed at any moment, cut off, doubled. Whatever happens, the emulator has
 // executed the action once, and a last repeated call tells its outcome. FAULT_SEED and FAULT_KILLS choose other moments.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
+import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { type InsideServer, insideServer, type Server, startServer, type Told } from "../support/server.ts";
@@ -81,12 +79,6 @@ class Wish {
   }
 }
 
-async function stateFolder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mic-mcp-faults-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
-
 const serverOn = (environment: Readonly<Record<string, string>>): Promise<Server> =>
   startServer({ env: { ...emulatorEnv(emulator), ...environment } });
 
@@ -108,7 +100,7 @@ const patient = { timeout: 120_000 };
 
 test(`killed at ${KILLS} moments of chance (seed ${SEED}), each time the next process finds out`, patient, async () => {
   const random = randomFrom(SEED);
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   let server = await serverOn(env);
   await server.call("list_jobs", { workspaceId: emulator.workspaceId });
   for (let n = 0; n < KILLS; n++) {
@@ -136,7 +128,7 @@ test(`killed at ${KILLS} moments of chance (seed ${SEED}), each time the next pr
 });
 
 test("killed after the service has done it and before it answers", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await serverOn(env)];
   await fault({ kind: "hang", afterCommit: true });
   server.send(TOOL, wish.arguments, 1);
@@ -149,7 +141,7 @@ test("killed after the service has done it and before it answers", patient, asyn
 });
 
 test("killed while the service still works on it: the next process waits for that answer", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await serverOn(env)];
   await fault({ kind: "delay", delayMs: 1_500 });
   server.send(TOOL, wish.arguments, 1);
@@ -159,7 +151,7 @@ test("killed while the service still works on it: the next process waits for tha
 });
 
 test("killed between the answer and writing it down", patient, async () => {
-  const stateDir = await stateFolder();
+  const stateDir = await folderForTest();
   const [wish, server] = [new Wish(), await serverOn({ MIC_STATE_DIR: stateDir })];
   await fault({ kind: "delay", delayMs: 300 });
   server.send(TOOL, wish.arguments, 1);
@@ -176,7 +168,7 @@ test("killed between the answer and writing it down", patient, async () => {
 });
 
 test("its output is broken before the answer is out: what the journal holds is told to the next", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await serverOn(env)];
   await fault({ kind: "delay", delayMs: 300 });
   server.send(TOOL, wish.arguments, 1);
@@ -189,7 +181,7 @@ test("its output is broken before the answer is out: what the journal holds is t
 });
 
 test("its input is closed while an action is under way", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await serverOn(env)];
   await fault({ kind: "delay", delayMs: 400 });
   server.send(TOOL, wish.arguments, 1);
@@ -200,7 +192,7 @@ test("its input is closed while an action is under way", patient, async () => {
 });
 
 test("a call that was cancelled is the same action when it is made again", patient, async () => {
-  const [wish, server] = [new Wish(), await insideOn({ MIC_STATE_DIR: await stateFolder() })];
+  const [wish, server] = [new Wish(), await insideOn({ MIC_STATE_DIR: await folderForTest() })];
   await fault({ kind: "hang", afterCommit: true });
   server.send(TOOL, wish.arguments, 1);
   await wish.committed();
@@ -212,7 +204,7 @@ test("a call that was cancelled is the same action when it is made again", patie
 });
 
 test("the very same request, sent again by the protocol, is the same action", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder(), MIC_REPEAT_WINDOW_SECONDS: "600" };
+  const env = { MIC_STATE_DIR: await folderForTest(), MIC_REPEAT_WINDOW_SECONDS: "600" };
   const [wish, server] = [new Wish(), await insideOn(env)];
   await fault({ kind: "delay", delayMs: 200 });
   server.send(TOOL, wish.arguments, 7);
@@ -222,7 +214,7 @@ test("the very same request, sent again by the protocol, is the same action", pa
 });
 
 test("two calls of one server at the same moment are one action", patient, async () => {
-  const server = await insideOn({ MIC_STATE_DIR: await stateFolder() });
+  const server = await insideOn({ MIC_STATE_DIR: await folderForTest() });
   for (let round = 0; round < 10; round++) {
     const wish = new Wish();
     await fault({ kind: "delay", delayMs: 50 });
@@ -266,7 +258,7 @@ function sharing(environment: () => Promise<Readonly<Record<string, string>>>): 
   });
 }
 
-describe("on one file", () => sharing(async () => ({ MIC_STATE_DIR: await stateFolder() })));
+describe("on one file", () => sharing(async () => ({ MIC_STATE_DIR: await folderForTest() })));
 
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => {
@@ -277,7 +269,7 @@ describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => 
   afterAll(() => postgres?.stop());
   const environment = async () => ({
     MIC_JOURNAL_URL: (await postgres?.database()) ?? "",
-    MIC_STATE_DIR: await stateFolder(),
+    MIC_STATE_DIR: await folderForTest(),
   });
   sharing(environment);
 

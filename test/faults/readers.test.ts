@@ -2,9 +2,6 @@
 // FAULT_KILLS=100 for more rounds.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
@@ -12,6 +9,7 @@ import { openSqlite } from "../../src/actions/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
 import { callMessage, initializedMessage, initializeMessage } from "../mcp/stdio/child.ts";
+import { folderForTest } from "../support/home.ts";
 import { serveHttpInside } from "../support/inside.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
 import { insideServer, toldBy } from "../support/server.ts";
@@ -36,8 +34,7 @@ async function executions(): Promise<number> {
 
 /** A journal, looked at from outside. */
 async function journal(window: string) {
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-readers-"));
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+  const stateDir = await folderForTest();
   const database = await openSqlite(stateDir);
   onTestFinished(() => database.close());
   return {

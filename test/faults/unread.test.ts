@@ -2,31 +2,18 @@
 // (MIC_REPEAT_WINDOW_SECONDS=0) only this makes the same call the same action.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { benchForTest } from "../actions/bench.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { postgresMissing, startPostgres } from "../support/postgres.ts";
 import { insideServer, startServer } from "../support/server.ts";
-import { answer, holdUntil, stubForTest } from "../support/stub.ts";
+import { answer, holdUntil } from "../support/stub.ts";
 
-async function bench(changes: Readonly<Record<string, string>> = {}) {
-  const stub = await stubForTest();
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-unread-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
-    MIC_STATE_DIR: join(folder, "state"),
-    MIC_REPEAT_WINDOW_SECONDS: "0",
-    ...changes,
-  };
-  return { stub, env, folder };
-}
+const bench = (changes: Readonly<Record<string, string>> = {}) =>
+  benchForTest({ MIC_REPEAT_WINDOW_SECONDS: "0", ...changes });
 
 // Starts the server as its own child, calls a tool, and dies as the answer arrives. What is on stderr is the server's, too: it
 // ends when both are gone.
@@ -45,11 +32,11 @@ const CLIENT = `
 `;
 
 async function dieUnread(changes?: Readonly<Record<string, string>>): Promise<void> {
-  const { stub, env, folder } = await bench(changes);
+  const { stub, env, stateDir } = await bench(changes);
   stub.expect(answer(202, enveloped(job)));
   const call = JSON.stringify(callMessage(2, "submit_job", createJob));
   const client = spawn(process.execPath, ["-e", CLIENT, call, process.execPath, ...entryArguments(), "serve"], {
-    env: { ...bareEnvironment(folder), ...env },
+    env: { ...bareEnvironment(dirname(stateDir)), ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
   onTestFinished(() => void client.kill("SIGKILL"));

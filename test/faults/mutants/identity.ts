@@ -56,7 +56,7 @@ export const identityMutants: readonly Mutant[] = [
     what: "the database lets two undelivered actions have one subject",
     code: "CREATE UNIQUE INDEX actions_undelivered",
     instead: "CREATE INDEX actions_undelivered",
-    seenBy: postgres("several processes that race for the same (insert, twins, claim) win each once"),
+    seenBy: postgres("of twins that are written at once, neither seeing the other, one is there"),
   },
   {
     what: "a journal that is brought forward does not know the subjects of its actions",

@@ -74,7 +74,7 @@ const downloadAsset: Scene = async (stage) => {
   await stage.service.fault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
   await stage.show("Rate limited", args);
   await stage.show("Invalid arguments", { asset: args.assetId });
-  await stage.show("Not configured", args);
+  await stage.showBare(args);
 };
 
 async function until(stage: Stage, operationId: string): Promise<void> {
@@ -123,7 +123,7 @@ const listActions: Scene = async (stage) => {
   cancelling.abort();
   await underway;
   await stage.show("Invalid arguments", { state: "done", limit: 0 });
-  await stage.show("Not configured", {});
+  await stage.showBare({});
 };
 
 export const workspaceScenes = {
