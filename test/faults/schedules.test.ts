@@ -374,6 +374,8 @@ async function check(seed: number, numRuns: number): Promise<void> {
 }
 
 for (let batch = 0; batch * RUNS_EACH < RUNS; batch++)
-  test(`an action happens once, and what is told of it is true (seed ${SEED + batch})`, { timeout: 120_000 }, () =>
-    check(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)),
+  test(
+    `an action happens once, and what is told of it is true (seed ${SEED + batch}, ${Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)} schedules)`,
+    { timeout: 120_000 },
+    () => check(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)),
   );
