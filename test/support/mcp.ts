@@ -471,21 +471,23 @@ export async function connectionForTest(era: Era, options: ConnectOptions = {}):
   return connection;
 }
 
-/** For all tests of a file or a describe block; `options` are asked for when it starts. */
-export function connectionForFile(
-  era: Era,
-  options: () => ConnectOptions | Promise<ConnectOptions> = () => ({}),
-): () => Connection {
-  let connection: Connection | undefined;
+function openForFile<C extends ClientFace>(open: () => Promise<C>): () => C {
+  let opened: C | undefined;
   beforeAll(async () => {
-    connection = await connect(era, await options());
+    opened = await open();
   });
-  afterAll(() => connection?.close());
+  afterAll(() => opened?.close());
   return () => {
-    if (connection === undefined) throw new Error("the server is there only while tests run");
-    return connection;
+    if (opened === undefined) throw new Error("the server is there only while tests run");
+    return opened;
   };
 }
+
+/** For all tests of a file or a describe block; `options` are asked for when it starts. */
+export const connectionForFile = (
+  era: Era,
+  options: () => ConnectOptions | Promise<ConnectOptions> = () => ({}),
+): (() => Connection) => openForFile(async () => await connect(era, await options()));
 
 /** The same two inside this process. */
 export async function insideForTest(era: Era, env: Readonly<Record<string, string>>): Promise<ClientFace> {
@@ -494,17 +496,8 @@ export async function insideForTest(era: Era, env: Readonly<Record<string, strin
   return connection;
 }
 
-export function insideForFile(era: Era, env: () => Readonly<Record<string, string>> = () => ({})): () => ClientFace {
-  let connection: ClientFace | undefined;
-  beforeAll(async () => {
-    connection = await connectInside(era, { env: env() });
-  });
-  afterAll(() => connection?.close());
-  return () => {
-    if (connection === undefined) throw new Error("the server is there only while tests run");
-    return connection;
-  };
-}
+export const insideForFile = (era: Era, env: () => Readonly<Record<string, string>>): (() => ClientFace) =>
+  openForFile(() => connectInside(era, { env: env() }));
 
 /** The variables that connect a server to an emulator. */
 export const emulatorEnv = (emulator: { baseUrl: string; clientId: string; clientSecret: string }) => ({
