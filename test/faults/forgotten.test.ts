@@ -59,7 +59,7 @@ describe.each([
     const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-forgotten-"));
     onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
     const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: stateDir };
-    const { path = {}, body = {} } = await example(service, world, operationId);
+    const { path = {}, body = {} } = await example(world, operationId);
     const args = { ...Object(path), ...Object(body) };
     const server = await startServer({ env });
     const received = async () =>

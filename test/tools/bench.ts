@@ -60,7 +60,7 @@ export class Bench {
   readonly connection: Connection;
   readonly downloadDir: string;
   readonly #schemas: Schemas;
-  #service: Service;
+  readonly #service: Service;
   #world: Promise<World> | undefined;
 
   constructor(service: Service, connection: Connection, downloadDir: string, schemas: Schemas) {
@@ -80,11 +80,6 @@ export class Bench {
     return this.#service;
   }
 
-  /** After a fault that expired every token: the plain HTTP side asks for new ones as well. */
-  forgetTokens(): void {
-    this.#service = new Service(this.#service.emulator, this.#service.clock);
-  }
-
   get clock(): ManualClock {
     return this.#service.clock;
   }
@@ -101,7 +96,7 @@ export class Bench {
 
   /** Arguments with which the operation's tool succeeds. */
   async argumentsFor(id: OperationId): Promise<Args> {
-    const { path = {}, query = {}, body = {} } = await example(this.#service, await this.world(), id);
+    const { path = {}, query = {}, body = {} } = await example(await this.world(), id);
     if (typeof query === "string" || typeof body !== "object" || body === null)
       throw new Error(`the example of ${id} has no plain query and body`);
     return { ...path, ...query, ...body };

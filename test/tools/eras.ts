@@ -1,4 +1,5 @@
-// The same tests through both clients, each with an emulator and a server of its own.
+// Tests of the tools behind a client, with an emulator and a server of its own: through one client, where they are about what a
+// tool does, and through both, where they are about how it is said.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,18 +43,25 @@ async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; t
   };
 }
 
-export function forEachEra(tests: (bench: () => Bench, era: Era) => void, options: BenchOptions = {}): void {
-  describe.each(toolEras)("%s", (era) => {
-    let running: Awaited<ReturnType<typeof setUp>> | undefined;
-    beforeAll(async () => {
-      running = await setUp(era, options);
-    });
-    // A fault that a test queued and did not use up is not the next one's.
-    afterEach(() => running?.bench.service.admin("DELETE", "faults"));
-    afterAll(() => running?.tearDown());
-    tests(() => {
-      if (running === undefined) throw new Error("the bench is there only while tests run");
-      return running.bench;
-    }, era);
+function within(era: Era, tests: (bench: () => Bench, era: Era) => void, options: BenchOptions): void {
+  let running: Awaited<ReturnType<typeof setUp>> | undefined;
+  beforeAll(async () => {
+    running = await setUp(era, options);
   });
+  // A fault that a test queued and did not use up is not the next one's.
+  afterEach(() => running?.bench.service.admin("DELETE", "faults"));
+  afterAll(() => running?.tearDown());
+  tests(() => {
+    if (running === undefined) throw new Error("the bench is there only while tests run");
+    return running.bench;
+  }, era);
+}
+
+export function forEachEra(tests: (bench: () => Bench, era: Era) => void, options: BenchOptions = {}): void {
+  describe.each(toolEras)("%s", (era) => within(era, tests, options));
+}
+
+/** A tool knows nothing of eras: how a result and a failure come through each, success.test.ts and failures.test.ts show. */
+export function inOneEra(tests: (bench: () => Bench, era: Era) => void, options: BenchOptions = {}): void {
+  describe("v2-modern", () => within("v2-modern", tests, options));
 }
