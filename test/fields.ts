@@ -70,18 +70,27 @@ function isJson(value: unknown): boolean {
 
 const MANY = 40;
 
-/** Letters alike but for their case, control characters alike, blanks alike. */
+const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
+
+/** Letters alike but for their case. */
 const shapeOf = (value: unknown): string => JSON.stringify(value).replace(/[a-z]/g, "a").replace(/[A-Z]/g, "A");
 
+const oneOfEach = (values: readonly unknown[], kind: (value: unknown) => string): readonly unknown[] => [
+  ...new Map(values.map((value) => [kind(value), value])).values(),
+];
+
 /**
- * What of a rule's values a caller can send. The schemas try each letter and each control character of long lists; here one of
- * each shape stands for them, since what lies between a caller and the schema knows no letters.
+ * What of a rule's values a caller can send. The schemas try each letter of long lists, and several values of each wrong type;
+ * here one of each stands for them, since what lies between a caller and the schema does not tell them apart.
  */
-function sendable(values: readonly unknown[]): readonly unknown[] {
+function sendable({ accepts }: rule.FieldRule, values: readonly unknown[]): readonly unknown[] {
+  const own = new Set(accepts.map(typeOf));
   const json = values.filter(isJson);
-  return json.length <= MANY ? json : [...new Map(json.map((value) => [shapeOf(value), value])).values()];
+  const right = json.filter((value) => own.has(typeOf(value)));
+  const wrong = json.filter((value) => !own.has(typeOf(value)));
+  return [...(right.length <= MANY ? right : oneOfEach(right, shapeOf)), ...oneOfEach(wrong, typeOf)];
 }
 
-export const goodValues = ({ accepts }: rule.FieldRule): readonly unknown[] => sendable(accepts);
-export const badValues = ({ refuses, refusesBeyondJsonSchema = [] }: rule.FieldRule): readonly unknown[] =>
-  sendable([...refuses, ...refusesBeyondJsonSchema]);
+export const goodValues = (values: rule.FieldRule): readonly unknown[] => sendable(values, values.accepts);
+export const badValues = (values: rule.FieldRule): readonly unknown[] =>
+  sendable(values, [...values.refuses, ...(values.refusesBeyondJsonSchema ?? [])]);

@@ -10,6 +10,7 @@ import {
   type McpSubscription,
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttpTransport,
+  type Transport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
@@ -398,8 +399,8 @@ async function openOlder(
   };
 }
 
-async function openModern(
-  transport: ModernTransport | ModernHttpTransport,
+export async function openModern(
+  transport: Transport,
   isLegacy: boolean,
   person: ConnectOptions["person"],
 ): Promise<ClientFace> {

@@ -3,10 +3,10 @@ import type { ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { example, makeWorld, type World } from "../emulator/example.ts";
-import { Service } from "../emulator/service.ts";
+import type { Service } from "../emulator/service.ts";
 import type { OperationId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
-import type { CallOptions, CallResult, Connection, Facts } from "../support/mcp.ts";
+import type { CallOptions, CallResult, ClientFace, Facts } from "../support/mcp.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 
@@ -57,13 +57,13 @@ export function factsIn(value: unknown): readonly string[] {
 }
 
 export class Bench {
-  readonly connection: Connection;
+  readonly connection: ClientFace;
   readonly downloadDir: string;
   readonly #schemas: Schemas;
   readonly #service: Service;
   #world: Promise<World> | undefined;
 
-  constructor(service: Service, connection: Connection, downloadDir: string, schemas: Schemas) {
+  constructor(service: Service, connection: ClientFace, downloadDir: string, schemas: Schemas) {
     this.#service = service;
     this.connection = connection;
     this.downloadDir = downloadDir;
@@ -71,7 +71,7 @@ export class Bench {
   }
 
   /** The same bench behind another connection. */
-  on(connection: Connection): Bench {
+  on(connection: ClientFace): Bench {
     return new Bench(this.#service, connection, this.downloadDir, this.#schemas);
   }
 
