@@ -36,7 +36,7 @@ export const findDistrict = defineTool({
     coverage: outputs.object,
     vintage: outputs.object,
   }),
-  async run({ name, state, limit = DEFAULT_LIMIT, waitSeconds }, call) {
+  async run({ name, state, limit = DEFAULT_LIMIT, waitSeconds }, call, ports) {
     const { country, states, tail, line, forTheRest, complete, drift } = await askCountry(
       {
         level: "district",
@@ -46,6 +46,7 @@ export const findDistrict = defineTool({
         waitSeconds,
       },
       call,
+      ports,
     );
     const { matches, ambiguous, left } = findDistricts(name, states, country, limit);
     const where = states.length === 1 && states[0] ? ` in ${word(states[0].name)} (${states[0].code})` : "";

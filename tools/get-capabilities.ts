@@ -12,7 +12,7 @@ export const getCapabilities = defineTool({
   effect: "read",
   input: getMicPublicCapabilities.query,
   output: outputs.resource<CapabilitySet>(),
-  async run(query, { service, context }) {
+  async run(query, { context }, { service }) {
     return resourceResult(await service.call(getMicPublicCapabilities, { query }, context));
   },
 });

@@ -15,18 +15,18 @@ export const getFileProcessingRequest = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, waitSeconds }),
   output: outputs.advised<ProcessingRequest>(),
-  async run({ requestId, waitSeconds = 0 }, call) {
+  async run({ requestId, waitSeconds = 0 }, call, { service }) {
     let readings = 0;
     const answer = await waitWhile(
       {
-        read: () => call.service.call(getMicSharedFileProcessingRequest, { path: { requestId } }, call.context),
+        read: () => service.call(getMicSharedFileProcessingRequest, { path: { requestId } }, call.context),
         version: ({ value }) => value.data.revision,
         isMoving: () => false,
         waitsForPerson: ({ value }) => isInReview(value.data),
         onRead: ({ value }) => call.report({ progress: ++readings, message: value.data.state }),
       },
       waitSeconds,
-      { ...call.context, timing: call.service.timing },
+      { ...call.context, timing: service.timing },
     );
     return await advisedResult(answer, processingRequestSubject, call);
   },

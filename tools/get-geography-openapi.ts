@@ -5,7 +5,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { compactJson, fieldsWithExactNumbers } from "../src/toolkit/results.ts";
 
-export const getGeographyOpenApi = defineTool({
+export const getGeographyOpenapi = defineTool({
   endpoint: getPlaygroundOpenApi,
   name: "get_geography_openapi",
   title: "Get the geography API's OpenAPI document",
@@ -13,7 +13,7 @@ export const getGeographyOpenApi = defineTool({
   effect: "read",
   input: z.strictObject({}),
   output: outputs.whole<OpenApiDocument>({ openapi: outputs.text, info: outputs.object, paths: outputs.object }),
-  async run(_args, { geography, context }) {
+  async run(_args, { context }, { geography }) {
     const { value, drift } = await geography.openApi(context);
     const structured = fieldsWithExactNumbers(value);
     return { data: value, structured, text: compactJson(structured), drift };

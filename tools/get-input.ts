@@ -15,17 +15,17 @@ export const getInput = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds }),
   output: outputs.advised<Input>(),
-  async run({ inputId, waitSeconds = 0 }, call) {
+  async run({ inputId, waitSeconds = 0 }, call, { service }) {
     let readings = 0;
     const answer = await waitWhile(
       {
-        read: () => call.service.call(getMicPublicInput, { path: { inputId } }, call.context),
+        read: () => service.call(getMicPublicInput, { path: { inputId } }, call.context),
         version: ({ value }) => value.data.resourceVersion,
         isMoving: ({ value }) => isInputMoving(value.data),
         onRead: ({ value }) => call.report({ progress: ++readings, message: `scan ${value.data.scanState}` }),
       },
       waitSeconds,
-      { ...call.context, timing: call.service.timing },
+      { ...call.context, timing: service.timing },
     );
     return await advisedResult(answer, inputSubject, call);
   },

@@ -16,18 +16,18 @@ export const getJob = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds }),
   output: outputs.advised<Job>(),
-  async run({ jobId, waitSeconds = 0 }, call) {
+  async run({ jobId, waitSeconds = 0 }, call, ports) {
     const answer = await waitWhile(
       {
-        read: () => call.service.call(getMicJob, { path: { jobId } }, call.context),
+        read: () => ports.service.call(getMicJob, { path: { jobId } }, call.context),
         version: ({ value }) => value.data.resourceVersion,
         isMoving: ({ value }) => isJobMoving(value.data),
         waitsForPerson: ({ value }) => waitsForPerson(value.data),
         onRead: ({ value }) => call.report(jobProgress(value.data)),
       },
       waitSeconds,
-      { ...call.context, timing: call.service.timing },
+      { ...call.context, timing: ports.service.timing },
     );
-    return await advisedResult(answer, jobSubject, call);
+    return await advisedResult(answer, jobSubject(ports), call);
   },
 });

@@ -15,17 +15,17 @@ export const getOperation = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds }),
   output: outputs.advised<Operation>(),
-  async run({ operationId, waitSeconds = 0 }, call) {
+  async run({ operationId, waitSeconds = 0 }, call, { service }) {
     let readings = 0;
     const answer = await waitWhile(
       {
-        read: () => call.service.call(getMicPublicOperation, { path: { operationId } }, call.context),
+        read: () => service.call(getMicPublicOperation, { path: { operationId } }, call.context),
         version: ({ value }) => value.data.resourceVersion,
         isMoving: ({ value }) => isOperationMoving(value.data),
         onRead: ({ value }) => call.report({ progress: ++readings, message: value.data.state }),
       },
       waitSeconds,
-      { ...call.context, timing: call.service.timing },
+      { ...call.context, timing: service.timing },
     );
     return await advisedResult(answer, operationSubject, call);
   },

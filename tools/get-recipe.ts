@@ -15,7 +15,7 @@ export const getRecipe = defineTool({
   effect: "read",
   input: getMicExecutableRecipe.pathParameters,
   output: outputs.resource<RecipeOffer>(),
-  async run(path, { service, context, offers }) {
+  async run(path, { context }, { service, offers }) {
     const answer = await service.call(getMicExecutableRecipe, { path }, context);
     offers.remember([answer.value.data]);
     return resourceResult(answer, uris.recipe(path.versionId));

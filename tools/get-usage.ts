@@ -13,7 +13,7 @@ export const getUsage = defineTool({
   effect: "read",
   input: getMicPublicUsage.query,
   output: outputs.summarized<UsageSummary>(),
-  async run(query, { service, context }) {
+  async run(query, { context }, { service }) {
     const answer = await service.call(getMicPublicUsage, { query }, context);
     const { window } = answer.value.data;
     // A summary cannot say MONTH, and nothing ties the window of the answer to the one asked for (doubt 1).

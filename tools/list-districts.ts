@@ -5,6 +5,7 @@ import { vintageText } from "../src/geography/vintage-text.ts";
 import { word } from "../src/outside.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+import type { Ports } from "../src/toolkit/ports.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
 import { table, wholeResult } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
@@ -19,7 +20,11 @@ const noSuchState = (state: string): Failure =>
   });
 
 /** Undefined where the states cannot be read. */
-async function isListed(code: string, { geography, context }: ToolCall): Promise<boolean | undefined> {
+async function isListed(
+  code: string,
+  { context }: ToolCall,
+  { geography }: Pick<Ports, "geography">,
+): Promise<boolean | undefined> {
   const reading = await geography.states(context).catch(() => undefined);
   return reading?.value.states.some((state) => state.code.toUpperCase() === code);
 }
@@ -38,13 +43,15 @@ export const listDistricts = defineTool({
   effect: "read",
   input: listPlaygroundDistricts.query,
   output: outputs.whole<DistrictsResponse>({ contract: outputs.text, state: outputs.text, districts: outputs.objects }),
-  async run(args, call) {
-    const { geography, context } = call;
+  async run(args, call, ports) {
     // What a code that matches no state is answered with is not shown: it is one if the states list has none such (doubt 9).
-    const { value, drift } = await geography.districts(args.state, context).catch(async (error: unknown) => {
-      throw mayMeanTheState(error) && (await isListed(args.state, call)) === false ? noSuchState(args.state) : error;
+    const { value, drift } = await ports.geography.districts(args.state, call.context).catch(async (error: unknown) => {
+      throw mayMeanTheState(error) && (await isListed(args.state, call, ports)) === false
+        ? noSuchState(args.state)
+        : error;
     });
-    if (value.districts.length === 0 && (await isListed(args.state, call)) === false) throw noSuchState(args.state);
+    if (value.districts.length === 0 && (await isListed(args.state, call, ports)) === false)
+      throw noSuchState(args.state);
     const rows = value.districts.map((district) => [district.code, district.name, district.mandalCount]);
     const text = `${word(value.state)}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;
     return wholeResult(value, { text, drift, link: uris.districts(args.state) });

@@ -91,12 +91,16 @@ export const rankDivisions = defineTool({
     coverage: outputs.object,
     vintage: outputs.object,
   }),
-  async run({ level, by, order, limit = DEFAULT_LIMIT, states: asked, min, max, waitSeconds }, call) {
+  async run({ level, by, order, limit = DEFAULT_LIMIT, states: asked, min, max, waitSeconds }, call, ports) {
     const ranked: RankingQuery = { by, order: order ?? (by === "name" ? "asc" : "desc"), limit, min, max };
     checkTogether(level, ranked);
     const question = { level, about: (all: readonly State[]) => resolveStates(asked, all), waitSeconds };
     if (level === "state") {
-      const answered = await askCountry({ ...question, needs: () => ({ rows: [], all: [] }), notNeeded: "" }, call);
+      const answered = await askCountry(
+        { ...question, needs: () => ({ rows: [], all: [] }), notNeeded: "" },
+        call,
+        ports,
+      );
       const ranking = rankStates(answered.states, ranked);
       const rows = ranking.rows.map((row) => Object.values(row));
       return answer(
@@ -113,6 +117,7 @@ export const rankDivisions = defineTool({
         notNeeded: "not needed: its total is below every row",
       },
       call,
+      ports,
     );
     const ranking = rankDistricts(answered.states, answered.country, ranked);
     const rows = ranking.rows.map((row) => [row.name, row.stateName, row.stateCode, row.mandalCount, row.districtCode]);

@@ -23,7 +23,7 @@ export interface Advice {
 export interface Subject<T> {
   readonly uri: (resource: T) => string | undefined;
   /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
-  readonly advise: (resource: T, call: ToolCall, readAt?: number) => Advice | Promise<Advice>;
+  readonly advise: (resource: T, readAt?: number) => Advice | Promise<Advice>;
   /** It will not change any more. */
   readonly hasEnded?: (resource: T) => boolean;
 }
@@ -166,7 +166,7 @@ interface ReadAnswer<T> extends Decoded<Envelope<T>> {
 /** What is said of the resource; a step that is not offered here is no step. `notice` comes first of all. */
 async function remarksOn<T>({ value, at }: ReadAnswer<T>, subject: Subject<T>, call: ToolCall, notice?: string) {
   const { data } = value;
-  const { summary, nextStep } = await subject.advise(data, call, at);
+  const { summary, nextStep } = await subject.advise(data, at);
   const advice: Advice = {
     summary: notice === undefined ? summary : `${notice} ${summary}`,
     ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }),

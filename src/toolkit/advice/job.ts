@@ -5,7 +5,7 @@ import { quote, word } from "../../outside.ts";
 import { ENDED } from "../jobs/ended.ts";
 import { uris } from "../resources/uri.ts";
 import type { Advice, Subject } from "../results.ts";
-import { historyOf, type JobHistory } from "./job-history.ts";
+import { type HistoryPorts, historyOf, type JobHistory } from "./job-history.ts";
 import { JOB, type JobCase, type JobFacts } from "./phrases.ts";
 import { problemText, strayFailure } from "./problem-text.ts";
 
@@ -133,14 +133,14 @@ export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): 
   return { summary: phrase.summary(facts) + strayFailure(job), ...(nextStep && { nextStep }) };
 }
 
-export const jobSubject: Subject<Job> = {
+export const jobSubject = (ports: HistoryPorts): Subject<Job> => ({
   uri: ({ id }) => uris.job(id),
   hasEnded: ({ state }) => ENDED.has(state),
-  async advise(job, call, readAt) {
-    call.retries.remember([job]);
-    return jobAdvice(job, await historyOf(job, call), readAt);
+  async advise(job, readAt) {
+    ports.retries.remember([job]);
+    return jobAdvice(job, await historyOf(job, ports), readAt);
   },
-};
+});
 
 /** A job as it stands, for a person. `recipeName`: where it is known. */
 export function describeJob(job: Job, recipeName: string | undefined): string {

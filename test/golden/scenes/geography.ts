@@ -26,7 +26,7 @@ const listDistricts =
     await readFailures(stage, reading, () => stage.startAnew());
   };
 
-const getGeographyOpenApi =
+const getGeographyOpenapi =
   (bare: () => Connection): Scene =>
   async (stage) => {
     await stage.show("The document");
@@ -95,7 +95,7 @@ async function failures(stage: Stage, args: Args, wrong: Args, bare: Connection)
 export const geographyScenes = {
   list_states: listStates,
   list_districts: listDistricts,
-  get_geography_openapi: getGeographyOpenApi,
+  get_geography_openapi: getGeographyOpenapi,
   find_district: findDistrict,
   rank_divisions: rankDivisions,
 } as const;

@@ -265,7 +265,7 @@ function expectAdvice(advice: Advice, says: readonly RegExp[], step: Step | unde
   expect(advice.nextStep).toEqual(step && { ...step, why: expect.stringMatching(step.why) });
   if (!step) return;
   const tool = tools.find(({ name }) => name === step.tool);
-  expect(Object.keys(Object(tool?.inputSchema["properties"]))).toEqual(
+  expect(Object.keys(Object(tool?.inputSchema()["properties"]))).toEqual(
     expect.arrayContaining(Object.keys(step.arguments)),
   );
 }
