@@ -30,7 +30,10 @@ class PipeTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    createInterface(this.#fromServer).on("line", (line) => this.onmessage?.(deserializeMessage(line)));
+    // Between two programs the writer hears of its write before the reader can answer.
+    createInterface(this.#fromServer).on("line", (line) =>
+      setImmediate(() => this.onmessage?.(deserializeMessage(line))),
+    );
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
