@@ -98,6 +98,7 @@ export const operations = {
     answer: envelope(CapabilitySet),
     tool: "get_capabilities",
     queryFields: { workspaceId: of("4.2/query-workspace-id", anyId) },
+    adds: { view },
   },
   createMicPublicInput: {
     id: "createMicPublicInput",
@@ -128,7 +129,7 @@ export const operations = {
     answer: envelope(Input),
     tool: "get_input",
     pathFields: { inputId: of("4.2/get-input", anyId) },
-    adds: { waitSeconds },
+    adds: { waitSeconds, view },
   },
   getMicPublicAssetContent: {
     id: "getMicPublicAssetContent",
@@ -167,6 +168,7 @@ export const operations = {
     answer: micEnvelope(RecipeOffer),
     tool: "get_recipe",
     pathFields: { versionId: of("4.2/path-ids", recipeVersionId) },
+    adds: { view },
   },
   createMicJob: {
     id: "createMicJob",
@@ -214,7 +216,7 @@ export const operations = {
     answer: envelope(Job),
     tool: "get_job",
     pathFields: { jobId: of("4.2/get-job", anyId) },
-    adds: { waitSeconds },
+    adds: { waitSeconds, view },
   },
   cancelMicJob: {
     id: "cancelMicJob",
@@ -262,7 +264,7 @@ export const operations = {
     answer: envelope(Operation),
     tool: "get_operation",
     pathFields: { operationId: of("4.2/get-operation", anyId) },
-    adds: { waitSeconds },
+    adds: { waitSeconds, view },
   },
   getMicPublicUsage: {
     id: "getMicPublicUsage",
@@ -276,6 +278,7 @@ export const operations = {
       workspaceId: of("4.2/query-workspace-style-id", field.workspaceStyleId),
       window: of("4.2/usage-window", field.oneOf("DAY", "MONTH", "ENTITLEMENT")),
     },
+    adds: { view },
   },
   requestMicSharedFileProcessing: {
     id: "requestMicSharedFileProcessing",
@@ -307,7 +310,7 @@ export const operations = {
     answer: micEnvelope(ProcessingRequest),
     tool: "get_file_processing_request",
     pathFields: { requestId: of("4.2/path-ids", field.prefixedHex32("micsharedrequest_")) },
-    adds: { waitSeconds },
+    adds: { waitSeconds, view },
   },
 } as const satisfies Record<string, OperationRow>;
 
