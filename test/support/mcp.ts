@@ -10,7 +10,6 @@ import {
   type McpSubscription,
   Client as ModernClient,
   StreamableHTTPClientTransport as ModernHttpTransport,
-  type Transport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
@@ -425,8 +424,8 @@ async function openOlder(
   };
 }
 
-export async function openModern(
-  transport: Transport,
+async function openModern(
+  transport: ModernTransport | ModernHttpTransport | ModernStreams,
   isLegacy: boolean,
   person: ConnectOptions["person"],
 ): Promise<ClientFace> {

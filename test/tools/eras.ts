@@ -8,8 +8,7 @@ import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { manualClock } from "../support/emulator.ts";
-import { connectInProcess } from "../support/in-process.ts";
-import { type ClientFace, type ConnectOptions, connect, type Era, emulatorEnv } from "../support/mcp.ts";
+import { type ClientFace, type ConnectOptions, connect, connectInside, type Era, emulatorEnv } from "../support/mcp.ts";
 import { Bench, type Schemas } from "./bench.ts";
 
 /** The eras that every tool is tested in; the third is held to them in test/mcp. */
@@ -71,11 +70,9 @@ export function forEachEra(tests: Tests, options: BenchOptions = {}): void {
   describe.each(toolEras)("%s", (era) => within(era, tests, options, connect));
 }
 
-/** The newer era in this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */
+/** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */
 export const connectOnce: Connect = (era, options) =>
-  era !== "v2-modern" || process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"]
-    ? connect(era, options)
-    : connectInProcess(options);
+  process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"] ? connect(era, options) : connectInside(era, options);
 
 /** A tool knows nothing of eras: how a result and a failure come through each, success.test.ts and failures.test.ts show. */
 export function inOneEra(tests: Tests, options: BenchOptions = {}): void {
