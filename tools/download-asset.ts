@@ -24,9 +24,9 @@ export const downloadAsset = defineTool({
     contentType: outputs.text,
     fileName: outputs.text,
   }),
-  async run({ assetId, fileName }, { downloads, downloadDir, context, report }) {
-    const target = { folder: downloadDir, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
-    const file = await downloads.save(getMicPublicAssetContent, { path: { assetId } }, target, context, (bytes) =>
+  async run({ assetId, fileName }, { context, report }, { files }) {
+    const target = { folder: files.folder, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
+    const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, context, (bytes) =>
       report({ progress: bytes, message: `${bytes} bytes` }),
     );
     const text = `Saved ${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;

@@ -107,7 +107,7 @@ export const findDistrict = defineTool({
     { coverage: outputs.object, vintage: outputs.object },
     { matches: outputs.objects, nextStep: outputs.object },
   ),
-  async run({ waitSeconds, ...asked }, call) {
+  async run({ waitSeconds, ...asked }, call, ports) {
     const queries = queriesOf(asked);
     const { state, limit = DEFAULT_LIMIT } = asked;
     const answered = await askCountry(
@@ -119,6 +119,7 @@ export const findDistrict = defineTool({
         waitSeconds,
       },
       call,
+      ports,
     );
     const { states, country, tail, line, drift } = answered;
     const findings = findDistricts(queries, states, country, limit);

@@ -5,7 +5,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { answerResult, compactJson, fieldsWithExactNumbers } from "../src/toolkit/results.ts";
 
-export const getGeographyOpenApi = defineTool({
+export const getGeographyOpenapi = defineTool({
   endpoint: getPlaygroundOpenApi,
   name: "get_geography_openapi",
   title: "Get the geography API's OpenAPI document",
@@ -17,7 +17,7 @@ export const getGeographyOpenApi = defineTool({
     info: outputs.object,
     paths: outputs.object,
   }),
-  async run(_args, { geography, context }) {
+  async run(_args, { context }, { geography }) {
     const { value, drift } = await geography.openApi(context);
     const document = fieldsWithExactNumbers(value);
     const summary = `OpenAPI ${value.openapi}: ${plural(Object.keys(value.paths).length, "path")}.`;

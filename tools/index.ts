@@ -1,12 +1,13 @@
 // The tools in the order of the contract: everything that repeats them is made from this list.
-import type { Tool } from "../src/toolkit/define-tool.ts";
+// Made by npm run fix from src/toolkit/tool-names.ts.
+import type { DefinedTool } from "../src/toolkit/define-tool.ts";
 import type { ToolName } from "../src/toolkit/tool-names.ts";
 import { cancelJob } from "./cancel-job.ts";
 import { downloadAsset } from "./download-asset.ts";
 import { findDistrict } from "./find-district.ts";
 import { getCapabilities } from "./get-capabilities.ts";
 import { getFileProcessingRequest } from "./get-file-processing-request.ts";
-import { getGeographyOpenApi } from "./get-geography-openapi.ts";
+import { getGeographyOpenapi } from "./get-geography-openapi.ts";
 import { getInput } from "./get-input.ts";
 import { getJob } from "./get-job.ts";
 import { getOperation } from "./get-operation.ts";
@@ -23,10 +24,10 @@ import { requestFileProcessing } from "./request-file-processing.ts";
 import { retryJob } from "./retry-job.ts";
 import { submitJob } from "./submit-job.ts";
 
-const byName: { readonly [N in ToolName]: Tool & { readonly name: N } } = {
+const byName: { readonly [N in ToolName]: DefinedTool & { readonly name: N } } = {
   list_states: listStates,
   list_districts: listDistricts,
-  get_geography_openapi: getGeographyOpenApi,
+  get_geography_openapi: getGeographyOpenapi,
   get_capabilities: getCapabilities,
   register_input: registerInput,
   get_input: getInput,
@@ -47,4 +48,4 @@ const byName: { readonly [N in ToolName]: Tool & { readonly name: N } } = {
   list_actions: listActions,
 };
 
-export const tools: readonly Tool[] = Object.values(byName);
+export const tools: readonly DefinedTool[] = Object.values(byName);

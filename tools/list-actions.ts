@@ -16,9 +16,8 @@ export const listActions = defineTool({
     limit: z.int().min(1).max(100).describe("Default 20.").optional(),
   }),
   output: outputs.whole<{ readonly actions: readonly ListedAction[] }>({ actions: outputs.objects }),
-  async run({ state, limit = DEFAULT_LIMIT }, call) {
-    const service = await call.serviceName().catch(() => undefined);
-    const actions = await call.actions.list({ service, state, limit });
+  async run({ state, limit = DEFAULT_LIMIT }, _call, { actions: journal }) {
+    const actions = await journal.list({ state, limit });
     const rows = actions.map((action) => [
       action.tool,
       action.state,

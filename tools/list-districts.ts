@@ -12,12 +12,15 @@ import { table } from "../src/table.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+import type { Ports } from "../src/toolkit/ports.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
 import { answerResult } from "../src/toolkit/results.ts";
 import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsResponse, "districts"> | SavedRows);
+
+type Reading = Pick<Ports, "geography">;
 
 interface ReadState extends DatedAnswer<DistrictsResponse> {
   /** As the service was asked for it. */
@@ -44,7 +47,7 @@ const mayMeanTheState = (error: unknown): boolean =>
   error.facts.kind !== "upstream_unavailable" &&
   (error.facts.status === 400 || error.facts.status === 404);
 
-const readState = async (code: string, { geography, context }: ToolCall): Promise<ReadState> => ({
+const readState = async (code: string, { context }: ToolCall, { geography }: Reading): Promise<ReadState> => ({
   ...(await geography.districts(code, context)),
   code,
 });
@@ -53,15 +56,15 @@ const readState = async (code: string, { geography, context }: ToolCall): Promis
  * What a code that matches no state is answered with is not shown: it is one if the states list has none such (doubt 9). A former
  * code is followed to the state that it was.
  */
-async function readByCode(code: string, call: ToolCall): Promise<ReadState> {
+async function readByCode(code: string, call: ToolCall, ports: Reading): Promise<ReadState> {
   let failure: unknown;
-  const read = await readState(code, call).catch((error: unknown) => {
+  const read = await readState(code, call, ports).catch((error: unknown) => {
     if (!mayMeanTheState(error)) throw error;
     failure = error;
     return undefined;
   });
   if (read !== undefined && read.value.districts.length > 0) return read;
-  const reading = await call.geography.states(call.context).catch(() => undefined);
+  const reading = await ports.geography.states(call.context).catch(() => undefined);
   const states = reading?.value.states ?? [];
   if (reading === undefined || states.some((state) => state.code.toUpperCase() === code)) {
     if (read === undefined) throw failure;
@@ -69,12 +72,12 @@ async function readByCode(code: string, call: ToolCall): Promise<ReadState> {
   }
   const meant = stateMeant(code, states);
   if (meant === undefined) throw noSuchState(code);
-  return await readState(meant.code, call);
+  return await readState(meant.code, call, ports);
 }
 
-async function readByName(name: string, call: ToolCall): Promise<ReadState> {
-  const { value } = await call.geography.states(call.context);
-  return await readState(resolveState(name, value.states).code, call);
+async function readByName(name: string, call: ToolCall, ports: Reading): Promise<ReadState> {
+  const { value } = await ports.geography.states(call.context);
+  return await readState(resolveState(name, value.states).code, call, ports);
 }
 
 export const listDistricts = defineTool({
@@ -91,17 +94,19 @@ export const listDistricts = defineTool({
     { contract: outputs.text, state: outputs.text },
     { districts: outputs.objects },
   ),
-  async run({ state, saveAs }, call) {
+  async run({ state, saveAs }, call, ports) {
     const asked = stateCode.safeParse(state);
-    if (saveAs !== undefined) await checkSaveAs(call, saveAs);
-    const { value, drift, code } = await (asked.success ? readByCode(asked.data, call) : readByName(state, call));
+    if (saveAs !== undefined) await checkSaveAs(ports, saveAs);
+    const { value, drift, code } = await (asked.success
+      ? readByCode(asked.data, call, ports)
+      : readByName(state, call, ports));
     const { districts, ...about } = value;
     const mandals = districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
     const counts = `${word(value.state)} (${code}): ${plural(districts.length, "district")}, ${plural(mandals, "mandal")}.`;
     const vintage = vintageText(value);
     if (saveAs !== undefined) {
       const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
-      const saved = await saveRows(call, saveAs, { columns: DISTRICT_COLUMNS, rows });
+      const saved = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows });
       return answerResult(
         { ...about, ...saved },
         { advice: { summary: `${counts} ${savedText(saved)}` }, body: vintage, drift },

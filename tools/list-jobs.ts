@@ -21,7 +21,7 @@ export const listJobs = defineTool({
     arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
     from: (jobs) => jobs.map(({ id }) => ({ value: id })),
   },
-  async run({ view, ...query }, { service, context, retries }) {
+  async run({ view, ...query }, { context }, { service, retries }) {
     const answer = await service.call(listMicJobs, { query }, context);
     retries.remember(answer.value.data);
     return pageResult(answer, {

@@ -22,7 +22,7 @@ export const listRecipes = defineTool({
     arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
     from: (offers) => offers.map(({ recipe: { versionId, name } }) => ({ value: versionId, name })),
   },
-  async run({ view, ...query }, { service, context, offers }) {
+  async run({ view, ...query }, { context }, { service, offers }) {
     const answer = await service.call(listMicExecutableRecipes, { query }, context);
     offers.remember(answer.value.data);
     return pageResult(answer, {

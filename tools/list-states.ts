@@ -53,7 +53,7 @@ export const listStates = defineTool({
     arguments: () => ({}),
     from: ({ states }) => states.map(({ code, name }) => ({ value: code, name })),
   },
-  async run(_args, { geography, context }) {
+  async run(_args, { context }, { geography }) {
     const { value, drift } = await geography.states(context);
     const body = texts.get(value) ?? textOf(value);
     texts.set(value, body);

@@ -19,6 +19,7 @@ import { table } from "../src/table.ts";
 import { askAgain, askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+import type { Ports } from "../src/toolkit/ports.ts";
 import { answerResult, type NextStep, type ToolResult } from "../src/toolkit/results.ts";
 import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
@@ -115,6 +116,7 @@ async function answer<R extends DivisionRow>(
   page: Page & { readonly saveAs: string | undefined },
   { country, states, tail, line, drift }: CountryAnswer,
   call: ToolCall,
+  ports: Pick<Ports, "files">,
 ): Promise<ToolResult<RankingAnswer>> {
   const { rows, totalRows, totals, exact } = ranking;
   const consistency = differencesIn(states, country);
@@ -123,7 +125,7 @@ async function answer<R extends DivisionRow>(
   const sheet = { columns, rows: rows.map(cells) };
   if (page.saveAs !== undefined) {
     if (!exact) throw incomplete(tail.coverage);
-    const saved = await saveRows(call, page.saveAs, sheet);
+    const saved = await saveRows(ports, page.saveAs, sheet);
     const body = [inAll, ...consistency, line].join("\n");
     return answerResult({ ...saved, ...facts }, { advice: { summary: savedText(saved) }, body, drift });
   }
@@ -174,13 +176,13 @@ export const rankDivisions = defineTool({
     // And `rows`: the rows, or how many were saved.
     { nextStep: outputs.object },
   ),
-  async run({ waitSeconds, ...args }, call) {
+  async run({ waitSeconds, ...args }, call, ports) {
     const { level, by, order, limit, offset, perState, states: asked, startsWith, min, max, saveAs } = args;
     const bounds = { by, order: order ?? (by === "name" ? "asc" : "desc"), perState, startsWith, min, max } as const;
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
     const query: RankingQuery = saveAs === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
     checkTogether(level, query);
-    if (saveAs !== undefined) await checkSaveAs(call, saveAs);
+    if (saveAs !== undefined) await checkSaveAs(ports, saveAs);
     const page = { query, args: { ...args }, saveAs };
     const question = {
       level,
@@ -188,8 +190,12 @@ export const rankDivisions = defineTool({
       waitSeconds,
     };
     if (level === "state") {
-      const answered = await askCountry({ ...question, needs: () => ({ rows: [], all: [] }), notNeeded: "" }, call);
-      return await answer(rankStates(answered.states, query), stateSheet, page, answered, call);
+      const answered = await askCountry(
+        { ...question, needs: () => ({ rows: [], all: [] }), notNeeded: "" },
+        call,
+        ports,
+      );
+      return await answer(rankStates(answered.states, query), stateSheet, page, answered, call, ports);
     }
     const answered = await askCountry(
       {
@@ -198,8 +204,9 @@ export const rankDivisions = defineTool({
         notNeeded: "not needed: its total is below every row",
       },
       call,
+      ports,
     );
     const ranking = rankDistricts(answered.states, answered.country, query);
-    return await answer(ranking, districtSheet, page, answered, call);
+    return await answer(ranking, districtSheet, page, answered, call, ports);
   },
 });

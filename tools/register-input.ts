@@ -20,8 +20,8 @@ export const registerInput = defineAction({
   input: z
     .strictObject({ ...createMicPublicInput.body.shape, ...keyArgument("input") })
     .refine(namesItsKind, referenceRule),
-  run: (args, call) =>
-    runAction(args, call, {
+  run: (args, call, ports) =>
+    runAction(args, call, ports, {
       endpoint: createMicPublicInput,
       traits,
       subject: inputSubject,

@@ -34,14 +34,14 @@ export const requestFileProcessing = defineAction({
   makes: "processing request",
   traits,
   input: z.strictObject({ ...requestMicSharedFileProcessing.body.shape, ...keyArgument("processing") }),
-  run: (args, call) =>
-    runAction(args, call, {
+  run: (args, call, ports) =>
+    runAction(args, call, ports, {
       endpoint: requestMicSharedFileProcessing,
       traits,
       subject: processingRequestSubject,
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
       async check() {
-        refusePast(args.expiresAt, call.service.timing.now());
+        refusePast(args.expiresAt, ports.service.timing.now());
       },
     }),
 });

@@ -24,14 +24,14 @@ export const submitJob = defineAction({
     clientReference: createMicJob.body.shape.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),
-  run: (args, call) =>
-    runAction(args, call, {
+  run: (args, call, ports) =>
+    runAction(args, call, ports, {
       endpoint: createMicJob,
       traits,
-      subject: jobSubject,
+      subject: jobSubject(ports),
       findOut: "Look with list_jobs for a job created at that time with this recipe version.",
       async check() {
-        const offer = call.offers.get(args.recipeVersionId);
+        const offer = ports.offers.get(args.recipeVersionId);
         const errors = offer ? await offerErrors(offer, args) : [];
         if (errors.length === 0) return;
         throw invalidArguments(

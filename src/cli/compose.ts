@@ -2,6 +2,7 @@
 
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
+import { actionsOfService } from "../actions/of-service.ts";
 import { createJournal } from "../actions/open.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain/keychain.ts";
@@ -23,6 +24,7 @@ import { createTransport, type Transport } from "../service/transport.ts";
 import { readSkillFiles } from "../skills.ts";
 import { createOffers } from "../toolkit/jobs/offers.ts";
 import { createRetries } from "../toolkit/jobs/retries.ts";
+import type { Ports } from "../toolkit/ports.ts";
 import { createCandidates } from "../toolkit/resources/completion.ts";
 import { resources } from "../toolkit/resources/index.ts";
 import { createWatching } from "../toolkit/resources/watching.ts";
@@ -97,25 +99,26 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
     onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
   });
   const { workspaceId, serviceName } = identity;
+  const ports: Ports = {
+    service,
+    actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
+    geography,
+    files: { folder: config.downloadDir, save: downloads.save },
+    offers: createOffers(),
+    retries: createRetries(),
+  };
   return {
     runtime: {
       version,
       config,
       workspaceId,
-      tools,
+      tools: tools.map((tool) => tool.create(ports)),
+      ports,
       resources,
-      candidates: createCandidates(timing.now),
-      service,
+      candidates: createCandidates(ports.actions, timing.now),
       watching: createWatching({ timing }),
-      geography,
-      actions,
-      journal: journal.open,
-      serviceName,
       sealingKey: createSealingKey(identity),
       skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
-      downloads,
-      offers: createOffers(),
-      retries: createRetries(),
       redactor,
       log,
       notes,

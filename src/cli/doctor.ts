@@ -46,10 +46,10 @@ async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]
     const reachable = first.at(-1)?.ok === true;
     const network = reachable
       ? await Promise.all([
-          checkPlayground(runtime.service),
-          checkClock(runtime.service),
+          checkPlayground(runtime.ports.service),
+          checkClock(runtime.ports.service),
           checkToken(identity, fresh),
-          checkJobApi(runtime.service, identity),
+          checkJobApi(runtime.ports.service, identity),
         ])
       : [];
     return [...first, ...network, ...folders, checkProxy(environment)].map((check) => ({

@@ -34,7 +34,7 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
     const { ref, argument } = params;
     const kind = kindOf(ref, argument.name, runtime);
     if (kind === undefined) return { completion: { values: [], total: 0, hasMore: false } };
-    const deadlineAt = runtime.service.timing.now() + LIMIT_MS;
+    const deadlineAt = runtime.ports.service.timing.now() + LIMIT_MS;
     const limits = { signal: context.mcpReq.signal, deadlineAt };
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));

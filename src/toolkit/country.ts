@@ -12,6 +12,7 @@ import {
 import { coverageLine } from "../geography/format.ts";
 import type { CountryQuery, Gathered, Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
+import type { Ports } from "./ports.ts";
 import type { NextStep } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 
@@ -49,7 +50,11 @@ export interface CountryAnswer {
   readonly drift: readonly string[];
 }
 
-export async function askCountry(question: GeographyQuestion, call: ToolCall): Promise<CountryAnswer> {
+export async function askCountry(
+  question: GeographyQuestion,
+  call: ToolCall,
+  { geography }: Pick<Ports, "geography">,
+): Promise<CountryAnswer> {
   const { about, needs, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS } = question;
   const statesOf = (country: Country): readonly State[] => about(country.states.value.states);
   const wish: CountryQuery = {
@@ -59,7 +64,7 @@ export async function askCountry(question: GeographyQuestion, call: ToolCall): P
     waitMs: waitSeconds * 1000,
     onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
   };
-  return answered(question, statesOf, await call.geography.gather(wish, call.context));
+  return answered(question, statesOf, await geography.gather(wish, call.context));
 }
 
 const allRead = (count: number): Coverage => ({ statesTotal: count, statesRead: count, complete: true, unread: [] });

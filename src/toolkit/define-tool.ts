@@ -6,14 +6,15 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { Input } from "../contract/inputs.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
+import { jsonPointer } from "../contract/json-pointer.ts";
 import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
 import type { Operation } from "../contract/operation.ts";
 import type { ProcessingRequest } from "../contract/processing-requests.ts";
 import { excerpt } from "../excerpt.ts";
 import { invalidArguments } from "../failure.ts";
 import { quote } from "../outside.ts";
-import { jsonPointer } from "../service/decode.ts";
 import { type Output, outputs } from "./outputs.ts";
+import type { Ports } from "./ports.ts";
 import type { Candidate, CandidateKind } from "./resources/candidate.ts";
 import type { ActionResult, ToolResult } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
@@ -58,7 +59,8 @@ export interface CandidateSource {
   list(call: ToolCall, workspaceId: string | undefined): Promise<readonly Candidate[] | undefined>;
 }
 
-interface ToolFacts {
+/** What is said of a tool; it takes nothing to know it. */
+export interface ToolFacts {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
@@ -66,31 +68,41 @@ interface ToolFacts {
   readonly effect: Effect;
   /** Absent where a tool is no single operation of the service. */
   readonly endpoint: Endpoint | undefined;
-  readonly candidates: CandidateSource | undefined;
   readonly argumentNames: readonly string[];
-  readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
+  inputSchema(): JsonSchema;
+}
+
+interface CreatedTool extends ToolFacts {
   /** Checks the arguments strictly; undefined where no person need be asked first. Throws Failure. */
   question(args: Arguments): PersonQuestion | undefined;
 }
 
 /** A tool whose call changes nothing at the service. */
-export interface ReadingTool extends ToolFacts {
+export interface ReadingTool extends CreatedTool {
   readonly makes: undefined;
   readonly traits: undefined;
+  readonly candidates: CandidateSource | undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
 }
 
 /** A tool whose call is an action. */
-export interface ActionTool<M extends keyof Made> extends ToolFacts {
+export interface ActionTool<M extends keyof Made> extends CreatedTool {
   readonly makes: M;
   readonly traits: ActionTraits;
+  readonly candidates: undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ActionResult<Made[M]>>;
 }
 
 export type Tool = ReadingTool | { [M in keyof Made]: ActionTool<M> }[keyof Made];
+
+/** A tool as its file defines it: what is said of it, and how to make it. */
+export interface DefinedTool extends ToolFacts {
+  readonly makes: keyof Made | undefined;
+  create(ports: Ports): Tool;
+}
 
 type ArgumentsSchema<I extends z.ZodRawShape> = z.ZodObject<I, z.core.$strict>;
 
@@ -115,7 +127,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
     arguments(workspaceId: string | undefined): z.input<ArgumentsSchema<I>> | undefined;
     from(data: O): readonly Candidate[];
   };
-  run(args: z.output<ArgumentsSchema<I>>, call: ToolCall): Promise<ToolResult<O>>;
+  run(args: z.output<ArgumentsSchema<I>>, call: ToolCall, ports: Ports): Promise<ToolResult<O>>;
 }
 
 export interface ActionDefinition<N extends ToolName, I extends z.ZodRawShape, M extends keyof Made>
@@ -126,8 +138,10 @@ export interface ActionDefinition<N extends ToolName, I extends z.ZodRawShape, M
   readonly makes: M;
   readonly traits: ActionTraits;
   /** Makes the question to a person before this call; undefined when it throws nothing away. */
-  readonly confirm?: (args: z.output<ArgumentsSchema<I>>) => PersonQuestion["prepare"] | undefined;
-  run(args: z.output<ArgumentsSchema<I>>, call: ToolCall): Promise<ActionResult<Made[M]>>;
+  readonly confirm?: (
+    args: z.output<ArgumentsSchema<I>>,
+  ) => ((call: ToolCall, ports: Ports) => Promise<PreparedQuestion>) | undefined;
+  run(args: z.output<ArgumentsSchema<I>>, call: ToolCall, ports: Ports): Promise<ActionResult<Made[M]>>;
 }
 
 function quoted(names: readonly string[]): string {
@@ -176,7 +190,7 @@ function strictArguments<I extends z.ZodRawShape>(name: string, input: Arguments
   return {
     argumentNames: Object.keys(input.shape),
     /** Made when first asked for: the build has asked already. */
-    schema: () => {
+    inputSchema(): JsonSchema {
       schema ??= toJsonSchema(input, "input");
       return schema;
     },
@@ -191,65 +205,72 @@ function strictArguments<I extends z.ZodRawShape>(name: string, input: Arguments
 
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
   definition: ToolDefinition<N, I, O>,
-): ReadingTool & { readonly name: N } {
-  const { endpoint, name, title, description, effect, input, output, candidates } = definition;
-  const { argumentNames, schema, check } = strictArguments(name, input);
+): DefinedTool & { readonly name: N } {
+  const { endpoint, name, title, description, effect, input, output, candidates, run } = definition;
+  const { argumentNames, inputSchema, check } = strictArguments(name, input);
+  const toolset = definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs");
+  const outputSchema = output.schema;
+  const facts = { name, title, description, toolset, effect, endpoint, argumentNames, outputSchema, inputSchema };
   return {
-    name,
-    title,
-    description,
-    effect,
+    ...facts,
     makes: undefined,
-    endpoint,
-    traits: undefined,
-    toolset: definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
-    argumentNames,
-    get inputSchema() {
-      return schema();
-    },
-    outputSchema: output.schema,
-    candidates: candidates && {
-      kind: candidates.kind,
-      keptMs: candidates.keptMs,
-      async list(call, workspaceId) {
-        const args = candidates.arguments(workspaceId);
-        return args === undefined ? undefined : candidates.from((await definition.run(check(args), call)).data);
+    create: (ports) => ({
+      ...facts,
+      makes: undefined,
+      traits: undefined,
+      candidates: candidates && {
+        kind: candidates.kind,
+        keptMs: candidates.keptMs,
+        async list(call, workspaceId) {
+          const args = candidates.arguments(workspaceId);
+          return args === undefined ? undefined : candidates.from((await run(check(args), call, ports)).data);
+        },
       },
-    },
-    question: () => undefined,
-    invoke: async (args, call) => await definition.run(check(args), call),
+      question: () => undefined,
+      invoke: async (args, call) => await run(check(args), call, ports),
+    }),
   };
 }
 
 export function defineAction<const N extends ToolName, const I extends z.ZodRawShape, const M extends keyof Made>(
   definition: ActionDefinition<N, I, M>,
-): ActionTool<M> & { readonly name: N } {
-  const { endpoint, name, title, description, effect, makes, traits, input, confirm } = definition;
-  const { argumentNames, schema, check } = strictArguments(name, input);
-  return {
+): Omit<DefinedTool, "create"> & { readonly name: N; create(ports: Ports): ActionTool<M> } {
+  const { endpoint, name, title, description, effect, makes, traits, input, confirm, run } = definition;
+  const { argumentNames, inputSchema, check } = strictArguments(name, input);
+  const outputSchema = outputs.action<Made[M]>().schema;
+  const toolset = "jobs";
+  const facts = {
     name,
     title,
     description,
+    toolset,
     effect,
-    makes,
     endpoint,
-    traits,
-    toolset: "jobs",
     argumentNames,
-    get inputSchema() {
-      return schema();
-    },
-    outputSchema: outputs.action<Made[M]>().schema,
-    candidates: undefined,
-    question(args) {
-      if (!confirm) return undefined;
-      const checked = check(args);
-      const prepare = confirm(checked);
-      if (prepare === undefined) return undefined;
-      const { idempotencyKey, ...meant }: Arguments = checked;
-      return { prepare, meant, idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined };
-    },
-    invoke: async (args, call) => await definition.run(check(args), call),
+    outputSchema,
+    inputSchema,
+    makes,
+  } as const;
+  return {
+    ...facts,
+    create: (ports) => ({
+      ...facts,
+      traits,
+      candidates: undefined,
+      question(args) {
+        if (!confirm) return undefined;
+        const checked = check(args);
+        const prepare = confirm(checked);
+        if (prepare === undefined) return undefined;
+        const { idempotencyKey, ...meant }: Arguments = checked;
+        return {
+          prepare: async (call) => await prepare(call, ports),
+          meant,
+          idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
+        };
+      },
+      invoke: async (args, call) => await run(check(args), call, ports),
+    }),
   };
 }
 

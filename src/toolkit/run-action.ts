@@ -5,6 +5,7 @@ import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../failure.ts";
 import { encodeRequest } from "../service/encode.ts";
+import type { Ports } from "./ports.ts";
 import { requestOf } from "./requests.ts";
 import { type ActionResult, actionResult, type Subject } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
@@ -36,11 +37,15 @@ function resourceId(value: unknown): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-export async function runAction<T>(args: ActionArguments, call: ToolCall, run: ActionRun<T>): Promise<ActionResult<T>> {
+export async function runAction<T>(
+  args: ActionArguments,
+  call: ToolCall,
+  { actions, service }: Pick<Ports, "actions" | "service">,
+  run: ActionRun<T>,
+): Promise<ActionResult<T>> {
   const { endpoint, traits, subject, findOut, check, mismatch, ifMatch } = run;
   const { idempotencyKey: explicitKey, ...meant } = args;
-  const result = await call.actions.perform({
-    service: await call.serviceName(),
+  const result = await actions.perform({
     tool: call.tool,
     arguments: meant,
     explicitKey,
@@ -50,7 +55,7 @@ export async function runAction<T>(args: ActionArguments, call: ToolCall, run: A
       return encodeRequest(endpoint, { ...requestOf(endpoint, args), ...(ifMatch && { ifMatch: await ifMatch() }) });
     },
     async send(request, key, attempts) {
-      const answer = await call.service.send(endpoint, request, key, call.context, attempts);
+      const answer = await service.send(endpoint, request, key, call.context, attempts);
       const reason = mismatch?.(answer.value.data);
       if (reason === undefined) return answer;
       throw new Failure({

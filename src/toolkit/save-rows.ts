@@ -8,7 +8,7 @@ import { word } from "../outside.ts";
 import { fileNameSchema } from "../service/file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "../service/new-file.ts";
 import { partialName } from "../service/partial-files.ts";
-import type { ToolCall } from "./tool-call.ts";
+import type { Files } from "./ports.ts";
 
 /** The argument of a tool that can save its rows instead of showing them. */
 export const saveAs = fileNameSchema.describe("Saves all rows as CSV.").optional();
@@ -38,11 +38,14 @@ export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[
 export const savedText = ({ path, rows, sha256 }: SavedRows): string =>
   `Saved ${plural(rows, "row")} to ${word(path)}, sha256 ${sha256}.`;
 
-type Saving = Pick<ToolCall, "downloadDir">;
+/** A tool that saves rows writes to the download folder and does not download. */
+interface Saving {
+  readonly files: Pick<Files, "folder">;
+}
 
 /** Before anything is read for it. Throws Failure where the name is taken. */
-export const checkSaveAs = ({ downloadDir }: Saving, fileName: string): Promise<void> =>
-  refuseTaken(downloadDir, fileName, "saveAs");
+export const checkSaveAs = ({ files }: Saving, fileName: string): Promise<void> =>
+  refuseTaken(files.folder, fileName, "saveAs");
 
 interface Table {
   readonly columns: readonly string[];
@@ -51,7 +54,7 @@ interface Table {
 
 /** Throws Failure: where the name is taken, or the folder cannot be written to. Nothing partial stays behind. */
 export async function saveRows(
-  { downloadDir: folder }: Saving,
+  { files: { folder } }: Saving,
   fileName: string,
   { columns, rows }: Table,
 ): Promise<SavedRows> {

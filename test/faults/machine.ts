@@ -6,6 +6,7 @@ import { setImmediate as tick } from "node:timers/promises";
 import { createActions, type Delivery } from "../../src/actions/actions.ts";
 import type { Database } from "../../src/actions/database.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
+import { actionsOfService } from "../../src/actions/of-service.ts";
 import { createIdentity } from "../../src/auth/identity.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
 import { noTokenStore } from "../../src/auth/token-store.ts";
@@ -23,9 +24,10 @@ import {
   type WireAnswer,
   type WireRequest,
 } from "../../src/service/transport.ts";
-import type { Tool } from "../../src/toolkit/define-tool.ts";
+import type { DefinedTool } from "../../src/toolkit/define-tool.ts";
 import { createOffers } from "../../src/toolkit/jobs/offers.ts";
 import { createRetries } from "../../src/toolkit/jobs/retries.ts";
+import type { Ports } from "../../src/toolkit/ports.ts";
 import type { ToolCall } from "../../src/toolkit/tool-call.ts";
 import { problem } from "../contract/samples.ts";
 import type { ManualClock } from "../support/emulator.ts";
@@ -143,7 +145,7 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
 
 /** One call, as a schedule has it. */
 export interface Script {
-  readonly tool: Tool;
+  readonly tool: DefinedTool;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Whose keys; each run has its own. */
   readonly owner: string;
@@ -369,39 +371,48 @@ export class Machine {
       transport,
       timing: this.#timing,
     });
-    const toolCall: ToolCall = {
-      tool: script.tool.name,
+    const serviceName = async () => script.owner;
+    const actions = actionsOfService({
       actions: this.#actions,
       journal: () => this.#journal,
-      serviceName: async () => script.owner,
+      serviceName,
+      now: this.#timing.now,
+    });
+    const ports: Ports = {
       service,
-      downloads: createDownloads(service),
+      actions,
+      files: { folder: "", save: createDownloads(service).save },
       offers: createOffers(),
       retries: createRetries(),
       geography: createGeography({ service, perMinute: 600, timing: this.#timing }),
-      downloadDir: "",
+    };
+    const toolCall: ToolCall = {
+      tool: script.tool.name,
       isOffered: () => true,
       context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },
       report: () => undefined,
       carry: (delivery) => outcomes.push(delivery),
     };
     const { idempotencyKey: named } = script.arguments;
-    if (typeof named === "string") this.#actions.hear(async () => script.owner, [named]);
-    const work = script.tool.invoke(script.arguments, toolCall).then(
-      ({ action }): Outcome => ({
-        kind: "value",
-        key: String(action?.idempotencyKey),
-        replayed: action?.replayed === true,
-      }),
-      (error: unknown): Outcome => {
-        if (error instanceof Failure) return { kind: "failure", facts: error.facts };
-        if (!client.signal.aborted) throw error;
-        return {
-          kind: "failure",
-          facts: { kind: "cancelled", message: "cancelled", retryable: true, sideEffect: "none" },
-        };
-      },
-    );
+    if (typeof named === "string") actions.hear([named]);
+    const work = script.tool
+      .create(ports)
+      .invoke(script.arguments, toolCall)
+      .then(
+        ({ action }): Outcome => ({
+          kind: "value",
+          key: String(action?.idempotencyKey),
+          replayed: action?.replayed === true,
+        }),
+        (error: unknown): Outcome => {
+          if (error instanceof Failure) return { kind: "failure", facts: error.facts };
+          if (!client.signal.aborted) throw error;
+          return {
+            kind: "failure",
+            facts: { kind: "cancelled", message: "cancelled", retryable: true, sideEffect: "none" },
+          };
+        },
+      );
     const ended = await Promise.race([work, this.#crashed]);
     return {
       outcome: ended === "crash" ? { kind: "crash" } : ended,

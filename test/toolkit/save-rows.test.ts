@@ -71,7 +71,7 @@ test("a name that leads elsewhere is taken, and what it leads to stays as it is"
   await symlink(join(elsewhere, "kept"), join(downloadDir, "link.csv"));
   await symlink(join(elsewhere, "new"), join(downloadDir, "dangling.csv"));
   for (const name of ["link.csv", "dangling.csv"])
-    await expect(saveRows({ downloadDir }, name, table)).rejects.toMatchObject({
+    await expect(saveRows({ files: { folder: downloadDir } }, name, table)).rejects.toMatchObject({
       facts: { kind: "invalid_arguments" },
     });
   expect(await readdir(elsewhere)).toEqual(["kept"]);
@@ -81,7 +81,9 @@ test("a name that leads elsewhere is taken, and what it leads to stays as it is"
 test("of many that save under one name at once, one does", async () => {
   const downloadDir = join(await newFolder(), "made", "when missing");
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 8 }, (_, index) => saveRows({ downloadDir }, "rows.csv", { columns: ["a"], rows: [[index]] })),
+    Array.from({ length: 8 }, (_, index) =>
+      saveRows({ files: { folder: downloadDir } }, "rows.csv", { columns: ["a"], rows: [[index]] }),
+    ),
   );
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   expect(await readdir(downloadDir)).toEqual(["rows.csv"]);
@@ -90,7 +92,7 @@ test("of many that save under one name at once, one does", async () => {
 test("a folder that is none is told as the disk's fault", async () => {
   const downloadDir = join(await newFolder(), "file");
   await writeFile(downloadDir, "");
-  await expect(saveRows({ downloadDir }, "rows.csv", table)).rejects.toMatchObject({
+  await expect(saveRows({ files: { folder: downloadDir } }, "rows.csv", table)).rejects.toMatchObject({
     facts: { kind: "internal", sideEffect: "none", next: expect.stringContaining("MIC_DOWNLOAD_DIR") },
   });
 });

@@ -1,25 +1,6 @@
 // All 18 endpoints of docs/contract.md, 4, in the contract's order.
 import type { Endpoint } from "./endpoint.ts";
-import * as jobs from "./job-processing.ts";
-import * as playground from "./playground.ts";
+import { jobProcessingEndpoints } from "./job-processing.ts";
+import { playgroundEndpoints } from "./playground.ts";
 
-export const endpoints: readonly Endpoint[] = [
-  playground.listPlaygroundStates,
-  playground.listPlaygroundDistricts,
-  playground.getPlaygroundOpenApi,
-  jobs.getMicPublicCapabilities,
-  jobs.createMicPublicInput,
-  jobs.getMicPublicInput,
-  jobs.getMicPublicAssetContent,
-  jobs.listMicExecutableRecipes,
-  jobs.getMicExecutableRecipe,
-  jobs.createMicJob,
-  jobs.listMicJobs,
-  jobs.getMicJob,
-  jobs.cancelMicJob,
-  jobs.retryMicJob,
-  jobs.getMicPublicOperation,
-  jobs.getMicPublicUsage,
-  jobs.requestMicSharedFileProcessing,
-  jobs.getMicSharedFileProcessingRequest,
-];
+export const endpoints: readonly Endpoint[] = [...playgroundEndpoints, ...jobProcessingEndpoints];

@@ -16,7 +16,7 @@ import { RecipeOffer, RecipeVersionId } from "../recipes.ts";
 import { chars, workspaceStyleId } from "../text.ts";
 import { CapabilitySet, UsageSummary } from "../usage.ts";
 import { CancelJob, CreateInput, CreateJob, CreateProcessingRequest, RetryJob } from "./bodies.ts";
-import { defineEndpoint, none } from "./endpoint.ts";
+import { defineEndpoint, type Endpoint, none } from "./endpoint.ts";
 
 /** Path ids whose format the contract does not show: held to the 1-128 chars that every id field has. */
 const opaqueId = chars(1, 128);
@@ -206,3 +206,22 @@ export const getMicSharedFileProcessingRequest = defineEndpoint({
   scope: "mic.jobs:read",
   success: { status: 200, body: micEnvelope(ProcessingRequest) },
 });
+
+/** The job-processing API, in the contract's order. */
+export const jobProcessingEndpoints: readonly Endpoint[] = [
+  getMicPublicCapabilities,
+  createMicPublicInput,
+  getMicPublicInput,
+  getMicPublicAssetContent,
+  listMicExecutableRecipes,
+  getMicExecutableRecipe,
+  createMicJob,
+  listMicJobs,
+  getMicJob,
+  cancelMicJob,
+  retryMicJob,
+  getMicPublicOperation,
+  getMicPublicUsage,
+  requestMicSharedFileProcessing,
+  getMicSharedFileProcessingRequest,
+];

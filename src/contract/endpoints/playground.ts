@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { documentContradictions } from "../contradictions.ts";
 import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../playground.ts";
-import { defineEndpoint, none } from "./endpoint.ts";
+import { defineEndpoint, type Endpoint, none } from "./endpoint.ts";
 
 const base = "/api/svc/core/developers/playground/v1";
 
@@ -41,3 +41,10 @@ export const getPlaygroundOpenApi = defineEndpoint({
   query: none,
   success: { status: 200, body: OpenApiDocument, contradictions: documentContradictions },
 });
+
+/** The playground, in the contract's order. */
+export const playgroundEndpoints: readonly Endpoint[] = [
+  listPlaygroundStates,
+  listPlaygroundDistricts,
+  getPlaygroundOpenApi,
+];

@@ -10,7 +10,7 @@ import { Refusal, refuseField } from "../problems.ts";
 import { type InputRecord, inputAt, inputOfFile } from "../world/inputs.ts";
 import type { World } from "../world/world.ts";
 import { checkWorkspace, enveloped, location, notFound } from "./answers.ts";
-import { type ActionRequest, act, read } from "./operation.ts";
+import { type ActionRequest, act, type OperationHandler, read } from "./operation.ts";
 
 /** What a referenceId of this kind names; undefined when the workspace owns no such thing. */
 function makeInput(
@@ -48,7 +48,7 @@ function datasetInput(identity: InputIdentity, world: World, now: number): Input
   };
 }
 
-export const createInput = act(createMicPublicInput, ({ body }, context) => {
+const createInput = act(createMicPublicInput, ({ body }, context) => {
   checkWorkspace(body.workspaceId, context, "/workspaceId");
   const { world } = context;
   const now = world.clock.now();
@@ -66,14 +66,14 @@ export const createInput = act(createMicPublicInput, ({ body }, context) => {
   return enveloped(201, inputAt(record, world.workspaceId, now), context, location(`/inputs/${record.id}`));
 });
 
-export const getInput = read(getMicPublicInput, ({ path }, context) => {
+const getInput = read(getMicPublicInput, ({ path }, context) => {
   const { world } = context;
   const record = world.inputs.find(path.inputId);
   if (record === undefined) throw notFound("inputId", "input");
   return enveloped(200, inputAt(record, world.workspaceId, world.clock.now()), context);
 });
 
-export const assetContent = read(getMicPublicAssetContent, ({ path }, { world, isHead }) => {
+const assetContent = read(getMicPublicAssetContent, ({ path }, { world, isHead }) => {
   const file = world.files.find(({ id }) => id === path.assetId);
   if (file === undefined) throw notFound("assetId", "asset");
   if (file.scan !== "clean") throw new Refusal("CONTENT_WITHHELD");
@@ -83,3 +83,5 @@ export const assetContent = read(getMicPublicAssetContent, ({ path }, { world, i
   }
   return { status: 200, headers: { ...assetHeaders(file), "Cache-Control": NO_STORE }, body: file.bytes };
 });
+
+export const inputOperations: readonly OperationHandler[] = [createInput, getInput, assetContent];

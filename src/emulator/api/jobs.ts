@@ -22,7 +22,7 @@ import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
 import { checkWorkspace, enveloped, jobAnswer, location, notFound } from "./answers.ts";
 import { checkJobOrder, checkQuota } from "./job-order.ts";
-import { act, type Context, read } from "./operation.ts";
+import { act, type Context, type OperationHandler, read } from "./operation.ts";
 import { offeredRecipe } from "./recipes.ts";
 
 interface NewJob {
@@ -65,7 +65,7 @@ function startJob({ recipe, outcome, kept = [], retryOf }: NewJob, { world, requ
   return world.jobs.add({ initial, plan, recipe, outcomeOfRetry: outcomeOfRetry(outcome) });
 }
 
-export const createJob = act(createMicJob, ({ body }, context) => {
+const createJob = act(createMicJob, ({ body }, context) => {
   checkWorkspace(body.workspaceId, context, "/workspaceId");
   const { world } = context;
   const { recipe, inputs } = checkJobOrder(body, world);
@@ -77,7 +77,7 @@ export const createJob = act(createMicJob, ({ body }, context) => {
 
 const POSITION_BYTES = 8;
 
-export const listJobs = read(listMicJobs, ({ query }, context) => {
+const listJobs = read(listMicJobs, ({ query }, context) => {
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world, requestId } = context;
   const { limit = DEFAULT_JOB_PAGE, cursor } = query;
@@ -108,11 +108,9 @@ function findJob(id: string, { jobs, clock }: World): { record: JobRecord; job: 
   return { record, job: jobs.at(record, clock.now()) };
 }
 
-export const getJob = read(getMicJob, ({ path }, context) =>
-  jobAnswer(200, findJob(path.jobId, context.world).job, context),
-);
+const getJob = read(getMicJob, ({ path }, context) => jobAnswer(200, findJob(path.jobId, context.world).job, context));
 
-export const cancelJob = act(cancelMicJob, ({ path, ifMatch }, context) => {
+const cancelJob = act(cancelMicJob, ({ path, ifMatch }, context) => {
   const { world } = context;
   const { record, job } = findJob(path.jobId, world);
   if (isTerminal(job.state))
@@ -130,14 +128,14 @@ export const cancelJob = act(cancelMicJob, ({ path, ifMatch }, context) => {
   return enveloped(202, body, context, location(`/operations/${operation.id}`));
 });
 
-export const getOperation = read(getMicPublicOperation, ({ path }, context) => {
+const getOperation = read(getMicPublicOperation, ({ path }, context) => {
   const { world } = context;
   const record = world.operations.find(path.operationId);
   if (record === undefined) throw notFound("operationId", "operation");
   return enveloped(200, operationAt(record, world.workspaceId, world.clock.now()), context);
 });
 
-export const retryJob = act(retryMicJob, ({ path, body }, context) => {
+const retryJob = act(retryMicJob, ({ path, body }, context) => {
   const { world } = context;
   const { record, job } = findJob(path.jobId, world);
   const now = world.clock.now();
@@ -154,3 +152,12 @@ export const retryJob = act(retryMicJob, ({ path, body }, context) => {
   world.usage.count("JOBS_RETRIED", now);
   return jobAnswer(202, retry.initial, context, location(`/jobs/${retry.initial.id}`));
 });
+
+export const jobOperations: readonly OperationHandler[] = [
+  createJob,
+  listJobs,
+  getJob,
+  cancelJob,
+  getOperation,
+  retryJob,
+];

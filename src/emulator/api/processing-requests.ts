@@ -10,10 +10,10 @@ import { refuseField } from "../problems.ts";
 import { inputEndsAt } from "../world/inputs.ts";
 import { millisecondsOf, processingRequestAt } from "../world/processing-requests.ts";
 import { checkWorkspace, enveloped, location, notFound } from "./answers.ts";
-import { act, read } from "./operation.ts";
+import { act, type OperationHandler, read } from "./operation.ts";
 import { offeredRecipe } from "./recipes.ts";
 
-export const createProcessingRequest = act(requestMicSharedFileProcessing, ({ body }, context) => {
+const createProcessingRequest = act(requestMicSharedFileProcessing, ({ body }, context) => {
   checkWorkspace(body.workspaceId, context, "/workspaceId");
   const { world } = context;
   const now = world.clock.now();
@@ -57,9 +57,11 @@ export const createProcessingRequest = act(requestMicSharedFileProcessing, ({ bo
   return enveloped(201, data, context, location(`/processing-requests/${record.id}`));
 });
 
-export const getProcessingRequest = read(getMicSharedFileProcessingRequest, ({ path }, context) => {
+const getProcessingRequest = read(getMicSharedFileProcessingRequest, ({ path }, context) => {
   const { world } = context;
   const record = world.processingRequests.find(path.requestId);
   if (record === undefined) throw notFound("requestId", "processing request");
   return enveloped(200, processingRequestAt(record, world.workspaceId, world.clock.now()), context);
 });
+
+export const processingRequestOperations: readonly OperationHandler[] = [createProcessingRequest, getProcessingRequest];

@@ -5,7 +5,7 @@ import { jsonAnswer } from "../http/answer.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
 import { checkWorkspace, enveloped, notFound } from "./answers.ts";
-import { read } from "./operation.ts";
+import { type OperationHandler, read } from "./operation.ts";
 
 const versionIdOf = ({ definition }: Recipe): string => definition.versionId;
 
@@ -15,7 +15,7 @@ export const offeredRecipe = ({ recipes, clock }: World, versionId: string): Rec
 /** A cursor's position: the 16 bytes of the last versionId's hex32. */
 const position = (versionId: string): Buffer => Buffer.from(versionId.slice(ID_PREFIX.recipeVersion.length), "hex");
 
-export const listRecipes = read(listMicExecutableRecipes, ({ query }, context) => {
+const listRecipes = read(listMicExecutableRecipes, ({ query }, context) => {
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world, requestId } = context;
   const { limit = DEFAULT_RECIPE_PAGE, cursor } = query;
@@ -37,8 +37,10 @@ export const listRecipes = read(listMicExecutableRecipes, ({ query }, context) =
   });
 });
 
-export const getRecipe = read(getMicExecutableRecipe, ({ path }, context) => {
+const getRecipe = read(getMicExecutableRecipe, ({ path }, context) => {
   const recipe = offeredRecipe(context.world, path.versionId);
   if (recipe === undefined) throw notFound("versionId", "offered recipe version");
   return enveloped(200, recipe.offer, context);
 });
+
+export const recipeOperations: readonly OperationHandler[] = [listRecipes, getRecipe];

@@ -4,9 +4,9 @@ import type { CapabilitySet } from "../../contract/usage.ts";
 import { refuseField } from "../problems.ts";
 import { CAPABILITIES } from "../world/capabilities.ts";
 import { checkWorkspace, enveloped } from "./answers.ts";
-import { read } from "./operation.ts";
+import { type OperationHandler, read } from "./operation.ts";
 
-export const capabilities = read(getMicPublicCapabilities, ({ query }, context) => {
+const capabilities = read(getMicPublicCapabilities, ({ query }, context) => {
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world } = context;
   const set: CapabilitySet = {
@@ -21,10 +21,12 @@ export const capabilities = read(getMicPublicCapabilities, ({ query }, context) 
   return enveloped(200, set, context);
 });
 
-export const usage = read(getMicPublicUsage, ({ query }, context) => {
+const usage = read(getMicPublicUsage, ({ query }, context) => {
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world } = context;
   if (query.window === "MONTH")
     throw refuseField("WINDOW_NOT_AVAILABLE", "/query/window", "Ask for the window DAY or ENTITLEMENT.");
   return enveloped(200, world.usage.summary(world.workspaceId, query.window, world.clock.now()), context);
 });
+
+export const workspaceOperations: readonly OperationHandler[] = [capabilities, usage];

@@ -73,7 +73,7 @@ export async function readResource(
   context: ServerContext,
   era: ProtocolEra,
 ): Promise<ReadResourceResult> {
-  const { service, skills } = runtime;
+  const { ports, skills } = runtime;
   if (uri.startsWith("skill:")) {
     const text = await skills.read(uri);
     if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCache(era) };
@@ -82,11 +82,11 @@ export async function readResource(
   const found = findResource(offered, uri);
   if (!found) throw noSuchUri(uri, offered);
   const { resource, variables } = found;
-  const limits = { signal: context.mcpReq.signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+  const limits = { signal: context.mcpReq.signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
   try {
     const { text, drift, ttlMs } = await resource.read(variables, {
       useTool: toolUser(runtime, limits),
-      geography: runtime.geography,
+      geography: ports.geography,
       context: limits,
     });
     return {

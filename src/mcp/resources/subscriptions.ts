@@ -25,7 +25,7 @@ interface Entry {
 export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 export function createSubscriptions(runtime: Runtime) {
-  const { watching, service } = runtime;
+  const { watching, ports } = runtime;
   const entries = new Map<string, Entry>();
   let send: (uri: string) => void = () => undefined;
 
@@ -38,7 +38,7 @@ export function createSubscriptions(runtime: Runtime) {
     const name = expand(resource.uri, variables);
     return watching.watch(
       name,
-      (context) => readVersion(variables, service, context),
+      (context) => readVersion(variables, ports.service, context),
       () => send(uri),
     );
   }

@@ -33,7 +33,7 @@ const failed = (text: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InternalError, text, data);
 
 export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
-  const { service, tools, config, log } = runtime;
+  const { ports, tools, config, log } = runtime;
   const ids = createSealedIds(StartedJob, runtime.sealingKey);
 
   function shown(taskId: string, standing: Standing): Task {
@@ -61,7 +61,7 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
     try {
       const started = await ids.open(taskId);
       if (!started) return undefined;
-      const limits = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+      const limits = { signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
       return await work(started, toolCall(runtime, tool ?? started.tool, limits));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
@@ -81,7 +81,7 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
     },
 
     get: (taskId, context) =>
-      withJob(taskId, context, async (started, call) => shown(taskId, await standingOf(started, call))),
+      withJob(taskId, context, async (started, call) => shown(taskId, await standingOf(started, call, ports))),
 
     async update(taskId, _responses, context) {
       // A job asks its client nothing: the call that starts it asks beforehand.
@@ -95,7 +95,7 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
         async (started, call) => {
           if (!isOfferedTool(CANCEL, tools, config))
             throw failed("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
-          await cancelStarted(started, call);
+          await cancelStarted(started, call, ports);
           return true;
         },
         CANCEL,

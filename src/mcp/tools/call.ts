@@ -74,7 +74,7 @@ async function recalled(
   runtime: Runtime,
 ) {
   if (!tool.traits || typeof idempotencyKey !== "string" || Object.keys(others).length > 0) return undefined;
-  const meant = await runtime.actions.recall(await runtime.serviceName(), tool.name, idempotencyKey);
+  const meant = await runtime.ports.actions.recall(tool.name, idempotencyKey);
   return meant && { ...meant, idempotencyKey };
 }
 
@@ -126,14 +126,15 @@ export async function callTool(
   situation: Situation,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { runtime, deliveries, context, confirmation, capabilities } = situation;
-  const { service, log } = runtime;
-  const startedAt = service.timing.now();
+  const { log, ports } = runtime;
+  const { timing } = ports.service;
+  const startedAt = timing.now();
   const { signal, id } = context.mcpReq;
   const outcomes: Delivery[] = [];
   let answer: CallToolResult;
   try {
     const given = argumentsObject(tool.name, args);
-    if (tool.toolset === "jobs") runtime.actions.hear(runtime.serviceName, namesIn(given));
+    if (tool.toolset === "jobs") ports.actions.hear(namesIn(given));
     const complete = await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
     const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
     const consent = await confirmation.seek(
@@ -151,12 +152,12 @@ export async function callTool(
       shownVersion: consent.shownVersion,
     });
     answer = await use(tool, complete, call, situation);
-    log.info({ tool: tool.name, ms: service.timing.now() - startedAt }, "tool call");
+    log.info({ tool: tool.name, ms: timing.now() - startedAt }, "tool call");
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
     answer = failureResult(tool.name, facts);
-    log.info({ tool: tool.name, ms: service.timing.now() - startedAt, kind: facts.kind }, "tool call failed");
+    log.info({ tool: tool.name, ms: timing.now() - startedAt, kind: facts.kind }, "tool call failed");
     if (facts.kind === "internal") log.error({ tool: tool.name, err: error }, "internal failure");
   }
   deliveries.expect(id, outcomes, signal);

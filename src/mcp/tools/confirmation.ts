@@ -63,7 +63,7 @@ const foreign = (): ProtocolError =>
 export type Confirmation = ReturnType<typeof createConfirmation>;
 
 /** One process has one: no other can open what it has sealed. */
-export function createConfirmation({ config, actions, serviceName }: Runtime) {
+export function createConfirmation({ config, ports }: Runtime) {
   const codec = createRequestStateCodec<Sealed>({
     key: randomBytes(32),
     ttlSeconds: ANSWER_SECONDS,
@@ -76,7 +76,7 @@ export function createConfirmation({ config, actions, serviceName }: Runtime) {
     if (!tool.traits) return true;
     try {
       const call = { tool: tool.name, arguments: meant, traits: tool.traits, explicitKey };
-      return await actions.isKnown({ ...call, service: await serviceName() });
+      return await ports.actions.isKnown(call);
     } catch {
       // The call itself fails in the same way and says why.
       return true;

@@ -41,7 +41,7 @@ export const listed = (tool: Tool, workspaceId: string | undefined): ListedTool 
   name: tool.name,
   title: tool.title,
   description: tool.description,
-  inputSchema: { ...withDefault(tool.inputSchema, workspaceId), type: "object" },
+  inputSchema: { ...withDefault(tool.inputSchema(), workspaceId), type: "object" },
   outputSchema: { ...tool.outputSchema, type: "object" },
   annotations: annotationsOf(tool.effect),
 });

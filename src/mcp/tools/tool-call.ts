@@ -17,15 +17,6 @@ interface Caller {
 
 export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext, caller: Caller = {}): ToolCall => ({
   tool,
-  actions: runtime.actions,
-  journal: runtime.journal,
-  serviceName: runtime.serviceName,
-  service: runtime.service,
-  geography: runtime.geography,
-  downloads: runtime.downloads,
-  offers: runtime.offers,
-  retries: runtime.retries,
-  downloadDir: runtime.config.downloadDir,
   context,
   proposedKey: caller.proposedKey,
   shownVersion: caller.shownVersion,

@@ -1,14 +1,17 @@
 // What is known about a job beyond its own words: from the journal first, then from other jobs that this process has seen.
-import { setTimeout as sleep } from "node:timers/promises";
-import { type ActionAbout, actionsAbout, createdBy } from "../../actions/history.ts";
+import type { ActionAbout } from "../../actions/history.ts";
+import { soonOr } from "../../async.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { ENDED } from "../jobs/ended.ts";
-import type { ToolCall } from "../tool-call.ts";
+import type { Ports } from "../ports.ts";
 import type { ToolName } from "../tool-names.ts";
 
 /** The actions on a job: the journal has them by the names of their tools. */
 const RETRY: ToolName = "retry_job";
 const CANCEL: ToolName = "cancel_job";
+
+/** Where it is known from. */
+export type HistoryPorts = Pick<Ports, "actions" | "retries">;
 
 export interface JobHistory {
   /** An action on the job of unknown outcome. */
@@ -19,35 +22,32 @@ export interface JobHistory {
   readonly restarted?: boolean;
 }
 
-function retryAmong(actions: readonly ActionAbout[], jobId: string, call: ToolCall): JobHistory["retry"] {
+function retryAmong(
+  actions: readonly ActionAbout[],
+  jobId: string,
+  { retries }: Pick<Ports, "retries">,
+): JobHistory["retry"] {
   const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");
-  const id = made?.resourceId ?? call.retries.of(jobId);
+  const id = made?.resourceId ?? retries.of(jobId);
   return made === undefined && id === undefined ? undefined : { id };
 }
 
-async function readActions(jobId: string, call: ToolCall): Promise<readonly ActionAbout[]> {
-  const [journal, service] = [await call.journal(), await call.serviceName()];
-  return await actionsAbout(journal, service, jobId, call.service.timing.now());
-}
-
-async function isMadeByRestart({ id, state, retryOfBatchId }: Job, call: ToolCall): Promise<boolean> {
+async function isMadeByRestart({ id, state, retryOfBatchId }: Job, { actions }: HistoryPorts): Promise<boolean> {
   if (state !== "FAILED" || retryOfBatchId === null) return false;
-  const made = await createdBy(await call.journal(), await call.serviceName(), id);
-  return made?.["retryMode"] === "RESTART";
+  return (await actions.argumentsOf(id))?.["retryMode"] === "RESTART";
 }
 
 const HISTORY_LIMIT_MS = 1_000;
 
 /** A journal that cannot be read, or not soon, makes advice poorer; it never makes a reading fail or late. */
-const soon = async <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
-  await Promise.race([reading.catch(() => otherwise), sleep(HISTORY_LIMIT_MS, otherwise, { ref: false })]);
+const soon = <T>(reading: Promise<T>, otherwise: T): Promise<T> => soonOr(reading, otherwise, HISTORY_LIMIT_MS);
 
-export async function historyOf(job: Job, call: ToolCall): Promise<JobHistory> {
+export async function historyOf(job: Job, ports: HistoryPorts): Promise<JobHistory> {
   const [actions, restarted] = await Promise.all([
-    soon(readActions(job.id, call), []),
-    soon(isMadeByRestart(job, call), false),
+    soon(ports.actions.about(job.id), []),
+    soon(isMadeByRestart(job, ports), false),
   ]);
-  const retry = retryAmong(actions, job.id, call);
+  const retry = retryAmong(actions, job.id, ports);
   /** Of a job that has ended there is nothing left to cancel, and a retry that is known is settled by itself. */
   const isMoot = ({ tool, isRefused }: ActionAbout): boolean =>
     tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
@@ -55,5 +55,5 @@ export async function historyOf(job: Job, call: ToolCall): Promise<JobHistory> {
 }
 
 /** The job's retry, as far as it is known. */
-export const knownRetry = async (jobId: string, call: ToolCall): Promise<JobHistory["retry"]> =>
-  retryAmong(await soon(readActions(jobId, call), []), jobId, call);
+export const knownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
+  retryAmong(await soon(ports.actions.about(jobId), []), jobId, ports);

@@ -9,6 +9,7 @@ import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
 import { operationSubject } from "../advice/operation.ts";
+import type { Ports } from "../ports.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import type { ToolCall } from "../tool-call.ts";
@@ -46,8 +47,8 @@ export function refuseEnded({ id, state }: Job): void {
   });
 }
 
-const readJob = async (jobId: string, call: ToolCall): Promise<Job> =>
-  (await call.service.call(getMicJob, { path: { jobId } }, call.context)).value.data;
+const readJob = async (jobId: string, { context }: ToolCall, { service }: Pick<Ports, "service">): Promise<Job> =>
+  (await service.call(getMicJob, { path: { jobId } }, context)).value.data;
 
 function explain(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
@@ -73,7 +74,11 @@ function explainUnknown(conflict: Failure, jobId: string, job: Job | undefined):
   });
 }
 
-export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Promise<ActionResult<Operation>> {
+export async function cancelAtVersion(
+  args: CancelArguments,
+  call: ToolCall,
+  ports: Pick<Ports, "actions" | "service">,
+): Promise<ActionResult<Operation>> {
   const { resourceVersion, idempotencyKey } = args;
   // What the person was shown need not be read again. A key of the agent's own stands for one version for ever, so there
   // it is: the job may have moved on while the person thought.
@@ -90,14 +95,14 @@ export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Pr
           call.carry(delivery);
         },
       };
-      return await runAction({ ...args }, heard, {
+      return await runAction({ ...args }, heard, ports, {
         endpoint: cancelMicJob,
         traits: cancelTraits,
         subject: operationSubject,
         findOut: "get_job shows whether the job is CANCELLED.",
         async ifMatch() {
           if (version === undefined) {
-            const job = await readJob(args.jobId, call);
+            const job = await readJob(args.jobId, call, ports);
             refuseEnded(job);
             version = job.resourceVersion;
           }
@@ -107,7 +112,7 @@ export async function cancelAtVersion(args: CancelArguments, call: ToolCall): Pr
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       if (!isVersionConflict(error) && !isUnknown(error)) throw error;
-      const job = await readJob(args.jobId, call).catch(() => undefined);
+      const job = await readJob(args.jobId, call, ports).catch(() => undefined);
       if (isUnknown(error)) throw explainUnknown(error, args.jobId, job);
       // What the refusal says is true, whatever kept us from reading the job.
       if (!job) throw error;

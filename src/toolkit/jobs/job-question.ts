@@ -6,15 +6,20 @@ import { quote, word } from "../../outside.ts";
 import { describeJob } from "../advice/job.ts";
 import { knownRetry } from "../advice/job-history.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
+import type { JobPorts, Ports } from "../ports.ts";
 import type { ToolCall } from "../tool-call.ts";
 
 // An application that may act on jobs need not be allowed to read them.
 const isHidden = (error: unknown): boolean =>
   error instanceof Failure && (error.facts.kind === "forbidden" || error.facts.kind === "unauthorized");
 
-async function readJob(jobId: string, call: ToolCall): Promise<Job | undefined> {
+async function readJob(
+  jobId: string,
+  { context }: ToolCall,
+  { service }: Pick<Ports, "service">,
+): Promise<Job | undefined> {
   try {
-    return (await call.service.call(getMicJob, { path: { jobId } }, call.context)).value.data;
+    return (await service.call(getMicJob, { path: { jobId } }, context)).value.data;
   } catch (error) {
     if (isHidden(error)) return undefined;
     throw error;
@@ -33,13 +38,13 @@ interface JobQuestion {
 /** Looks at the job and makes the question. Throws Failure: there is no such job, or it cannot be done. */
 export const askAboutJob =
   ({ jobId, reason, asks, check }: JobQuestion) =>
-  async (call: ToolCall): Promise<PreparedQuestion> => {
-    const job = await readJob(jobId, call);
+  async (call: ToolCall, ports: JobPorts): Promise<PreparedQuestion> => {
+    const job = await readJob(jobId, call, ports);
     if (job) check?.(job);
-    const retry = (await knownRetry(jobId, call))?.id;
+    const retry = (await knownRetry(jobId, ports))?.id;
     const sentences = [
       asks,
-      job && describeJob(job, call.offers.get(job.recipeVersionId)?.recipe.name),
+      job && describeJob(job, ports.offers.get(job.recipeVersionId)?.recipe.name),
       retry !== undefined && `It was retried before, as job ${word(retry)}.`,
       `The reason given: ${quote(reason)}`,
     ];

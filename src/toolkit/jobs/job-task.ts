@@ -6,6 +6,7 @@ import { parseDateTime } from "../../contract/instants.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
 import { isJobMoving, jobSubject } from "../advice/job.ts";
+import type { JobPorts } from "../ports.ts";
 import { type ActionResult, actionResult } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
@@ -59,16 +60,16 @@ export function startedBy(
   return { tool, jobId: data.id, idempotencyKey: action.idempotencyKey, attempts: action.attempts, standing };
 }
 
-const readJob = ({ jobId }: StartedJob, call: ToolCall) =>
-  call.service.call(getMicJob, { path: { jobId } }, call.context);
+const readJob = ({ jobId }: StartedJob, { context }: ToolCall, { service }: JobPorts) =>
+  service.call(getMicJob, { path: { jobId } }, context);
 
 /** Throws Failure. */
-export async function standingOf(started: StartedJob, call: ToolCall): Promise<Standing> {
+export async function standingOf(started: StartedJob, call: ToolCall, ports: JobPorts): Promise<Standing> {
   const { idempotencyKey, attempts } = started;
-  const answer = await readJob(started, call);
+  const answer = await readJob(started, call, ports);
   const job: Job = answer.value.data;
   // What the call that started it would have answered, had it waited.
-  const result = await actionResult(answer, jobSubject, call, { idempotencyKey, replayed: false, attempts });
+  const result = await actionResult(answer, jobSubject(ports), call, { idempotencyKey, replayed: false, attempts });
   const facts: StandingFacts = {
     summary: result.advice.summary,
     createdAt: job.createdAt,
@@ -76,26 +77,26 @@ export async function standingOf(started: StartedJob, call: ToolCall): Promise<S
   };
   if (job.state === "CANCELLED") return { ...facts, status: "cancelled" };
   if (ENDED.has(job.state)) return { ...facts, status: "completed", result, isError: job.state === "FAILED" };
-  const now = call.service.timing.now();
+  const now = ports.service.timing.now();
   return { ...facts, status: "working", pollIntervalMs: pollIntervalMs(isJobMoving(job), job.createdAt, now) };
 }
 
 const REASON = "Cancelled by the MCP client (tasks/cancel).";
 
-const hasEnded = async (started: StartedJob, call: ToolCall): Promise<boolean> =>
-  ENDED.has((await readJob(started, call)).value.data.state);
+const hasEnded = async (started: StartedJob, call: ToolCall, ports: JobPorts): Promise<boolean> =>
+  ENDED.has((await readJob(started, call, ports)).value.data.state);
 
 /**
  * Cancels the job by the same action as cancel_job, under a key of its own. Its outcome is delivered to nobody, so cancelling
  * again, in any process, is that same action. A job that has ended is left alone. Throws Failure.
  */
-export async function cancelStarted(started: StartedJob, call: ToolCall): Promise<void> {
-  if (await hasEnded(started, call)) return;
+export async function cancelStarted(started: StartedJob, call: ToolCall, ports: JobPorts): Promise<void> {
+  if (await hasEnded(started, call, ports)) return;
   try {
-    await cancelAtVersion({ jobId: started.jobId, reason: REASON }, call);
+    await cancelAtVersion({ jobId: started.jobId, reason: REASON }, call, ports);
   } catch (error) {
     const refused = error instanceof Failure && error.facts.sideEffect === "none";
     // It may have ended on the way.
-    if (!refused || !(await hasEnded(started, call).catch(() => false))) throw error;
+    if (!refused || !(await hasEnded(started, call, ports).catch(() => false))) throw error;
   }
 }

@@ -5,7 +5,8 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import { jobSubject } from "../advice/job.ts";
-import { knownRetry } from "../advice/job-history.ts";
+import { type HistoryPorts, knownRetry } from "../advice/job-history.ts";
+import type { Ports } from "../ports.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ToolCall } from "../tool-call.ts";
@@ -17,8 +18,8 @@ interface RetryArguments extends ActionArguments {
 }
 
 /** `conflict` refused the retry; its message also names another retry of the job that is known. */
-async function explain(conflict: Failure, jobId: string, call: ToolCall): Promise<Failure> {
-  const id = (await knownRetry(jobId, call))?.id;
+async function explain(conflict: Failure, jobId: string, ports: HistoryPorts): Promise<Failure> {
+  const id = (await knownRetry(jobId, ports))?.id;
   if (id === undefined) return conflict;
   return conflict.with({
     message: `${conflict.facts.message} Job ${word(jobId)} was retried as job ${word(id)}.`,
@@ -26,12 +27,16 @@ async function explain(conflict: Failure, jobId: string, call: ToolCall): Promis
   });
 }
 
-export async function retryOnce(args: RetryArguments, call: ToolCall): Promise<ActionResult<Job>> {
+export async function retryOnce(
+  args: RetryArguments,
+  call: ToolCall,
+  ports: HistoryPorts & Pick<Ports, "service">,
+): Promise<ActionResult<Job>> {
   try {
-    return await runAction(args, call, {
+    return await runAction(args, call, ports, {
       endpoint: retryMicJob,
       traits: retryTraits,
-      subject: jobSubject,
+      subject: jobSubject(ports),
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
       // Section 3: a retried job carries the earlier job's id.
       mismatch: ({ id, retryOfBatchId: earlier }) =>
@@ -41,6 +46,6 @@ export async function retryOnce(args: RetryArguments, call: ToolCall): Promise<A
     });
   } catch (error) {
     const isConflict = error instanceof Failure && error.facts.kind === "conflict" && error.facts.status === 409;
-    throw isConflict ? await explain(error, args.jobId, call) : error;
+    throw isConflict ? await explain(error, args.jobId, ports) : error;
   }
 }

@@ -7,19 +7,19 @@ const machine = inside("test/actions/machine.test.ts");
 const cancellation = inside("test/service/cancelled.test.ts");
 const outcomes = inside("test/service/outcomes.test.ts");
 const tokens = inside("test/auth/tokens.test.ts");
-const repeat = outside("test/actions/repeat.test.ts");
-const resend = outside("test/actions/resend.test.ts");
-const moved = outside("test/actions/sqlite.test.ts");
+const repeat = inside("test/actions/repeat.test.ts");
+const resend = inside("test/actions/resend.test.ts");
+const moved = inside("test/actions/sqlite.test.ts");
 const postgres = outside("test/actions/postgres.test.ts");
-const unavailable = outside("test/actions/unavailable.test.ts");
-const telling = outside("test/actions/unknown-outcome.test.ts");
+const unavailable = inside("test/actions/unavailable.test.ts");
+const telling = inside("test/actions/unknown-outcome.test.ts");
 
 export const sendingMutants: readonly Mutant[] = [
   {
     what: "the request leaves before the journal has it",
-    code: "return await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+    code: "const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
     instead:
-      "await call.send(request, action.key, {}); return await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
   {
@@ -50,13 +50,15 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a journal that was moved under a running server is written to all the same",
     code: "while (moving || !file.isInPlace()) {",
     instead: "while (moving) {",
-    seenBy: moved("a journal with its folder moved under running servers holds what is sent next"),
+    seenBy: moved(
+      "a journal with its folder moved while it is open holds all it held, and first of all what is written next",
+    ),
   },
   {
     what: "what the former file held is not carried over",
     code: "await carryOver(former, fresh);",
     instead: "",
-    seenBy: moved("a journal with its file removed under running servers still knows what was unknown"),
+    seenBy: moved("a journal with its file removed while it is open holds all it held, and first of all the end"),
   },
   {
     what: "a journal that cannot be read is told as if nothing had ever been sent",
@@ -175,7 +177,7 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an answer that proves nothing leaves no doubt",
-    code: 'lost ||= result.facts.sideEffect === "unknown";',
+    code: 'lost ||= error instanceof Failure && error.facts.sideEffect === "unknown";',
     instead: "",
     seenBy: outcomes("is refused for certain by a Problem alone"),
   },

@@ -16,7 +16,7 @@ const quotedIn = (text: string): readonly string[] =>
 
 const toolOf = (name: string) => tools.find((tool) => tool.name === name);
 const propertiesOf = (name: string): readonly string[] =>
-  Object.keys(z.looseObject({ properties: z.looseObject({}) }).parse(toolOf(name)?.inputSchema).properties);
+  Object.keys(z.looseObject({ properties: z.looseObject({}) }).parse(toolOf(name)?.inputSchema()).properties);
 
 const allArguments = new Set(tools.flatMap(({ name }) => propertiesOf(name)));
 const FAILURES = ["invalid_arguments", "rejected", "outcome_unknown"];
@@ -86,7 +86,7 @@ describe.each(names)("%s", (name) => {
       const whole = Object.entries(shown).filter(([, value]) => !JSON.stringify(value).includes("…"));
       const { properties } = z
         .looseObject({ properties: z.record(z.string(), z.looseObject({})) })
-        .parse(toolOf(tool)?.inputSchema);
+        .parse(toolOf(tool)?.inputSchema());
       for (const [argument, value] of whole) {
         const words = z.array(z.unknown()).optional().parse(properties[argument]?.["enum"]);
         if (words) expect(words).toContain(value);
@@ -143,7 +143,7 @@ forEachEra(
       const { emulator } = bench().service;
       const answers = [
         await bench().ok("get_recipe", { versionId: emulator.recipeVersionIds[0] }),
-        await bench().ok("get_job", { jobId: job.id }),
+        await bench().ok("get_job", { jobId: job.id, view: "full" }),
         await bench().ok("register_input", {
           workspaceId: bench().workspaceId,
           inputKind: "M4_FILE",
