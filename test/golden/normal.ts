@@ -46,6 +46,8 @@ export function normaliser({ baseUrl, downloads }: Places): (text: string) => st
       .replace(/(?<=mic-)[0-9a-f]{32}/g, keys)
       .replace(/(?<=ursor\\*":\\*")[\w-]{32,}/g, cursors)
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g, (instant) => sameInstant(instant, startedAt))
+      // Two instants that have become one.
+      .replace(/(\d{4}-\d\d-\d\dT[\d:.]+Z) to \1/g, "$1")
       .replace(/(?<=the same call of )\d+ seconds? ago/g, "2 seconds ago")
       // What is left of a minute that began when the scene did.
       .replace(/(?<="retryAfterSeconds":|ask again in |Wait |after )[3-6]\d(?=[,}]| s\b)/g, "60");
