@@ -89,7 +89,7 @@ export const operations = {
     scopes: ["files:read", "mic.assets:read"],
     success: 200,
     tool: "download_asset",
-    adds: ["fileName"],
+    adds: ["fileName", "preview"],
   },
   listMicExecutableRecipes: {
     id: "listMicExecutableRecipes",
@@ -128,7 +128,7 @@ export const operations = {
     success: 200,
     answer: jobPage(Job),
     tool: "list_jobs",
-    adds: ["view"],
+    adds: ["states", "createdSince", "unretried", "view"],
   },
   getMicJob: {
     id: "getMicJob",

@@ -26,6 +26,15 @@ forEachEra((bench) => {
       limit: integer(1, 100),
       // Wide characters would fill the URL before they fill the bound.
       cursor: { takes: ["a", "%".repeat(4096)], refuses: ["", "a".repeat(4097), 5, null, ["a"]] },
+      states: {
+        takes: [["FAILED"], ["PREPARING", "QUEUED", "RUNNING", "WAITING_REVIEW", "PAUSED", "SUCCEEDED"]],
+        refuses: [[], "FAILED", Array.from({ length: 9 }, () => "FAILED"), null, {}],
+      },
+      createdSince: {
+        takes: ["2026-11-01T00:00:00Z", "2026-11-01T00:00:00.5+05:30"],
+        refuses: ["", "2026-11-01", "yesterday", "2026-02-30T00:00:00Z", 5, null],
+      },
+      unretried: { takes: [true, false], refuses: ["true", 1, null] },
       view: oneOf("summary", "full"),
     }),
   );

@@ -156,7 +156,10 @@ export function jobProgress(job: Job) {
   return { progress: stagesBehind(job), total: job.stages.length, message: `${job.state}${units}` };
 }
 
-/** What an agent decides by, in a list; what is usual is left out. */
+/** To the second: nothing that an agent does is nearer. */
+const toTheSecond = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/i, "");
+
+/** What an agent decides by, in a list; what is usual is left out. When it last moved tells whether a moving job stands still. */
 export function summarizeJob(job: Job, retriedBy: string | undefined) {
   const stage = currentStage(job);
   return {
@@ -164,8 +167,10 @@ export function summarizeJob(job: Job, retriedBy: string | undefined) {
     state: job.state,
     ...(stage && job.state !== "CANCELLED" && { stage: stage.stage }),
     ...(job.failure && { failure: job.failure.code, retryable: job.failure.retryable }),
+    ...(job.retryOfBatchId !== null && { retryOf: job.retryOfBatchId }),
     ...(retriedBy !== undefined && { retriedBy }),
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
-    updatedAt: job.updatedAt,
+    createdAt: toTheSecond(job.createdAt),
+    ...(isJobMoving(job) && { updatedAt: toTheSecond(job.updatedAt) }),
   };
 }
