@@ -33,7 +33,7 @@ export const downloadAsset = defineTool({
   input: z.strictObject({
     ...getMicPublicAssetContent.pathParameters.shape,
     fileName: fileNameSchema.describe("No path; default: its own name.").optional(),
-    preview: z.boolean().describe("Also give a text's first lines.").optional(),
+    preview: z.boolean().optional(),
   }),
   output: outputs.whole<PreviewedFile>({
     path: outputs.text,

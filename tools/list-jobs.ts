@@ -19,8 +19,7 @@ export const listJobs = defineTool({
   endpoint: listMicJobs,
   name: "list_jobs",
   title: "List jobs",
-  description:
-    "The workspace's jobs, a page at a time: id, state, stage, failure. With a filter up to 1000 jobs are looked through and counted.",
+  description: "Pages of the workspace's jobs: id, state, stage, failure. A filter looks through up to 1000.",
   effect: "read",
   input: z.strictObject({ ...listMicJobs.query.shape, ...jobFilter, view }),
   output: outputs.page<Job>({ counts: outputs.object, read: outputs.object }),

@@ -4,9 +4,13 @@ import { dateTime, parseDateTime } from "../../contract/instants.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
 
 export const jobFilter = {
-  states: z.array(JobState).min(1).max(JobState.options.length).optional(),
-  createdSince: dateTime.optional(),
-  unretried: z.boolean().describe("FAILED, retryable, not retried yet.").optional(),
+  // Bounds that no agent would break are held to, not listed.
+  states: z
+    .array(JobState)
+    .refine(({ length }) => length >= 1 && length <= JobState.options.length, { error: "must be 1 to 8 states" })
+    .optional(),
+  createdSince: dateTime.meta({ format: "date-time", maxLength: undefined }).optional(),
+  unretried: z.boolean().describe("Retryable, not retried yet.").optional(),
 };
 
 export interface JobFilter {
