@@ -1,6 +1,7 @@
 // What a variable may be, as far as the server knows: for completion. Asked for briefly, lists kept briefly.
 import type { ListedAction } from "../../actions/listing.ts";
 import type { ServiceActions } from "../../actions/of-service.ts";
+import { BoundedMap } from "../../bounded-map.ts";
 import type { Made, Tool } from "../define-tool.ts";
 import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -84,7 +85,8 @@ export type Candidates = ReturnType<typeof createCandidates>;
 
 export function createCandidates({ actions, now, files }: Known) {
   const seen = createSeen();
-  const kept = new Map<string, { readonly found: readonly Candidate[]; readonly untilAt: number }>();
+  // One workspace is the rule; a client that asks for many must not fill the memory.
+  const kept = new BoundedMap<string, { readonly found: readonly Candidate[]; readonly untilAt: number }>(100);
 
   /** What a tool lists, if one lists this kind. Throws Failure. */
   async function listed(kind: CandidateKind, { tools, callOf, workspaceId }: CompletionContext) {
@@ -95,8 +97,6 @@ export function createCandidates({ actions, now, files }: Known) {
     const entry = kept.get(name);
     if (entry !== undefined && entry.untilAt > now()) return entry.found;
     const found = (await list.list(callOf(lister.name), workspaceId)) ?? [];
-    // One workspace is the rule; a client that asks for many must not fill the memory.
-    if (kept.size >= 100) kept.clear();
     kept.set(name, { found, untilAt: now() + list.keptMs });
     return found;
   }

@@ -1,16 +1,17 @@
 // Ids that results have named, for completion: nothing lists inputs, operations and requests.
+import { BoundedMap } from "../../bounded-map.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import type { ToolResult } from "../results.ts";
 import type { Candidate, CandidateKind } from "./candidate.ts";
 import { variablesOf } from "./uri.ts";
 
 /** The URIs by which results say what they speak of. */
-const KINDS = {
-  jobId: "mic://jobs/{jobId}",
-  inputId: "mic://inputs/{inputId}",
-  operationId: "mic://operations/{operationId}",
-  requestId: "mic://processing-requests/{requestId}",
-} as const satisfies Partial<Record<CandidateKind, string>>;
+const TEMPLATES = [
+  ["jobId", "mic://jobs/{jobId}"],
+  ["inputId", "mic://inputs/{inputId}"],
+  ["operationId", "mic://operations/{operationId}"],
+  ["requestId", "mic://processing-requests/{requestId}"],
+] as const satisfies readonly (readonly [CandidateKind, string])[];
 
 const MAX_REMEMBERED = 100;
 
@@ -26,14 +27,10 @@ export function createSeen() {
 
   /** The latest last. */
   function remember(kind: CandidateKind, candidate: Candidate): void {
-    const seen = kinds.get(kind) ?? new Map<string, Candidate>();
+    const seen = kinds.get(kind) ?? new BoundedMap<string, Candidate>(MAX_REMEMBERED);
     kinds.set(kind, seen);
     seen.delete(candidate.value);
     seen.set(candidate.value, candidate);
-    for (const oldest of seen.keys()) {
-      if (seen.size <= MAX_REMEMBERED) break;
-      seen.delete(oldest);
-    }
   }
 
   return {
@@ -41,12 +38,7 @@ export function createSeen() {
     note({ data, link, hasEnded }: Result): void {
       if (link === undefined) return;
       const [state, referenceId] = [textOf(data, "state"), textOf(data, "referenceId")];
-      for (const [kind, template] of [
-        ["jobId", KINDS.jobId],
-        ["inputId", KINDS.inputId],
-        ["operationId", KINDS.operationId],
-        ["requestId", KINDS.requestId],
-      ] as const) {
+      for (const [kind, template] of TEMPLATES) {
         const value = variablesOf(template, link)?.[kind];
         if (value === undefined) continue;
         const name = [state, referenceId].filter((text) => text !== undefined).join(" ");
