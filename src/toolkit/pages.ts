@@ -83,7 +83,7 @@ export function pageResult<T>(
     summary,
     ...(nextStep ? [`Next: ${callText(nextStep)} (${nextStep.why})`] : []),
     ...(nextPage && nextPage !== nextStep ? [`Next page: ${callText(nextPage)}`] : []),
-    full ? wholeTable(items) : summaryTable(summaries),
+    ...(items.length === 0 ? [] : [full ? wholeTable(items) : summaryTable(summaries)]),
   ];
   return {
     data,
