@@ -1,7 +1,7 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
 import * as z from "zod/v4";
 import { countFitting, pageThatFits } from "./page-that-fits.ts";
-import { callText, type NextStep, type ToolResult, table, withExactNumbers } from "./results.ts";
+import { callText, type NextStep, nextText, type ToolResult, table, type View, withExactNumbers } from "./results.ts";
 import type { ToolName } from "./tool-names.ts";
 import { wholeTable } from "./whole-table.ts";
 
@@ -21,7 +21,7 @@ interface PageAnswer<T> {
 interface PageOptions<T> {
   readonly tool: ToolName;
   readonly query: Readonly<Record<string, unknown>>;
-  readonly view: "summary" | "full" | undefined;
+  readonly view: View | undefined;
   /** "25 jobs: 20 SUCCEEDED, 5 FAILED." */
   readonly summary: string;
   /** Not all that was asked for has room. */
@@ -40,7 +40,7 @@ interface PageOptions<T> {
 /** One page; in view full no more items than one answer holds. */
 export async function readPage<T, A extends PageAnswer<T>>(
   read: (limit?: number) => Promise<A>,
-  view: PageOptions<T>["view"],
+  view: View | undefined,
 ): Promise<{ readonly answer: A; readonly isCut: boolean }> {
   if (view !== "full") return { answer: await read(), isCut: false };
   const { answer, isCut } = await pageThatFits<T, A>(read, countFitting);
@@ -81,7 +81,7 @@ export function pageResult<T>(
   const nextStep = options.nextStep ?? (hasMore && !isEnough ? nextPage : undefined);
   const lines = [
     summary,
-    ...(nextStep ? [`Next: ${callText(nextStep)} (${nextStep.why})`] : []),
+    ...(nextStep ? [nextText(nextStep)] : []),
     ...(nextPage && nextPage !== nextStep ? [`Next page: ${callText(nextPage)}`] : []),
     ...(items.length === 0 ? [] : [full ? wholeTable(items) : summaryTable(summaries)]),
   ];

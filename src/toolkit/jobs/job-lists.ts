@@ -5,7 +5,7 @@ import { jobAdvice, summarizeJob } from "../advice/job.ts";
 import { pageResult, readPage } from "../pages.ts";
 import type { JobPorts } from "../ports.ts";
 import { uris } from "../resources/uri.ts";
-import type { NextStep, ToolResult } from "../results.ts";
+import type { NextStep, ToolResult, View } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { type FoundJobs, findJobs } from "./find-jobs.ts";
 import { countStates, countsText, type JobCounts, type JobFilter } from "./job-filter.ts";
@@ -14,7 +14,7 @@ interface ListArguments extends JobFilter {
   readonly workspaceId: string;
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
-  readonly view?: "summary" | "full" | undefined;
+  readonly view?: View | undefined;
 }
 
 type JobList = ToolResult<readonly Job[]>;
