@@ -4,9 +4,9 @@ import { MAX_INT64 } from "../../src/contract/numbers.ts";
 import { FILE, readJob, registerInput, submitJob, watchJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   proves(
     ["4.2/get-capabilities", "8/workspace-limits-as-data"],
     "get_capabilities gives limits and quotas as data",
