@@ -152,7 +152,8 @@ inOneEra((bench, era) => {
       const { data } = await bench().service.ok(operations.getMicJob, {
         path: { jobId: Object(structured["data"]).id },
       });
-      expect(structured["data"]).toEqual(data);
+      const { id, state, recipeVersionId } = data;
+      expect(structured["data"]).toMatchObject({ id, state, recipeVersionId });
       expect(data.stages.map(({ stage }) => stage)).toEqual([
         "GATHER",
         "SIFT",
