@@ -4,7 +4,7 @@ import { invalidArguments } from "../src/failure.ts";
 import { jobSubject } from "../src/toolkit/advice/job.ts";
 import { defineAction } from "../src/toolkit/define-tool.ts";
 import { offerErrors } from "../src/toolkit/jobs/offers.ts";
-import { keyArgument } from "../src/toolkit/requests.ts";
+import { keyArgument, objectArgument } from "../src/toolkit/requests.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
 const traits = { about: "recipeVersionId", notes: ["clientReference"] };
@@ -21,6 +21,7 @@ export const submitJob = defineAction({
   traits,
   input: z.strictObject({
     ...createMicJob.body.shape,
+    parameterValues: objectArgument,
     clientReference: createMicJob.body.shape.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),

@@ -197,7 +197,7 @@ function strictArguments<I extends z.ZodRawShape>(name: string, input: Arguments
     check(args: Arguments) {
       const parsed = input.safeParse(args);
       if (!parsed.success) return refuse(name, input, parsed.error);
-      refuseRounded(name, args, []);
+      refuseRounded(name, parsed.data, []);
       return parsed.data;
     },
   };
