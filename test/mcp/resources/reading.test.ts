@@ -110,9 +110,9 @@ forEachEra((bench, era) => {
         // Each request has an id of its own.
         const { meta: _one, page: _page, ...read } = Object(content);
         const { meta: _other, page: _itsPage, ...whole } = Object(told);
-        // What a tool says of its answer is no part of the resource.
-        const { summary: _summary, nextStep: _next, ...bare } = whole;
-        expect(read, template).toEqual(bare);
+        // What a geography tool says of its answer is no part of the contract's body.
+        const { summary: _summary, ...body } = whole;
+        expect(read, template).toEqual(template.includes("geography") ? body : whole);
       }
       expect(ttlMs !== undefined).toBe(isModern);
       expect(cacheScope).toBe(isModern ? (template.includes("geography") ? "public" : "private") : undefined);
