@@ -73,9 +73,9 @@ async function recalled(
   { idempotencyKey, ...others }: Readonly<Record<string, unknown>>,
   runtime: Runtime,
 ) {
-  if (!tool.traits || typeof idempotencyKey !== "string" || Object.keys(others).length > 0) return undefined;
-  const meant = await runtime.ports.actions.recall(tool.name, idempotencyKey);
-  return meant && { ...meant, idempotencyKey };
+  if (!tool.byKey || typeof idempotencyKey !== "string" || Object.keys(others).length > 0) return undefined;
+  const stored = await runtime.ports.actions.recall(tool.byKey.tool, idempotencyKey);
+  return stored && { ...tool.byKey.argumentsOf(stored), idempotencyKey };
 }
 
 async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>>, runtime: Runtime) {
@@ -115,8 +115,13 @@ async function taskOf(
 async function use(tool: Tool, args: Arguments, call: ToolCall, situation: Situation): Promise<CallToolResult> {
   const { linkOf } = situation;
   if (tool.makes !== "job") return shownResult(await tool.invoke(args, call), linkOf);
+  if (tool.kind === "action") {
+    const result = await tool.invoke(args, call);
+    return (await taskOf(tool.name, result, situation)) ?? shownResult(result, linkOf);
+  }
   const result = await tool.invoke(args, call);
-  return (await taskOf(tool.name, result, situation)) ?? shownResult(result, linkOf);
+  const task = result.job && (await taskOf(tool.name, result.job, situation));
+  return task ?? shownResult(result, linkOf);
 }
 
 /** May answer with a question to the person: the client then repeats the call with their answer. */
@@ -150,6 +155,7 @@ export async function callTool(
       carry: (delivery) => outcomes.push(delivery),
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
+      followsTasks: situation.asTask !== undefined,
     });
     answer = await use(tool, complete, call, situation);
     log.info({ tool: tool.name, ms: timing.now() - startedAt }, "tool call");

@@ -1,0 +1,64 @@
+import * as z from "zod/v4";
+import { InputBinding, MAX_BINDINGS, namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
+import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
+import { defineProcedure } from "../src/toolkit/define-tool.ts";
+import { patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
+import { runJob as run } from "../src/toolkit/jobs/run-job.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { keyArgument } from "../src/toolkit/requests.ts";
+
+const { workspaceId, recipeVersionId, parameterValues, clientReference } = createMicJob.body.shape;
+const { referenceId, inputKind } = createMicPublicInput.body.shape;
+
+const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
+
+const wantedInput = z
+  .strictObject({
+    port: InputBinding.shape.port,
+    inputId: InputBinding.shape.inputId.optional(),
+    referenceId: referenceId.optional(),
+    inputKind: inputKind.describe("Default M4_FILE.").optional(),
+  })
+  .refine((wanted) => (wanted.inputId === undefined) !== (wanted.referenceId === undefined), {
+    error: "must have either inputId or referenceId",
+  })
+  .refine((wanted) => wanted.inputId === undefined || wanted.inputKind === undefined, {
+    path: ["inputKind"],
+    error: "goes with referenceId alone",
+  })
+  .refine(
+    ({ referenceId = "devfile_", inputKind = "M4_FILE" }) => namesItsKind({ inputKind, referenceId }),
+    referenceRule,
+  );
+
+export const runJob = defineProcedure({
+  name: "run_job",
+  title: "Run a job",
+  description:
+    "From recipe and files to a job's result: registers each referenceId not registered yet, waits for scans, submits, waits. " +
+    "The same call again goes on where it stopped.",
+  effect: "create",
+  makes: "job",
+  byKey: {
+    tool: "submit_job",
+    argumentsOf: ({ inputBindings: inputs, ...stored }) => ({ ...stored, inputs }),
+  },
+  input: z.strictObject({
+    workspaceId,
+    recipeVersionId,
+    inputs: z
+      .array(wantedInput)
+      .min(1)
+      .max(MAX_BINDINGS)
+      .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
+      .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
+        error: "must name each input once",
+      }),
+    parameterValues,
+    clientReference,
+    waitSeconds: patientWaitSeconds,
+    ...keyArgument("text"),
+  }),
+  output: outputs.whole({ summary: outputs.text, data: outputs.object, steps: outputs.objects, meta: outputs.object }),
+  run,
+});
