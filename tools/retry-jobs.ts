@@ -4,14 +4,19 @@ import { defineProcedure } from "../src/toolkit/define-tool.ts";
 import { jobIds, patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
 import { confirmRestarts, retryMany } from "../src/toolkit/jobs/retry-many.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+import { heldTo } from "../src/toolkit/requests.ts";
 
 export const retryJobs = defineProcedure({
   name: "retry_jobs",
   title: "Retry many jobs",
-  description:
-    "retry_job for each job, then waits for the new ones. One that fails stops no other; jobs retried before are left out.",
+  description: "Retries each, then waits for the new jobs.",
   effect: "retry",
-  input: z.strictObject({ jobIds, ...retryMicJob.body.shape, waitSeconds: patientWaitSeconds }),
+  input: z.strictObject({
+    jobIds,
+    retryMode: retryMicJob.body.shape.retryMode,
+    reason: heldTo(retryMicJob.body.shape.reason),
+    waitSeconds: patientWaitSeconds,
+  }),
   output: outputs.whole({ summary: outputs.text, results: outputs.objects }),
   confirm: confirmRestarts,
   run: retryMany,

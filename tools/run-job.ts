@@ -1,11 +1,12 @@
 import * as z from "zod/v4";
+import { keySchemas } from "../src/actions/keys.ts";
 import { InputBinding, MAX_BINDINGS, namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import { defineProcedure } from "../src/toolkit/define-tool.ts";
 import { patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
 import { runJob as run } from "../src/toolkit/jobs/run-job.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { keyArgument } from "../src/toolkit/requests.ts";
+import { heldTo } from "../src/toolkit/requests.ts";
 
 const { workspaceId, recipeVersionId, parameterValues, clientReference } = createMicJob.body.shape;
 const { referenceId, inputKind } = createMicPublicInput.body.shape;
@@ -14,10 +15,10 @@ const areUnique = (values: readonly string[]): boolean => new Set(values).size =
 
 const wantedInput = z
   .strictObject({
-    port: InputBinding.shape.port,
-    inputId: InputBinding.shape.inputId.optional(),
-    referenceId: referenceId.optional(),
-    inputKind: inputKind.describe("Default M4_FILE.").optional(),
+    port: heldTo(InputBinding.shape.port),
+    inputId: heldTo(InputBinding.shape.inputId).optional(),
+    referenceId: heldTo(referenceId).optional(),
+    inputKind: inputKind.optional(),
   })
   .refine((wanted) => (wanted.inputId === undefined) !== (wanted.referenceId === undefined), {
     error: "must have either inputId or referenceId",
@@ -35,8 +36,8 @@ export const runJob = defineProcedure({
   name: "run_job",
   title: "Run a job",
   description:
-    "From recipe and files to a job's result: registers each referenceId not registered yet, waits for scans, submits, waits. " +
-    "The same call again goes on where it stopped.",
+    "From files to a finished job: registers referenceIds once, waits for scans, submits, waits (default 45 s). " +
+    "Called again it goes on.",
   effect: "create",
   makes: "job",
   byKey: {
@@ -44,20 +45,19 @@ export const runJob = defineProcedure({
     argumentsOf: ({ inputBindings: inputs, ...stored }) => ({ ...stored, inputs }),
   },
   input: z.strictObject({
-    workspaceId,
-    recipeVersionId,
+    workspaceId: heldTo(workspaceId),
+    recipeVersionId: heldTo(recipeVersionId),
     inputs: z
       .array(wantedInput)
-      .min(1)
-      .max(MAX_BINDINGS)
+      .refine(({ length }) => length > 0 && length <= MAX_BINDINGS, { error: `must name 1 to ${MAX_BINDINGS}` })
       .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
       .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
         error: "must name each input once",
       }),
-    parameterValues,
-    clientReference,
+    parameterValues: parameterValues.meta({ type: "object" }),
+    clientReference: heldTo(clientReference).optional(),
     waitSeconds: patientWaitSeconds,
-    ...keyArgument("text"),
+    idempotencyKey: heldTo(keySchemas.text).optional(),
   }),
   output: outputs.whole({ summary: outputs.text, data: outputs.object, steps: outputs.objects, meta: outputs.object }),
   run,

@@ -7,11 +7,11 @@ import { outputs } from "../src/toolkit/outputs.ts";
 export const waitForJobs = defineTool({
   name: "wait_for_jobs",
   title: "Wait for jobs",
-  description: "Waits until all or any of these jobs have stopped.",
+  description: "Waits until all (default) or any stop.",
   effect: "read",
   input: z.strictObject({
     jobIds,
-    until: z.enum(["all", "any"]).describe("Default all.").optional(),
+    until: z.enum(["all", "any"]).optional(),
     waitSeconds: patientWaitSeconds,
   }),
   output: outputs.whole({ summary: outputs.text, jobs: outputs.objects, moving: outputs.integer }),

@@ -2,19 +2,25 @@
 import * as z from "zod/v4";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../../service/attempts.ts";
+import { heldTo } from "../requests.ts";
 import { type Advice, callText } from "../results.ts";
 
 const MAX_JOBS = 50;
 
 export const jobIds = z
-  .array(getMicJob.pathParameters.shape.jobId)
-  .min(1)
+  .array(heldTo(getMicJob.pathParameters.shape.jobId))
   .max(MAX_JOBS)
+  .refine((ids) => ids.length > 0, { error: "must name a job" })
   .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" });
 
-/** Of tools that are called in order to wait. */
-export const patientWaitSeconds = z.int().min(0).max(45).describe("Default 45, for the whole call.").optional();
 export const PATIENT_SECONDS = 45;
+/** Of tools that are called in order to wait, for the whole call. Left out, it is the most there is. */
+export const patientWaitSeconds = z
+  .custom<number>((value) => z.int().min(0).max(PATIENT_SECONDS).safeParse(value).success, {
+    error: `must be a whole number from 0 to ${PATIENT_SECONDS}`,
+  })
+  .meta({ type: "integer", maximum: PATIENT_SECONDS })
+  .optional();
 
 /** Time kept from a call's end, to answer in. */
 const ANSWER_MS = 1_000;
