@@ -27,7 +27,7 @@ export function withSteps<T>(
   const { action, ...shown }: Readonly<Record<string, unknown>> = { ...structured };
   const columns = ["tool", "idempotencyKey", "resourceId", "replayed"] as const;
   const rows = steps.map((step) => columns.map((column) => String(step[column])));
-  const lines = [...(notice === undefined ? [] : [notice]), text, "steps:", table(columns, rows)];
+  const lines = [notice === undefined ? text : `${notice} ${text}`, "steps:", table(columns, rows)];
   return {
     ...result,
     advice: { ...advice, summary },
