@@ -1,4 +1,5 @@
-// Waiting for a promise no longer than its caller can wait.
+// Waiting for a promise: no longer than its caller can wait, or with others for the same one.
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** The promise's outcome, or the signal's reason if it fires before. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -30,4 +31,24 @@ export async function within<T>(promise: Promise<T>, { signal, timeoutMs, tooLat
   } finally {
     clearTimeout(alarm);
   }
+}
+
+/** The promise's value if it is there within so long, else `otherwise`. The waiting keeps no process alive. */
+export const soonOr = <T>(promise: Promise<T>, otherwise: T, timeoutMs: number): Promise<T> =>
+  Promise.race([promise.catch(() => otherwise), sleep(timeoutMs, otherwise, { ref: false })]);
+
+/** What `start` gives: started at the first need, for all who ask, and again after a failure alone. */
+export function onceUntilFailure<T>(start: () => Promise<T>) {
+  let started: Promise<T> | undefined;
+  return {
+    get(): Promise<T> {
+      started ??= start().catch((error: unknown) => {
+        started = undefined;
+        throw error;
+      });
+      return started;
+    },
+    /** Undefined where nobody has asked, or it failed. */
+    ifStarted: (): Promise<T> | undefined => started,
+  };
 }

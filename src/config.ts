@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { workspaceStyleId } from "./contract/text.ts";
+import { stateFolder } from "./platform-folders.ts";
 
 /** A wrong variable or flag: told on stderr, exit code 2. */
 export class UsageError extends Error {
@@ -176,20 +177,6 @@ function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Va
 
 // A bundle's host leaves the placeholder of a question that was not answered.
 const isUnset = (value: string | undefined): boolean => value === "" || /^\$\{user_config\.\w+\}$/.test(value ?? "");
-/** Where the platform keeps what a program has to remember, and the environment says nothing else. */
-function homeStateDir(): string {
-  if (process.platform === "darwin") return join(homedir(), "Library", "Application Support", "mic-mcp");
-  if (process.platform === "win32") return join(homedir(), "AppData", "Local", "mic-mcp");
-  return join(homedir(), ".local", "state", "mic-mcp");
-}
-
-/** The platform's folder for what a program has to remember. */
-function platformStateDir(environment: NodeJS.ProcessEnv): string {
-  const { LOCALAPPDATA: windows, XDG_STATE_HOME: unix } = environment;
-  if (process.platform === "win32" && windows !== undefined) return join(windows, "mic-mcp");
-  const isUnix = process.platform !== "win32" && process.platform !== "darwin";
-  return isUnix && unix ? join(unix, "mic-mcp") : homeStateDir();
-}
 
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
@@ -203,9 +190,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     credentials: pairOf(env),
     workspaceId: env.MIC_WORKSPACE_ID,
     keychain: env.MIC_KEYCHAIN ?? "auto",
-    stateDir: resolve(env.MIC_STATE_DIR ?? platformStateDir(environment)),
+    stateDir: resolve(env.MIC_STATE_DIR ?? stateFolder(environment)),
     // MCP clients strip the environment of servers, but for HOME.
-    loginFolder: homeStateDir(),
+    loginFolder: stateFolder({}),
     journalUrl: env.MIC_JOURNAL_URL,
     actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
     actionResendHours: env.MIC_ACTION_RESEND_HOURS ?? 24,

@@ -12,7 +12,7 @@ import { createLeases } from "./leases.ts";
 import { type ListingOptions, listActions } from "./listing.ts";
 import { createLookup, findAction, type NamedCall, whyDoubtful } from "./lookup.ts";
 import { type ActionOutcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
-import { JournalFailure, outcomeUnreadable, rethrowUnlessWritten } from "./trouble.ts";
+import { JournalFailure, outcomeUnreadable, refusedForNone, rethrowUnlessWritten } from "./trouble.ts";
 import {
   notDoneAgain,
   type RepeatableCall,
@@ -178,17 +178,19 @@ export function createActions(options: ActionsOptions) {
       ? tooOldToResend(stored, call, resendMs)
       : withRepeatAdvice(failure, stored, call, stored.first_sent_at + resendMs);
 
-  /** Another call works on this action: its outcome is this call's, too. */
-  async function waitForOther(begun: SentAction, call: ActionCall): Promise<undefined> {
-    if (timeLeftMs(call.context, timing) < MARGIN_MS + POLL_MS)
-      throw stillUnknown(
-        unknownOutcome("Another call holds this very action and may still be working on it."),
-        begun,
-        call,
-      );
-    await timing.sleep(POLL_MS, call.context.signal);
+  /** Resolves when it is time to look again; throws `tooLate` where the call's time is up before. */
+  async function pause({ context }: ActionCall, tooLate: () => Failure): Promise<undefined> {
+    if (timeLeftMs(context, timing) < MARGIN_MS + POLL_MS) throw tooLate();
+    await timing.sleep(POLL_MS, context.signal);
     return undefined;
   }
+
+  /** Another call works on this action: its outcome is this call's, too. */
+  const waitForOther = (begun: SentAction, call: ActionCall): Promise<undefined> =>
+    pause(call, () => {
+      const failure = unknownOutcome("Another call holds this very action and may still be working on it.");
+      return stillUnknown(failure, begun, call);
+    });
 
   /** Takes an action with `take` and works on it. Undefined when it was not to be had. */
   async function claimAndSend(
@@ -244,9 +246,12 @@ export function createActions(options: ActionsOptions) {
     const name = nameOf(action);
     if (underway.has(name)) return await waitForOther({ key: action.key, first_sent_at: timing.now() }, call);
     const look = () => findAction(open, call, call.explicitKey, identity);
-    return await claimAndSend(open, name, call, () =>
+    const sent = await claimAndSend(open, name, call, () =>
       open.insert(action).catch((error: unknown) => rethrowUnlessWritten(error, look)),
     );
+    // Refused as one that the journal has. If it shows none, that one has ended in between, or the journal contradicts itself.
+    if (!sent && !(await look())) return await pause(call, refusedForNone);
+    return sent;
   }
 
   async function attempt(open: Journal, call: ActionCall): Promise<PerformedAction> {

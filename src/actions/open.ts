@@ -1,4 +1,5 @@
 // Opening the journal on first need.
+import { onceUntilFailure } from "../async.ts";
 import type { Database } from "./database.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { LEASE_MS } from "./leases.ts";
@@ -30,7 +31,7 @@ export interface JournalHandle {
 }
 
 export function createJournal(options: JournalOptions): JournalHandle {
-  let opening: Promise<Journal> | undefined;
+  const journal = onceUntilFailure(() => start().catch((error: unknown) => Promise.reject(journalFailure(error))));
 
   async function start(): Promise<Journal> {
     const database = await explainFaults(openDatabase(options), options.url === undefined ? "SQLite" : "PostgreSQL");
@@ -45,16 +46,10 @@ export function createJournal(options: JournalOptions): JournalHandle {
   }
 
   return {
-    open() {
-      opening ??= start().catch((error: unknown) => {
-        opening = undefined;
-        throw journalFailure(error);
-      });
-      return opening;
-    },
+    open: journal.get,
     async close() {
-      const journal = await opening?.catch(() => undefined);
-      await journal?.close();
+      const open = await journal.ifStarted()?.catch(() => undefined);
+      await open?.close();
     },
   };
 }

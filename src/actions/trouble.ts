@@ -34,6 +34,10 @@ export function journalFailure(error: unknown): JournalFailure {
   return new JournalFailure(error, describe(error), advice);
 }
 
+/** No way to this is known. */
+export const refusedForNone = (): JournalFailure =>
+  journalFailure(new Error("it refuses a new action as one that it has, and shows none"));
+
 function sqliteFailure(error: unknown): JournalFailure {
   const reason = describe(error);
   const advice = (): string => {

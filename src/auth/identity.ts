@@ -2,6 +2,7 @@
 // comes from the login in the keychain, read only when needed, and again when its sign says so or every few seconds: a logout
 // is for servers too.
 import { type Failure, notConfigured } from "../failure.ts";
+import { isLoopback } from "../loopback.ts";
 import { type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";
@@ -45,12 +46,10 @@ const NEXT: Readonly<Record<KeychainError["trouble"], string>> = {
 const troubleFacts = (error: KeychainError): Failure =>
   notConfigured(`The credentials could not be read: ${error.message}.`, NEXT[error.trouble]);
 
-const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
-
 /** Credentials travel over TLS, or do not leave the machine. Throws Failure. */
 export function refusePlainHttp(baseUrl: string): void {
   const { protocol, hostname } = new URL(baseUrl);
-  if (protocol === "https:" || isLoopback(hostname)) return;
+  if (protocol === "https:" || hostname === "localhost" || isLoopback(hostname.replace(/[[\]]/g, ""))) return;
   throw notConfigured(
     `Credentials are sent over https only (or to this machine itself), and the base URL is ${baseUrl}.`,
     "Use an https base URL.",

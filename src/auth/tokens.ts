@@ -1,6 +1,7 @@
 // One token for each scope set, fetched once however many calls need it, shared with other processes through the keychain,
 // kept until it expires or is refused.
 import { within } from "../async.ts";
+import { BoundedMap } from "../bounded-map.ts";
 import { Failure } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../service/attempts.ts";
 import type { TokenSource } from "../service/call.ts";
@@ -73,7 +74,7 @@ const scopeKey = (scopes: readonly string[]): string => [...scopes].sort().join(
 export function createTokens({ identity, store, transport, timing, redactor }: TokenOptions): Tokens {
   const held = new Map<string, StoredToken>();
   const underway = new Map<string, Promise<string>>();
-  const refused = new Set<string>();
+  const refused = new BoundedMap<string, true>(MAX_REFUSED);
   /** The form that this service has given a token for: the other one is never tried again. */
   let provenForm: BasicForm | undefined;
   let writes = Promise.resolve();
@@ -178,8 +179,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       return known?.value === token && timing.now() - known.obtainedAt > FRESH_MS;
     },
     discard(scopes, token) {
-      refused.add(token);
-      for (const oldest of refused) if (refused.size > MAX_REFUSED) refused.delete(oldest);
+      refused.set(token, true);
       const key = scopeKey(scopes);
       if (held.get(key)?.value === token) held.delete(key);
       inBackground(() => forget(scopes, token));

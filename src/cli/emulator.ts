@@ -1,6 +1,7 @@
 // `mic-mcp emulator`: the service alone, until a signal ends it.
 import { parseArgs } from "node:util";
 import { wholeNumber } from "./flags.ts";
+import { SIGNALS } from "./signals.ts";
 
 const OPTIONS = {
   host: { type: "string" },
@@ -29,7 +30,7 @@ export async function emulator(args: readonly string[]): Promise<number> {
     );
   process.stdout.write(`${JSON.stringify(facts)}\n`);
   await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+    for (const signal of SIGNALS) process.once(signal, () => resolve());
   });
   await close();
   return 0;

@@ -1,5 +1,6 @@
 // The flags of `serve`. Each wins over the variable beside it: it is laid over the environment.
 import { parseArgs } from "node:util";
+import { errorCode } from "../failure.ts";
 
 /** Where `serve --http` listens. */
 export interface HttpFlags {
@@ -20,8 +21,7 @@ const OPTIONS = {
   "log-level": { type: "string" },
 } as const;
 
-export const isParseError = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+export const isParseError = (error: unknown): boolean => errorCode(error).startsWith("ERR_PARSE_ARGS");
 
 /** Throws what parseArgs throws. */
 export function serveFlags(args: readonly string[], environment: NodeJS.ProcessEnv) {

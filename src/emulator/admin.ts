@@ -7,7 +7,7 @@ import { type AdjustableClock, DAY, instant } from "./clock.ts";
 import { FaultOrder, type Faults } from "./faults.ts";
 import { GeographyVariant } from "./geography/variant.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
-import { isLoopback } from "./http/gate.ts";
+import { isThisMachine } from "./http/gate.ts";
 import { JsonError, readJson } from "./http/json.ts";
 import { isMediaType } from "./http/media-type.ts";
 import type { HttpRequest } from "./http/request.ts";
@@ -102,7 +102,7 @@ export function makeAdmin({ clock, faults, records, tokens, playground }: AdminP
   return {
     deny: (reason) => fail(403, reason),
     answer(request) {
-      if (!isLoopback(request.peer)) return fail(403, "/__emulator answers to this machine only.");
+      if (!isThisMachine(request.peer)) return fail(403, "/__emulator answers to this machine only.");
       const route = routes.get(request.target.rawPath);
       if (route === undefined) return fail(404, `Known paths: ${[...routes.keys()].join(", ")}.`);
       const act = Object.hasOwn(route, request.method) ? route[request.method] : undefined;

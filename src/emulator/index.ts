@@ -2,12 +2,13 @@
 import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { inUrl } from "../loopback.ts";
 import { makeAdmin } from "./admin.ts";
 import { makeApp } from "./app.ts";
 import { ID_PREFIX, STAGE_MS } from "./choices.ts";
 import { adjustable, type Clock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
-import { type HostCheck, inUrl, isLoopback, makeGate } from "./http/gate.ts";
+import { type HostCheck, isThisMachine, makeGate } from "./http/gate.ts";
 import { type Ids, makeIds } from "./ids.ts";
 import type { Credentials } from "./oauth.ts";
 import { makePlayground } from "./playground.ts";
@@ -131,7 +132,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     recipeVersionIds: world.recipes
       .filter((recipe) => recipe.isOfferedAt(clock.now()))
       .map(({ definition }) => definition.versionId),
-    isLocal: isLoopback(listening.address),
+    isLocal: isThisMachine(listening.address),
     close() {
       closing.abort();
       closed ??= closeServer(server);

@@ -61,7 +61,3 @@ export const makeProblem = (
 
 export const problemOf = (refusal: Refusal, requestId: string): Problem =>
   makeProblem(PROBLEMS[refusal.code], refusal.code, requestId, refusal.fieldErrors);
-
-/** One more reference token of a JSON pointer (RFC 6901). */
-export const pointerToken = (token: PropertyKey): string =>
-  `/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`;

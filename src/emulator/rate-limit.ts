@@ -1,5 +1,5 @@
 // Sliding-window limits of the playground, docs/contract.md, 8.
-import { BoundedMap } from "./bounded.ts";
+import { BoundedMap } from "../bounded-map.ts";
 import { MAX_KEPT, PLAYGROUND_WINDOW_MS } from "./choices.ts";
 import { type Clock, SECOND } from "./clock.ts";
 

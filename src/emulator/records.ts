@@ -1,5 +1,5 @@
 // What the emulator saw and did: the oracle that tests ask.
-import { BoundedMap } from "./bounded.ts";
+import { BoundedMap } from "../bounded-map.ts";
 import { MAX_KEPT } from "./choices.ts";
 import { type Clock, instant } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";

@@ -1,6 +1,6 @@
 // Access tokens: opaque, random, held in memory until the clock passes their end.
 import { randomBytes } from "node:crypto";
-import { BoundedMap } from "./bounded.ts";
+import { BoundedMap } from "../bounded-map.ts";
 import { MAX_KEPT, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
 import { type Clock, SECOND } from "./clock.ts";
 

@@ -8,10 +8,9 @@ import {
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
 import { Failure } from "../failure.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, waitBeforeRetry } from "../service/attempts.ts";
+import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
-import { isTransient } from "../service/outcomes.ts";
 import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { Limiter, type Permit } from "./limiter.ts";
 import { SharedRequests } from "./shared-requests.ts";
@@ -91,18 +90,8 @@ export class PlaygroundReader {
   }
 
   /** As the service's own policy has it, but with each attempt under the limiter. */
-  async #patiently<T>(endpoint: JsonEndpoint, context: CallContext, once: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await once();
-      } catch (error) {
-        const again =
-          error instanceof Failure &&
-          isTransient(endpoint, error) &&
-          (await waitBeforeRetry(attempt, error, context, this.#timing));
-        if (!again) throw error;
-      }
-    }
+  #patiently<T>(endpoint: JsonEndpoint, context: CallContext, once: () => Promise<T>): Promise<T> {
+    return withRetries({ endpoint, context, timing: this.#timing }, once);
   }
 
   async #once<S extends z.ZodType>(

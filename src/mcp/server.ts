@@ -1,5 +1,4 @@
 // Makes the MCP server of one connection, in either protocol era.
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ProtocolEra,
@@ -9,6 +8,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
+import { soonOr } from "../async.ts";
 import { word } from "../outside.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
@@ -32,7 +32,7 @@ const FIRST_WITH_LINKS = "2025-06-18";
 const WORKSPACE_WAIT_MS = 1_000;
 
 const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
-  Promise.race([workspaceId().catch(() => undefined), sleep(WORKSPACE_WAIT_MS, undefined, { ref: false })]);
+  soonOr(workspaceId(), undefined, WORKSPACE_WAIT_MS);
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
 

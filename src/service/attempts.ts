@@ -1,6 +1,8 @@
 // When a call is tried again, and for how long: docs/architecture.md, "The way of a call".
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Failure } from "../failure.ts";
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { Failure } from "../failure.ts";
+import { isTransient } from "./outcomes.ts";
 
 /** A whole tool call ends within this, retries included: many clients give up at 60 s. */
 export const CALL_LIMIT_MS = 45_000;
@@ -71,4 +73,28 @@ export async function waitBeforeRetry(
   if (waitMs + MIN_ATTEMPT_MS > timeLeftMs(context, timing)) return false;
   await timing.sleep(waitMs, context.signal);
   return true;
+}
+
+interface RetryOptions {
+  readonly endpoint: Endpoint;
+  readonly context: CallContext;
+  readonly timing: Timing;
+}
+
+/** The first success of `attempt`, which is told how many there have been. Throws the Failure that is not worth another one. */
+export async function withRetries<T>(
+  { endpoint, context, timing }: RetryOptions,
+  attempt: (attempts: number) => Promise<T>,
+): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt(attempts);
+    } catch (error) {
+      const again =
+        error instanceof Failure &&
+        isTransient(endpoint, error) &&
+        (await waitBeforeRetry(attempts, error, context, timing));
+      if (!again) throw error;
+    }
+  }
 }

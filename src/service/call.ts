@@ -2,10 +2,10 @@
 import type * as z from "zod/v4";
 import { type Endpoint, type JsonEndpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
+import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, withRetries } from "./attempts.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
-import { cancelled, finalFailure, isTransient, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
+import { cancelled, finalFailure, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
 import { dateOf } from "./problems.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 
@@ -98,7 +98,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     let sent = lostBefore;
     let lost = lostBefore;
 
-    async function attempt(): Promise<WireAnswer | Failure> {
+    async function exchange(): Promise<WireAnswer> {
       const sentBefore = sent;
       try {
         const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
@@ -112,40 +112,41 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
         lost ||= answer.status >= 500;
         return answer;
       } catch (error) {
-        if (error instanceof Failure) return error;
-        if (error instanceof AnswerTooLarge) return tooLarge(endpoint, error);
+        if (error instanceof AnswerTooLarge) throw tooLarge(endpoint, error);
         if (!(error instanceof TransportError)) throw error;
         sent = sentBefore || error.sent;
         lost ||= error.sent;
-        return transportFailure(endpoint, error);
+        throw transportFailure(endpoint, error);
       }
     }
 
-    function read(answer: WireAnswer): Omit<ServiceAnswer<z.output<S>>, "attempts"> | Failure {
-      if (answer.status !== endpoint.success.status) return refusal(endpoint, answer, timing.now());
+    function read(answer: WireAnswer): Omit<ServiceAnswer<z.output<S>>, "attempts"> {
+      if (answer.status !== endpoint.success.status) throw refusal(endpoint, answer, timing.now());
       try {
         const replayed = answer.headers["idempotent-replayed"] === "true";
         const at = dateOf(answer.headers) ?? timing.now();
         return { ...checkSuccess(endpoint, parseJson(answer.body)), replayed, at };
       } catch (error) {
         if (!(error instanceof ContractViolation)) throw error;
-        return violation(endpoint, answer, error.message);
+        throw violation(endpoint, answer, error.message);
+      }
+    }
+
+    async function attempt(attempts: number): Promise<ServiceAnswer<z.output<S>>> {
+      onAttempt?.();
+      try {
+        return { ...read(await exchange()), attempts };
+      } catch (error) {
+        lost ||= error instanceof Failure && error.facts.sideEffect === "unknown";
+        throw error;
       }
     }
 
     try {
-      for (let attempts = 1; ; attempts++) {
-        onAttempt?.();
-        const answer = await attempt();
-        const result = answer instanceof Failure ? answer : read(answer);
-        if (!(result instanceof Failure)) return { ...result, attempts };
-        lost ||= result.facts.sideEffect === "unknown";
-        const again = isTransient(endpoint, result) && (await waitBeforeRetry(attempts, result, context, timing));
-        if (!again) throw finalFailure(endpoint, result, key, lost);
-      }
+      return await withRetries({ endpoint, context, timing }, attempt);
     } catch (error) {
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);
-      throw error;
+      throw error instanceof Failure ? finalFailure(endpoint, error, key, lost) : error;
     }
   }
 

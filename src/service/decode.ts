@@ -4,6 +4,7 @@ import { parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
+import { jsonPointer } from "../contract/json-pointer.ts";
 import { excerpt } from "../excerpt.ts";
 import { escaped, word } from "../outside.ts";
 
@@ -88,9 +89,6 @@ export function parseJson(bytes: Buffer): unknown {
     throw new ContractViolation(`the body is not valid JSON: ${excerpt(reason, 200)}`, { cause: error });
   }
 }
-
-export const jsonPointer = (path: readonly PropertyKey[]): string =>
-  path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
 function dropField(root: unknown, path: readonly PropertyKey[], key: string): void {
   let at = root;

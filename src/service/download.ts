@@ -6,11 +6,11 @@ import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { errorCode, Failure, invalidArguments, reasonOf } from "../failure.ts";
 import { quote, word } from "../outside.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, waitBeforeRetry } from "./attempts.ts";
+import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, withRetries } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
-import { cancelled, isTransient, refusal, transportFailure } from "./outcomes.ts";
+import { cancelled, refusal, transportFailure } from "./outcomes.ts";
 import { partialName, removeLeftFiles } from "./partial-files.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
 
@@ -173,17 +173,12 @@ export async function downloadFile(
     const found = await lstat(join(target.folder, target.fileName)).catch(() => undefined);
     if (found) throw taken(target.fileName);
   }
-  for (let attempts = 1; ; attempts++) {
-    let failure: Failure;
+  return await withRetries({ endpoint, context, timing: service.timing }, async () => {
     try {
       return await attempt(service, endpoint, request, target, context);
     } catch (error) {
       if (context.signal.aborted) throw cancelled(endpoint, undefined, false);
-      if (error instanceof TransportError) failure = transportFailure(endpoint, error);
-      else if (error instanceof Failure) failure = error;
-      else throw error;
+      throw error instanceof TransportError ? transportFailure(endpoint, error) : error;
     }
-    if (!isTransient(endpoint, failure) || !(await waitBeforeRetry(attempts, failure, context, service.timing)))
-      throw failure;
-  }
+  });
 }

@@ -170,6 +170,44 @@ test("a fault of our own while sending leaves the outcome unknown", async () => 
   expect(await office.find(facts.idempotencyKey ?? "")).toMatchObject({ state: "unknown", attempts: 1 });
 });
 
+test("a journal that refuses a new action as one that it has, and shows none, is asked in vain no longer than the call lasts", async () => {
+  const office = await openOffice();
+  let asked = 0;
+  const one = await office.worker("one", (journal) => ({
+    ...journal,
+    insert: async () => {
+      asked += 1;
+      if (asked > 1_000) throw new Error("asked for ever");
+      return undefined;
+    },
+  }));
+  const startedAt = office.clock.nowMs;
+  const facts = factsOf(await one.call());
+  expect(facts).toMatchObject({
+    kind: "internal",
+    sideEffect: "unknown",
+    message: expect.stringMatching(/shows none/),
+  });
+  expect(facts.message).toMatch(/This call sent nothing/);
+  expect(asked, "with a pause in between").toBeLessThanOrEqual(1 + (office.clock.nowMs - startedAt) / 200);
+  expect(office.sent).toHaveLength(0);
+});
+
+test("one that was refused for the sake of another, which has ended since, is made a little later", async () => {
+  const office = await openOffice();
+  let isRefused = true;
+  const one = await office.worker("one", (journal) => ({
+    ...journal,
+    insert: async (action) => {
+      if (!isRefused) return await journal.insert(action);
+      isRefused = false;
+      return undefined;
+    },
+  }));
+  expect(resultOf(await one.call())).toMatchObject({ replayed: false, attempts: 1 });
+  expect(office.sent).toHaveLength(1);
+});
+
 test("a refusal that decided is told again; one that put it off is not the last word, a day later either", async () => {
   const office = await openOffice();
   const one = await office.worker("one");

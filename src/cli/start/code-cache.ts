@@ -4,18 +4,10 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
-
-/** The platform's folder for what can be made anew. */
-function cacheFolder(): string {
-  if (process.platform === "darwin") return join(homedir(), "Library", "Caches", "mic-mcp");
-  if (process.platform === "win32")
-    return join(process.env["LOCALAPPDATA"] ?? join(homedir(), "AppData", "Local"), "mic-mcp", "cache");
-  return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "mic-mcp");
-}
+import { cacheFolder } from "../../platform-folders.ts";
 
 /** Of the program that it was made of, and of itself: V8 would run damaged code, or another program's of the same length. */
 const seal = (program: string, code: Buffer): Buffer => createHash("sha256").update(program).update(code).digest();
@@ -56,7 +48,7 @@ export function loadCached(name: string, program: string): unknown {
   const file = fileURLToPath(new URL(name, import.meta.url));
   // Node's own variable for it.
   const isOff = Boolean(process.env["NODE_DISABLE_COMPILE_CACHE"]);
-  const path = join(cacheFolder(), `main-${process.version}-${process.arch}.bin`);
+  const path = join(cacheFolder(process.env), `main-${process.version}-${process.arch}.bin`);
   const cachedData = isOff ? undefined : read(path, program);
   const source = `(function(exports,require,module,__filename,__dirname){${readFileSync(file, "utf8")}\n})`;
   const script = new Script(source, { filename: file, ...(cachedData && { cachedData }) });

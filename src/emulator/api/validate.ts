@@ -2,13 +2,14 @@
 import * as z from "zod/v4";
 import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
 import { JobETag } from "../../contract/jobs.ts";
+import { jsonPointer } from "../../contract/json-pointer.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import { inputKey, processingKey, textKey } from "../../contract/text.ts";
 import { MAX_JSON_DEPTH } from "../choices.ts";
 import { JsonError, readJson } from "../http/json.ts";
 import { isMediaType } from "../http/media-type.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { pointerToken, Refusal, refuseField } from "../problems.ts";
+import { Refusal, refuseField } from "../problems.ts";
 
 const CODES: Readonly<Partial<Record<z.core.$ZodIssue["code"], string>>> = {
   invalid_type: "WRONG_TYPE",
@@ -29,10 +30,10 @@ function isPresent(value: unknown, path: readonly PropertyKey[]): boolean {
 }
 
 function fieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): readonly FieldError[] {
-  const pointer = base + issue.path.map(pointerToken).join("");
+  const pointer = base + jsonPointer(issue.path);
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({
-      pointer: pointer + pointerToken(key),
+      pointer: pointer + jsonPointer([key]),
       code: "UNKNOWN_FIELD",
       message: "This name is not in the contract.",
     }));
@@ -61,7 +62,7 @@ export function readQuery<S extends z.ZodType>(schema: S, { target }: HttpReques
   const query = new Map<string, string | number>();
   for (const [name, value] of target.query) {
     if (query.has(name))
-      throw refuseField("INVALID_REQUEST", `/query${pointerToken(name)}`, "Send each query parameter once.");
+      throw refuseField("INVALID_REQUEST", `/query${jsonPointer([name])}`, "Send each query parameter once.");
     query.set(name, name === "limit" && DIGITS.test(value) ? Number(value) : value);
   }
   return expected(schema, Object.fromEntries(query), "/query");

@@ -2,6 +2,7 @@
 // points at this machine (DNS rebinding) or across origins: so Host must name what nobody else's page can come from.
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
+import { inUrl, isLoopback, LOOPBACK_NAMES } from "../../loopback.ts";
 
 /** Why a request may not come in, and which header says so; undefined when it may. */
 export type HostCheck = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
@@ -21,14 +22,12 @@ export interface Door {
 
 const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
 const ORIGIN = /^https?:\/\/(?<host>.*)$/;
-const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
 /** Nobody gets one of these in the public DNS: names of one part, as containers have them, and those kept for local networks. */
 const LOCAL_NAME = /^[a-z0-9_-]+$|\.(?:localhost|local|internal|home\.arpa)$/;
 
-export const isLoopback = (address: string): boolean => /^(?:127\.|::1$|::ffff:127\.)/.test(address);
-
-export const inUrl = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+/** Of an address as a socket has it: one that takes both families writes an IPv4 address as an IPv6 one. */
+export const isThisMachine = (address: string): boolean => isLoopback(address.replace(/^::ffff:/, ""));
 
 function readHost(text: string) {
   const { name = "", port } = HOST.exec(text.toLowerCase())?.groups ?? {};
@@ -41,7 +40,7 @@ function readHost(text: string) {
  */
 export function makeGate({ host: given, address, port }: Door): HostCheck {
   const own = new Set([...LOOPBACK_NAMES, inUrl(address), inUrl(given).toLowerCase()]);
-  const isLocal = isLoopback(address);
+  const isLocal = isThisMachine(address);
 
   function isOurs(text: string): boolean {
     const asked = readHost(text);

@@ -1,11 +1,11 @@
 // Recipe offers and the check of parameterValues against what they publish.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { jsonPointer } from "../../contract/json-pointer.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import { ID_PREFIX } from "../choices.ts";
 import { DAY, instant } from "../clock.ts";
 import { type Ids, sha256 } from "../ids.ts";
-import { pointerToken } from "../problems.ts";
 import type { CapabilityName } from "./capabilities.ts";
 import { RECIPE_TEXTS, type RecipeText } from "./recipe-texts.ts";
 
@@ -52,7 +52,7 @@ function compile({ definition, references }: RecipeParameters): ValidateFunction
 /** An error at a property that is missing or not allowed points at that property. */
 function fieldError({ instancePath, keyword, message, params }: ErrorObject): FieldError {
   const named: unknown = params["missingProperty"] ?? params["additionalProperty"];
-  const pointer = `/parameterValues${instancePath}${typeof named === "string" ? pointerToken(named) : ""}`;
+  const pointer = `/parameterValues${instancePath}${typeof named === "string" ? jsonPointer([named]) : ""}`;
   const code = keyword.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
   const allowed: unknown = params["allowedValues"];
   const hint = Array.isArray(allowed) ? `: ${allowed.join(", ")}` : "";

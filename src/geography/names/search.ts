@@ -1,6 +1,7 @@
 // Which districts a name may mean: by the very name, by another name of the same place, by likeness. The thresholds are
 // what `npm run bench:names` shows to be good; test/geography/names.test.ts holds its rates.
 import { distance } from "fastest-levenshtein";
+import { BoundedMap } from "../../bounded-map.ts";
 import { aliasesOf } from "./aliases.ts";
 import { fold, soundOf, wordsOf } from "./fold.ts";
 
@@ -53,12 +54,11 @@ function formsOf(name: string): NameForms {
 
 // The directory's names are the same from query to query.
 const MAX_KEPT = 4096;
-const kept = new Map<string, NameForms>();
+const kept = new BoundedMap<string, NameForms>(MAX_KEPT);
 
 function keptFormsOf(name: string): NameForms {
   const known = kept.get(name);
   if (known !== undefined) return known;
-  if (kept.size >= MAX_KEPT) kept.clear();
   const forms = formsOf(name);
   kept.set(name, forms);
   return forms;

@@ -1,18 +1,17 @@
 // Refuses requests from foreign web pages. A page can make a browser send requests here under a name that its owner points at
 // this machine (DNS rebinding): so Host must name the machine itself, and Origin, where there is one, too.
 import type { IncomingMessage } from "node:http";
-import { inUrl } from "./loopback.ts";
+import { inUrl, LOOPBACK_NAMES } from "../../loopback.ts";
 
 const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
 const ORIGIN = /^https?:\/\/(?<host>.*)$/;
-const OWN_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
 /** Why a request may not come in; undefined when it may. */
 export type Gate = (request: Pick<IncomingMessage, "headersDistinct">) => string | undefined;
 
 /** `address` and `port`: what is listened on. */
 export function createGate(address: string, port: number): Gate {
-  const names: ReadonlySet<string> = new Set([...OWN_NAMES, inUrl(address)]);
+  const names: ReadonlySet<string> = new Set([...LOOPBACK_NAMES, inUrl(address)]);
 
   function read(host: string) {
     const { name, port: text } = HOST.exec(host)?.groups ?? {};

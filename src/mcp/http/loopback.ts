@@ -1,15 +1,8 @@
 // Decides which hosts may be listened on: this machine's loopback, and nothing that could be anything else.
 import { promises as dns, type LookupAddress } from "node:dns";
-import { isIPv4, isIPv6 } from "node:net";
+import { isIPv6 } from "node:net";
 import { UsageError } from "../../config.ts";
-
-const SIX = "::1";
-
-/** Accepts any spelling, but no zone. */
-const isSix = (text: string): boolean =>
-  isIPv6(text) && !text.includes("%") && new URL(`http://[${text}]`).hostname === `[${SIX}]`;
-
-const isLoopback = (address: string): boolean => (isIPv4(address) && address.startsWith("127.")) || isSix(address);
+import { isLoopback } from "../../loopback.ts";
 
 export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
 
@@ -25,7 +18,8 @@ const refused = (host: string, why: string): UsageError =>
  * of an IPv4 address. What localhost means is looked up once: that address is listened on, not the name. Throws UsageError.
  */
 export async function loopbackAddress(host: string, lookup: Lookup = systemLookup): Promise<string> {
-  if (isSix(/^\[(.*)\]$/.exec(host)?.[1] ?? host)) return SIX;
+  const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
+  if (isIPv6(bare) && isLoopback(bare)) return "::1";
   if (isLoopback(host)) return host;
   if (host.toLowerCase() !== "localhost") throw refused(host, "it is neither a loopback address nor localhost");
   const addresses = await lookup("localhost").catch(() => []);
@@ -35,6 +29,3 @@ export async function loopbackAddress(host: string, lookup: Lookup = systemLooku
   if (!first) throw refused(host, "on this machine it means no address");
   return first.address;
 }
-
-/** As it stands in a URL and a Host header. */
-export const inUrl = (address: string): string => (isIPv6(address) ? `[${address}]` : address);

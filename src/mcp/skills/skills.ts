@@ -3,6 +3,7 @@
 import type { ProtocolEra } from "@modelcontextprotocol/server";
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
 import * as z from "zod/v4";
+import { onceUntilFailure } from "../../async.ts";
 
 export const MARKDOWN = "text/markdown";
 const SCHEME = "skill://";
@@ -57,22 +58,12 @@ const titleOf = (text: string): string | undefined => /^# (.+)$/m.exec(text)?.[1
 
 /** A skill is offered where all its tools are. */
 export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool: string) => boolean): Skills {
-  let loading: Promise<Loaded> | undefined;
-
-  function loaded(): Promise<Loaded> {
-    loading ??= files()
-      .then((read) => load(read, isOffered))
-      .catch((error: unknown) => {
-        loading = undefined;
-        throw error;
-      });
-    return loading;
-  }
+  const loaded = onceUntilFailure(async () => await load(await files(), isOffered));
 
   return {
-    entries: async () => (await loaded()).entries,
+    entries: async () => (await loaded.get()).entries,
     async resources() {
-      const { entries, texts } = await loaded();
+      const { entries, texts } = await loaded.get();
       return entries.map(({ uri, frontmatter: { name, description } }) => ({
         uri,
         name,
@@ -81,6 +72,6 @@ export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool:
         mimeType: MARKDOWN,
       }));
     },
-    read: async (uri) => (await loaded()).texts.get(uri),
+    read: async (uri) => (await loaded.get()).texts.get(uri),
   };
 }

@@ -3,6 +3,7 @@
 // not read (docs/decisions/009-the-stdio-transport.md).
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { errorCode } from "../../failure.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Deliveries } from "../tools/deliveries.ts";
 import { createIntake, type Intake } from "./intake.ts";
@@ -12,7 +13,7 @@ import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } fro
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
 /** Every session ends with a client that has gone: that is no error. */
-const isGoneReader = (error: Error): boolean => "code" in error && error.code === "EPIPE";
+const isGoneReader = (error: Error): boolean => errorCode(error) === "EPIPE";
 const isAnswer = (message: JSONRPCMessage) => "result" in message || "error" in message;
 const isNotification = (message: JSONRPCMessage) => "method" in message && !("id" in message);
 const isProgress = (message: JSONRPCMessage) => "method" in message && message.method === "notifications/progress";

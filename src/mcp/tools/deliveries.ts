@@ -2,6 +2,7 @@
 // read counts as not sent.
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { Delivery } from "../../actions/actions.ts";
+import { BoundedMap } from "../../bounded-map.ts";
 
 export interface Deliveries {
   /** The answer to this request will carry these outcomes. */
@@ -27,7 +28,7 @@ const READ_MS = 1_000;
 
 export function createDeliveries(): Deliveries {
   const expected = new Map<RequestId, readonly Delivery[]>();
-  const out = new Map<RequestId, readonly Delivery[]>();
+  const out = new BoundedMap<RequestId, readonly Delivery[]>(MAX_KEPT);
   /** When each left; those after which the client has sent nothing yet. */
   const last = new Map<RequestId, number>();
   let writing: Promise<unknown> = Promise.resolve();
@@ -58,7 +59,6 @@ export function createDeliveries(): Deliveries {
         writing = Promise.all([writing, ...outcomes.map((outcome) => outcome.sent())]).then(() => undefined);
         out.set(id, outcomes);
         last.set(id, performance.now());
-        for (const oldest of out.keys()) if (out.size > MAX_KEPT) out.delete(oldest);
       };
     },
     cancelled: unread,

@@ -1,6 +1,6 @@
 // What is known about a job beyond its own words: from the journal first, then from other jobs that this process has seen.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ActionAbout } from "../../actions/history.ts";
+import { soonOr } from "../../async.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { ENDED } from "../jobs/ended.ts";
 import type { Ports } from "../ports.ts";
@@ -40,8 +40,7 @@ async function isMadeByRestart({ id, state, retryOfBatchId }: Job, { actions }: 
 const HISTORY_LIMIT_MS = 1_000;
 
 /** A journal that cannot be read, or not soon, makes advice poorer; it never makes a reading fail or late. */
-const soon = async <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
-  await Promise.race([reading.catch(() => otherwise), sleep(HISTORY_LIMIT_MS, otherwise, { ref: false })]);
+const soon = <T>(reading: Promise<T>, otherwise: T): Promise<T> => soonOr(reading, otherwise, HISTORY_LIMIT_MS);
 
 export async function historyOf(job: Job, ports: HistoryPorts): Promise<JobHistory> {
   const [actions, restarted] = await Promise.all([

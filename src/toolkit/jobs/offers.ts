@@ -1,4 +1,5 @@
 // Recipe offers that this process has already read: a job is held against its offer before it is sent, at no extra request.
+import { BoundedMap } from "../../bounded-map.ts";
 import { type InputBinding, MAX_BINDINGS, Port } from "../../contract/endpoints/bodies.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
@@ -12,16 +13,12 @@ export interface Offers {
 }
 
 export function createOffers(): Offers {
-  const known = new Map<string, RecipeOffer>();
+  const known = new BoundedMap<string, RecipeOffer>(MAX_REMEMBERED);
   return {
     remember(offers) {
       for (const offer of offers) {
         known.delete(offer.recipe.versionId);
         known.set(offer.recipe.versionId, offer);
-      }
-      for (const oldest of known.keys()) {
-        if (known.size <= MAX_REMEMBERED) break;
-        known.delete(oldest);
       }
     },
     get: (versionId) => known.get(versionId),

@@ -1,4 +1,5 @@
 // Which job retries which, as far as this process has seen: only the later job says so (`retryOfBatchId`).
+import { BoundedMap } from "../../bounded-map.ts";
 import type { Job } from "../../contract/jobs.ts";
 
 const MAX_REMEMBERED = 1_000;
@@ -13,7 +14,7 @@ export interface Retries {
 type Retry = Pick<Job, "id" | "createdAt">;
 
 export function createRetries(): Retries {
-  const known = new Map<string, Retry>();
+  const known = new BoundedMap<string, Retry>(MAX_REMEMBERED);
 
   function remember({ id, createdAt, retryOfBatchId }: Job): void {
     if (retryOfBatchId === null) return;
@@ -26,10 +27,6 @@ export function createRetries(): Retries {
   return {
     remember(jobs) {
       for (const job of jobs) remember(job);
-      for (const oldest of known.keys()) {
-        if (known.size <= MAX_REMEMBERED) break;
-        known.delete(oldest);
-      }
     },
     of: (jobId) => known.get(jobId)?.id,
   };

@@ -1,5 +1,6 @@
 // What a variable may be, as far as the server knows: for completion. Asked for briefly and kept briefly.
 import type { ServiceActions } from "../../actions/of-service.ts";
+import { BoundedMap } from "../../bounded-map.ts";
 import type { Made, Tool } from "../define-tool.ts";
 import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -64,7 +65,8 @@ export type Candidates = ReturnType<typeof createCandidates>;
 
 /** Values that begin as `typed` does, or whose name holds it. None when they cannot be asked for: a completion never fails. */
 export function createCandidates(actions: ServiceActions, now: () => number) {
-  const kept = new Map<string, { readonly found: readonly Candidate[]; readonly untilAt: number }>();
+  // One workspace is the rule; a client that asks for many must not fill the memory.
+  const kept = new BoundedMap<string, { readonly found: readonly Candidate[]; readonly untilAt: number }>(100);
   return async (kind: CandidateKind, typed: string, context: CompletionContext): Promise<readonly string[]> => {
     const { ask, keptMs } = askingFor(kind, context, actions);
     const name = `${kind} ${context.workspaceId ?? ""}`;
@@ -73,8 +75,6 @@ export function createCandidates(actions: ServiceActions, now: () => number) {
       const found = await ask().catch(() => undefined);
       if (found === undefined) return [];
       entry = { found, untilAt: now() + keptMs };
-      // One workspace is the rule; a client that asks for many must not fill the memory.
-      if (kept.size >= 100) kept.clear();
       kept.set(name, entry);
     }
     return [...new Set(entry.found.filter((candidate) => fits(candidate, typed)).map(({ value }) => value))];

@@ -88,8 +88,8 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a lease stands still at the first look",
-    code: "watched.delete(oldest);\n      return false;",
-    instead: "watched.delete(oldest);\n      return true;",
+    code: "sinceMs: monotonicMs() });\n      return false;",
+    instead: "sinceMs: monotonicMs() });\n      return true;",
     seenBy: leases("stands still when it has not moved for 30 seconds"),
   },
   {

@@ -17,9 +17,9 @@ const telling = outside("test/actions/unknown-outcome.test.ts");
 export const sendingMutants: readonly Mutant[] = [
   {
     what: "the request leaves before the journal has it",
-    code: "return await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+    code: "const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
     instead:
-      "await call.send(request, action.key, {}); return await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
   {
@@ -175,7 +175,7 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an answer that proves nothing leaves no doubt",
-    code: 'lost ||= result.facts.sideEffect === "unknown";',
+    code: 'lost ||= error instanceof Failure && error.facts.sideEffect === "unknown";',
     instead: "",
     seenBy: outcomes("is refused for certain by a Problem alone"),
   },

@@ -1,0 +1,14 @@
+// Which addresses mean this machine itself, whatever network it is on.
+import { isIPv4, isIPv6 } from "node:net";
+
+/** What every machine calls itself in a URL and in a Host header. */
+export const LOOPBACK_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/** IPv4 in its plain spelling; IPv6 in any, but with no zone. */
+export const isLoopback = (address: string): boolean =>
+  isIPv4(address)
+    ? address.startsWith("127.")
+    : isIPv6(address) && !address.includes("%") && new URL(`http://[${address}]`).hostname === "[::1]";
+
+/** An address as it stands in a URL and in a Host header. */
+export const inUrl = (address: string): string => (isIPv6(address) ? `[${address}]` : address);
