@@ -5,12 +5,13 @@ import { tools } from "../../tools/index.ts";
 import { connectionForFile } from "../support/mcp.ts";
 import { pageOf } from "./page.ts";
 import { actionScenes } from "./scenes/actions.ts";
+import { fewCallsScenes } from "./scenes/few-calls.ts";
 import { geographyScenes } from "./scenes/geography.ts";
 import { jobScenes } from "./scenes/jobs.ts";
 import { workspaceScenes } from "./scenes/workspace.ts";
 import { play } from "./stage.ts";
 
-const scenes = { ...geographyScenes, ...workspaceScenes, ...jobScenes, ...actionScenes };
+const scenes = { ...geographyScenes, ...workspaceScenes, ...jobScenes, ...actionScenes, ...fewCallsScenes };
 
 /** A server without any configuration. */
 const bare = connectionForFile("v1-client");
