@@ -98,7 +98,7 @@ forEachEra((bench) => {
       { jobId: "micjob_none", outcome: "rejected", code: "NOT_FOUND" },
       { jobId: other, outcome: "retried" },
     ]);
-    expect(structured["summary"]).toMatch(/^2 of 4 jobs were retried/);
+    expect(structured["summary"]).toMatch(/^Retried 2 of 4: /);
   });
 
   test("jobs that were retried before are named and not sent: by the journal, by a list, by the service", async () => {

@@ -188,14 +188,14 @@ function nextStep(
   return { tool: "wait_for_jobs", arguments: { jobIds: moving }, why: "they are still moving; this waits for them" };
 }
 
-/** "10 of 12 jobs were retried: 10 SUCCEEDED. 2 rejected (JOB_NOT_RETRYABLE)." */
+/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." */
 function summaryOf(rows: readonly RetryRow[]): string {
   const made = rows.filter(({ outcome }) => outcome === "retried");
   const states = made.flatMap(({ state }) => state ?? []);
   const others = rows.filter(({ outcome }) => outcome !== "retried");
   const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${word(code)})`));
   const sentences = [
-    `${made.length} of ${rows.length} jobs were retried${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
+    `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
     ...(rest.length > 0 ? [`The others: ${countsOf(rest)}.`] : []),
   ];
   return sentences.join(" ");

@@ -43,7 +43,7 @@ export function failedAfter(steps: readonly Step[], failure: Failure): Failure {
   const made = done.map(({ tool, resourceId }) => `${tool} made ${word(resourceId)}`).join(", ");
   const { message, sideEffect } = failure.facts;
   return failure.with({
-    message: `${message} Of the steps before it, which took effect: ${made}. The same run_job call goes on from there.`,
+    message: `${message} Steps before this one took effect (${made}); the same run_job call goes on from there.`,
     sideEffect: sideEffect === "none" ? "done" : sideEffect,
   });
 }

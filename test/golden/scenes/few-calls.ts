@@ -32,7 +32,7 @@ const runJob =
     const reviewed = { ...(await runOf(stage, FILE.waitsForReview)), idempotencyKey: "nightly-2100-01-15" };
     await stage.call("run_job", reviewed);
     service.clock.advance(5_000);
-    await stage.show("A person has to review it", { idempotencyKey: reviewed.idempotencyKey, waitSeconds });
+    await stage.show("A person has to review it", reviewed);
     const failing = await runOf(stage, FILE.failsForGood);
     await stage.call("run_job", failing);
     service.clock.advance(60_000);
