@@ -61,6 +61,7 @@ export const operations = {
     success: 200,
     answer: envelope(CapabilitySet),
     tool: "get_capabilities",
+    adds: ["view"],
   },
   createMicPublicInput: {
     id: "createMicPublicInput",
@@ -80,7 +81,7 @@ export const operations = {
     success: 200,
     answer: envelope(Input),
     tool: "get_input",
-    adds: ["waitSeconds"],
+    adds: ["waitSeconds", "view"],
   },
   getMicPublicAssetContent: {
     id: "getMicPublicAssetContent",
@@ -109,6 +110,7 @@ export const operations = {
     success: 200,
     answer: micEnvelope(RecipeOffer),
     tool: "get_recipe",
+    adds: ["view"],
   },
   createMicJob: {
     id: "createMicJob",
@@ -138,7 +140,7 @@ export const operations = {
     success: 200,
     answer: envelope(Job),
     tool: "get_job",
-    adds: ["waitSeconds"],
+    adds: ["waitSeconds", "view"],
   },
   cancelMicJob: {
     id: "cancelMicJob",
@@ -168,7 +170,7 @@ export const operations = {
     success: 200,
     answer: envelope(Operation),
     tool: "get_operation",
-    adds: ["waitSeconds"],
+    adds: ["waitSeconds", "view"],
   },
   getMicPublicUsage: {
     id: "getMicPublicUsage",
@@ -178,6 +180,7 @@ export const operations = {
     success: 200,
     answer: envelope(UsageSummary),
     tool: "get_usage",
+    adds: ["view"],
   },
   requestMicSharedFileProcessing: {
     id: "requestMicSharedFileProcessing",
@@ -197,7 +200,7 @@ export const operations = {
     success: 200,
     answer: micEnvelope(ProcessingRequest),
     tool: "get_file_processing_request",
-    adds: ["waitSeconds"],
+    adds: ["waitSeconds", "view"],
   },
 } as const satisfies Record<string, OperationRow>;
 

@@ -1,8 +1,11 @@
+import * as z from "zod/v4";
 import { getMicPublicCapabilities } from "../src/contract/endpoints/job-processing.ts";
 import type { CapabilitySet } from "../src/contract/usage.ts";
+import { capabilitiesSubject } from "../src/toolkit/advice/usage.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { resourceResult } from "../src/toolkit/results.ts";
+import { view } from "../src/toolkit/pages.ts";
+import { advisedResult } from "../src/toolkit/results.ts";
 
 export const getCapabilities = defineTool({
   endpoint: getMicPublicCapabilities,
@@ -10,9 +13,10 @@ export const getCapabilities = defineTool({
   title: "Get workspace capabilities",
   description: "What the workspace can process, and its limits (bytes, rows, pages, quotas) for a job.",
   effect: "read",
-  input: getMicPublicCapabilities.query,
-  output: outputs.resource<CapabilitySet>(),
-  async run(query, { context }, { service }) {
-    return resourceResult(await service.call(getMicPublicCapabilities, { query }, context));
+  input: z.strictObject({ ...getMicPublicCapabilities.query.shape, view }),
+  output: outputs.advised<CapabilitySet>(),
+  async run({ view, ...query }, call, { service }) {
+    const answer = await service.call(getMicPublicCapabilities, { query }, call.context);
+    return await advisedResult(answer, capabilitiesSubject, call, view);
   },
 });

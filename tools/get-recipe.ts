@@ -1,9 +1,11 @@
+import * as z from "zod/v4";
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
+import { offerSubject } from "../src/toolkit/advice/recipe.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { uris } from "../src/toolkit/resources/uri.ts";
-import { resourceResult } from "../src/toolkit/results.ts";
+import { view } from "../src/toolkit/pages.ts";
+import { advisedResult } from "../src/toolkit/results.ts";
 
 export const getRecipe = defineTool({
   endpoint: getMicExecutableRecipe,
@@ -13,11 +15,11 @@ export const getRecipe = defineTool({
     "One recipe offer, whole: recipe.inputs[].name are the ports to bind, recipe.parameters.definition is the JSON Schema " +
     "of parameterValues, recipe.versionHash is for processing requests.",
   effect: "read",
-  input: getMicExecutableRecipe.pathParameters,
-  output: outputs.resource<RecipeOffer>(),
-  async run(path, { context }, { service, offers }) {
-    const answer = await service.call(getMicExecutableRecipe, { path }, context);
+  input: z.strictObject({ ...getMicExecutableRecipe.pathParameters.shape, view }),
+  output: outputs.advised<RecipeOffer>(),
+  async run({ view, ...path }, call, { service, offers }) {
+    const answer = await service.call(getMicExecutableRecipe, { path }, call.context);
     offers.remember([answer.value.data]);
-    return resourceResult(answer, uris.recipe(path.versionId));
+    return await advisedResult(answer, offerSubject, call, view);
   },
 });

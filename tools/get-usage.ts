@@ -1,23 +1,28 @@
+import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";
+import { usageSubject } from "../src/toolkit/advice/usage.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { resourceResult } from "../src/toolkit/results.ts";
+import { view } from "../src/toolkit/pages.ts";
+import { advisedResult } from "../src/toolkit/results.ts";
+
+const { window } = getMicPublicUsage.query.shape;
 
 export const getUsage = defineTool({
   endpoint: getMicPublicUsage,
   name: "get_usage",
   title: "Get usage",
-  description:
-    "What the organization was granted, has used, reserved and has left, by metric. Amounts are decimal strings.",
+  description: "What the organization has used and has left, by metric. Amounts are decimal strings.",
   effect: "read",
-  input: getMicPublicUsage.query,
-  output: outputs.summarized<UsageSummary>(),
-  async run(query, { context }, { service }) {
-    const answer = await service.call(getMicPublicUsage, { query }, context);
-    const { window } = answer.value.data;
-    // A summary cannot say MONTH, and nothing ties the window of the answer to the one asked for (doubt 1).
-    const other = `Usage by ${query.window} was asked for; this is the usage by ${window}.`;
-    return resourceResult(answer, undefined, window === query.window ? undefined : other);
+  input: z.strictObject({
+    ...getMicPublicUsage.query.shape,
+    window: window.describe("MONTH may be refused."),
+    view,
+  }),
+  output: outputs.advised<UsageSummary>(),
+  async run({ view, ...query }, call, { service }) {
+    const answer = await service.call(getMicPublicUsage, { query }, call.context);
+    return await advisedResult(answer, usageSubject(query.window), call, view);
   },
 });

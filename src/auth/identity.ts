@@ -69,7 +69,7 @@ export interface IdentityOptions {
 }
 
 /** What no sign was given of, such as an entry that was removed by hand, is noticed after this time. */
-const LOOK_AGAIN_MS = 3_000;
+export const LOOK_AGAIN_MS = 3_000;
 /** A silent keychain costs seconds each time, and a login that is known goes on without it. */
 const REST_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
 

@@ -111,7 +111,7 @@ function flatHeaders(headers: Record<string, string | string[] | undefined>): Re
 
 const tooLate = (timeoutMs: number, { sent }: { sent: boolean }, cause?: unknown): TransportError =>
   new TransportError(
-    `no complete answer within ${Math.round(timeoutMs / 100) / 10} s`,
+    `no complete answer in time (this try had ${Math.round(timeoutMs / 100) / 10} s)`,
     { sent, timedOut: true },
     { cause },
   );

@@ -44,12 +44,8 @@ const envelope = { data: object, meta: object } as const;
 const advice = { summary: text, nextStep: object } as const;
 
 export const outputs = {
-  /** One resource as it is. */
-  resource: <T>(): Output<T> => ({ schema: shape(envelope) }),
-  /** With a sentence where there is something to say. */
-  summarized: <T>(): Output<T> => ({ schema: shape({ summary: text, ...envelope }, ["summary"]) }),
-  /** With what happened and what to do next. */
-  advised: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope }, ["nextStep"]) }),
+  /** One resource: how it stands and what to do next. Where nothing is new, no `meta` is given. */
+  advised: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope }, ["nextStep", "meta"]) }),
   /** What an action made. */
   action: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope, action: object }, ["nextStep"]) }),
   page: <T>(): Output<readonly T[]> => ({ schema: shape({ data: objects, page: object, meta: object }) }),

@@ -17,6 +17,8 @@ export interface NextStep {
 export interface Advice {
   readonly summary: string;
   readonly nextStep?: NextStep;
+  /** There is nothing else to say: a wait that finds it so again need not repeat it. */
+  readonly isRoutine?: boolean;
 }
 
 /** What is said of a kind of resource: the URI that names it, and the advice on its state. */
@@ -24,9 +26,14 @@ export interface Subject<T> {
   readonly uri: (resource: T) => string | undefined;
   /** `readAt`: when it was so, in milliseconds since 1970; undefined of an answer that was kept. */
   readonly advise: (resource: T, readAt?: number) => Advice | Promise<Advice>;
+  /** The fields that an agent decides by. */
+  readonly lean: (resource: T) => object;
   /** It will not change any more. */
   readonly hasEnded?: (resource: T) => boolean;
 }
+
+/** How much of a resource is shown: what an agent decides by, or every field of the contract. */
+export type View = "summary" | "full";
 
 export interface ActionReport {
   readonly idempotencyKey: string;
@@ -108,6 +115,8 @@ function dataText(data: unknown): string {
   return [compactJson(rest), ...texts].join("\n");
 }
 
+export const nextText = (step: NextStep): string => `Next: ${callText(step)} (${step.why})`;
+
 export const callText = (step: { readonly tool: string; readonly arguments: NextStep["arguments"] }): string =>
   `${step.tool} ${json(step.arguments)}`;
 
@@ -121,37 +130,28 @@ interface Envelope<T> {
 }
 
 interface Remarks {
-  readonly advice?: Advice;
+  readonly advice: Advice;
   readonly action?: ActionReport;
   readonly link?: string;
 }
 
-function result<T, R extends Remarks>(answer: Decoded<Envelope<T>>, remarks: R): ToolResult<T> & R {
+/** `shown`: the data as the agent gets them. */
+function result<T, R extends Remarks>(answer: Decoded<Envelope<T>>, shown: unknown, remarks: R): AdvisedResult<T> & R {
   const { advice, action } = remarks;
   const { data, meta } = answer.value;
-  const shown = withExactNumbers(data);
-  const { summary, nextStep } = advice ?? {};
-  const structured = {
-    ...(summary !== undefined && { summary }),
-    ...(nextStep && { nextStep }),
-    data: shown,
-    meta,
-    ...(action && { action }),
-  };
+  const exact = withExactNumbers(shown);
+  const { summary, nextStep } = advice;
+  const structured = { summary, ...(nextStep && { nextStep }), data: exact, meta, ...(action && { action }) };
   const lines = [
     summary,
-    nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`,
+    nextStep && nextText(nextStep),
     action &&
       `idempotencyKey ${word(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
-    dataText(shown),
+    dataText(exact),
   ];
   const text = lines.filter((line) => line !== undefined).join("\n");
   return { data, structured, text, drift: answer.drift, ...remarks };
 }
-
-/** One resource as it is. `link`: the URI that names it; `summary`: what it does not say itself. */
-export const resourceResult = <T>(answer: Decoded<Envelope<T>>, link?: string, summary?: string): ToolResult<T> =>
-  result(answer, { ...(link !== undefined && { link }), ...(summary !== undefined && { advice: { summary } }) });
 
 /** Data that are their own structured content. */
 export const wholeResult = <T extends object>(
@@ -166,9 +166,10 @@ interface ReadAnswer<T> extends Decoded<Envelope<T>> {
 /** What is said of the resource; a step that is not offered here is no step. `notice` comes first of all. */
 async function remarksOn<T>({ value, at }: ReadAnswer<T>, subject: Subject<T>, call: ToolCall, notice?: string) {
   const { data } = value;
-  const { summary, nextStep } = await subject.advise(data, at);
+  const { summary, nextStep, isRoutine = false } = await subject.advise(data, at);
   const advice: Advice = {
     summary: notice === undefined ? summary : `${notice} ${summary}`,
+    isRoutine,
     ...(nextStep && call.isOffered(nextStep.tool) && { nextStep }),
   };
   const link = subject.uri(data);
@@ -176,12 +177,16 @@ async function remarksOn<T>({ value, at }: ReadAnswer<T>, subject: Subject<T>, c
   return { advice, hasEnded, ...(link !== undefined && { link }) };
 }
 
-/** One resource with what happened to it and what to do next. */
-export const advisedResult = async <T>(
+/** One resource with how it stands and what to do next. */
+export async function advisedResult<T>(
   answer: ReadAnswer<T>,
   subject: Subject<T>,
   call: ToolCall,
-): Promise<AdvisedResult<T>> => result(answer, await remarksOn(answer, subject, call));
+  view: View = "summary",
+): Promise<AdvisedResult<T>> {
+  const { data } = answer.value;
+  return result(answer, view === "full" ? data : subject.lean(data), await remarksOn(answer, subject, call));
+}
 
 /** The resource that an action made. `notice`: what has to be said before all else. */
 export const actionResult = async <T>(
@@ -190,4 +195,26 @@ export const actionResult = async <T>(
   call: ToolCall,
   action: ActionReport,
   notice?: string,
-): Promise<ActionResult<T>> => result(answer, { ...(await remarksOn(answer, subject, call, notice)), action });
+): Promise<ActionResult<T>> =>
+  result(answer, subject.lean(answer.value.data), { ...(await remarksOn(answer, subject, call, notice)), action });
+
+/** What a wait found as it was: `news` says so, and the next step is the same again. */
+export function unchangedResult<T>(
+  answer: ReadAnswer<T>,
+  { advice, hasEnded, link }: AdvisedResult<T>,
+  news: string,
+  state: string,
+): AdvisedResult<T> {
+  const { nextStep } = advice;
+  const structured = { summary: news, ...(nextStep && { nextStep }), data: { state } };
+  const text = [news, ...(nextStep ? [nextText(nextStep)] : [])].join("\n");
+  const facts = { hasEnded: hasEnded ?? false, ...(link !== undefined && { link }) };
+  return {
+    data: answer.value.data,
+    structured,
+    text,
+    drift: answer.drift,
+    advice: { ...advice, summary: news },
+    ...facts,
+  };
+}

@@ -1,9 +1,9 @@
 // The journal's two databases: what is tested of one is tested of the other. PostgreSQL is skipped, saying so, where there is none.
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
 import type { Database } from "../../src/actions/database.ts";
+import { folderForTest } from "../support/home.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { openAt, type Place } from "./place.ts";
 
@@ -20,11 +20,10 @@ async function open(place: Place): Promise<Database> {
   return database;
 }
 
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
+/** What is synced here need not reach a disk: durable.test.ts and sqlite.test.ts are about that. */
+const SHARED_MEMORY = "/dev/shm";
+
+const folder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir());
 
 export function describeEachDriver(tests: (driver: Driver) => void): void {
   describe("SQLite", () => {

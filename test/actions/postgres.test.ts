@@ -53,8 +53,10 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect((await server.call("submit_job", call)).error?.sideEffect).toBe("unknown");
     running().signal("SIGSTOP");
     onTestFinished(() => running().signal("SIGCONT"));
-    const told = await server.call("submit_job", call);
-    const { error: read } = await server.call("list_actions", {});
+    const [told, { error: read }] = await Promise.all([
+      server.call("submit_job", call),
+      server.call("list_actions", {}),
+    ]);
     running().signal("SIGCONT");
     expect(told.error).toMatchObject({ kind: "internal", sideEffect: "unknown", idempotencyKey: call.idempotencyKey });
     expect(told.error?.message).toMatch(/This call sent nothing; whether an earlier call .* cannot be told/);
@@ -102,26 +104,25 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     return Number(row?.["pid"]);
   };
 
-  test("a connection that is stuck is not used again", async () => {
-    const database = await openForTest(await running().database());
-    const pid = await pidOf(database.query);
-    process.kill(pid, "SIGSTOP");
-    onTestFinished(() => void process.kill(pid, "SIGCONT"));
-    await expect(database.query("SELECT 1")).rejects.toThrow("timeout");
-    expect(await pidOf(database.query)).not.toBe(pid);
-  });
-
-  test("nor one that got stuck in the middle of a transaction", async () => {
-    const database = await openForTest(await running().database());
-    let pid = 0;
-    const stuck = database.exclusively(async (query) => {
-      pid = await pidOf(query);
+  test("a connection that is stuck is not used again, nor one that got stuck in the middle of a transaction", async () => {
+    const stick = (pid: number): void => {
       process.kill(pid, "SIGSTOP");
+      onTestFinished(() => void process.kill(pid, "SIGCONT"));
+    };
+    const [idle, busy] = [await openForTest(await running().database()), await openForTest(await running().database())];
+    const idlePid = await pidOf(idle.query);
+    let busyPid = 0;
+    stick(idlePid);
+    const inTransaction = busy.exclusively(async (query) => {
+      busyPid = await pidOf(query);
+      stick(busyPid);
       await query("SELECT 1");
     });
-    onTestFinished(() => void process.kill(pid, "SIGCONT"));
-    await expect(stuck).rejects.toThrow("timeout");
-    expect(await pidOf(database.query)).not.toBe(pid);
+    // Each waits its time out, both at once.
+    const ends = await Promise.allSettled([idle.query("SELECT 1"), inTransaction]);
+    for (const end of ends) expect(end).toMatchObject({ status: "rejected", reason: { message: /timeout/ } });
+    expect(await pidOf(idle.query)).not.toBe(idlePid);
+    expect(await pidOf(busy.query)).not.toBe(busyPid);
   });
 
   test("what fails in the middle of a transaction is undone", async () => {

@@ -1,5 +1,6 @@
 // A process of its own that races others for the same journal: its task as JSON on the command line, its wins as JSON on stdout.
-import { setTimeout as sleep } from "node:timers/promises";
+// Before it opens the journal and before each race it says on stdout that it is ready, and waits for a line.
+import { once } from "node:events";
 import * as z from "zod/v4";
 import { openJournal } from "../../src/actions/journal.ts";
 import { ownName } from "../../src/owner.ts";
@@ -9,14 +10,19 @@ import { GONE, newAction } from "./samples.ts";
 const Task = z.object({
   stateDir: z.string(),
   url: z.string().optional(),
-  /** insert: the same keys; twins: the same arguments without a key; claim: actions whose owner is gone; open: nothing more. */
-  race: z.enum(["insert", "twins", "claim", "open"]),
+  /** insert: the same keys; twins: the same arguments without a key; claim: actions whose owner is gone. In this order. */
+  races: z.array(z.enum(["insert", "twins", "claim"])),
   count: z.int(),
-  startAt: z.int(),
 });
 
-const { race, count, startAt, stateDir, url } = Task.parse(JSON.parse(process.argv[2] ?? ""));
-await sleep(Math.max(0, startAt - Date.now()));
+const { races, count, stateDir, url } = Task.parse(JSON.parse(process.argv[1] ?? ""));
+
+async function ready(): Promise<void> {
+  process.stdout.write("ready\n");
+  await once(process.stdin, "data");
+}
+
+await ready();
 const database = await openAt({ stateDir, url });
 const journal = await openJournal(database, {
   owner: ownName,
@@ -25,16 +31,20 @@ const journal = await openJournal(database, {
   repeatMs: 600_000,
 });
 const wins: string[] = [];
-for (let n = 0; race !== "open" && n < count; n++) {
-  const key = `key-${n}`;
-  const action = newAction(
-    race === "twins"
-      ? { key: `${key}-${process.pid}`, subjectHash: `hash-${n}`, workHash: `work-${n}` }
-      : { key, explicit: true },
-  );
-  const found = race === "claim" ? await journal.find(action.service, key) : undefined;
-  const won = found ? await journal.claim(found, found.owner === GONE) : await journal.insert(action);
-  if (won) wins.push(key);
+for (const race of races) {
+  await ready();
+  for (let n = 0; n < count; n++) {
+    const key = `${race}-${n}`;
+    const action = newAction(
+      race === "twins"
+        ? { key: `${key}-${process.pid}`, subjectHash: `hash-${n}`, workHash: `work-${n}` }
+        : { key, explicit: true },
+    );
+    const found = race === "claim" ? await journal.find(action.service, key) : undefined;
+    const won = found ? await journal.claim(found, found.owner === GONE) : await journal.insert(action);
+    if (won) wins.push(key);
+  }
 }
 await journal.close();
-process.stdout.write(JSON.stringify(wins));
+process.stdout.write(`${JSON.stringify(wins)}\n`);
+process.stdin.destroy();

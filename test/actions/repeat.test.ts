@@ -1,30 +1,19 @@
 // Which call is which action (docs/interface.md), as an agent sees it: a repeat of what was heard, sent, worded otherwise, mistyped.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createInput, createJob, enveloped, input, job, micEnveloped, operation } from "../contract/samples.ts";
-import { type Server, startServer } from "../support/server.ts";
-import { answer, type Stub, stubForTest } from "../support/stub.ts";
+import { insideServer, type Talk } from "../support/server.ts";
+import { answer, type Stub } from "../support/stub.ts";
+import { benchForTest } from "./bench.ts";
 
 async function bench(window = "600") {
-  const stub = await stubForTest();
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-repeat-"));
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
-    MIC_STATE_DIR: stateDir,
-    MIC_REPEAT_WINDOW_SECONDS: window,
-  };
-  return { stub, env, server: await startServer({ env }) };
+  const { stub, env } = await benchForTest({ MIC_REPEAT_WINDOW_SECONDS: window });
+  return { stub, env, server: await insideServer(env) };
 }
 
 const made = (id: string) => answer(202, enveloped({ ...job, id }));
 const unknown = answer(503, undefined, { "retry-after": "60" });
 const keysOf = (stub: Stub) => new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]));
-const jobIn = ({ structured }: Awaited<ReturnType<Server["call"]>>) => Object(structured).data.id;
+const jobIn = ({ structured }: Awaited<ReturnType<Talk["call"]>>) => Object(structured).data.id;
 
 test("the same call is the same action for a while: the stored answer, and first of all that nothing was done", async () => {
   const { stub, server, env } = await bench();
@@ -32,8 +21,8 @@ test("the same call is the same action for a while: the stored answer, and first
   const first = await server.call("submit_job", createJob);
   expect(first.text).not.toContain("Not done again");
   const second = await server.call("submit_job", createJob);
-  await server.kill();
-  const third = await (await startServer({ env })).call("submit_job", createJob);
+  await server.end();
+  const third = await (await insideServer(env)).call("submit_job", createJob);
   for (const told of [second, third]) {
     expect(told.action).toEqual({ ...first.action, replayed: true });
     expect(jobIn(told)).toBe("job-1");
@@ -55,10 +44,10 @@ test("a new key does it once more on purpose", async () => {
 });
 
 test.each([
-  ["names what was made", async (server: Server) => await server.call("get_job", { jobId: "job-1" })],
+  ["names what was made", async (server: Talk) => await server.call("get_job", { jobId: "job-1" })],
   [
     "names it deep in other arguments",
-    async (server: Server) =>
+    async (server: Talk) =>
       await server.call("submit_job", {
         ...createJob,
         parameterValues: { after: ["job-1"] },
@@ -191,8 +180,8 @@ test("a call with nothing but the key takes the rest from the journal", async ()
   stub.expect(unknown, made("job-1"));
   const { error } = await server.call("submit_job", createJob);
   const idempotencyKey = error?.idempotencyKey;
-  await server.kill();
-  const next = await startServer({ env });
+  await server.end();
+  const next = await insideServer(env);
   expect((await next.call("register_input", { idempotencyKey })).error).toMatchObject({ kind: "invalid_arguments" });
   const told = await next.call("submit_job", { idempotencyKey });
   expect(told.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
@@ -217,8 +206,8 @@ test("list_actions shows what was done, and the complete call that settles what 
   await server.call("retry_job", { jobId: "job-9", retryMode: "RESTART", reason: "why not" });
   await server.call("submit_job", createJob);
   await server.call("register_input", { ...createInput, alias: secretive.clientReference });
-  await server.kill();
-  const next = await startServer({ env });
+  await server.end();
+  const next = await insideServer(env);
   const { structured, text } = await next.call("list_actions", {});
   const [registered, submitted, retried] = Object(structured).actions;
   expect(retried).toMatchObject({

@@ -1,27 +1,17 @@
 // An action that is sent again is the first request again, whatever the world and the words have come to meanwhile.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { expect } from "vitest";
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { startServer } from "../support/server.ts";
-import { answer, stubForTest } from "../support/stub.ts";
+import { insideServer } from "../support/server.ts";
+import { answer } from "../support/stub.ts";
+import { benchForTest } from "./bench.ts";
 
 proves(
   ["4.2/key-names-one-command", "4.2/if-match-form"],
   "sent again, an action has the version and the words of the first time, and looks at nothing anew",
   async () => {
-    const stub = await stubForTest();
-    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-resend-"));
-    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-    const env = {
-      MIC_BASE_URL: stub.baseUrl,
-      MIC_CLIENT_ID: "client",
-      MIC_CLIENT_SECRET: "client-secret-0123456789",
-      MIC_STATE_DIR: stateDir,
-    };
-    const server = await startServer({ env });
+    const { stub, env } = await benchForTest();
+    const server = await insideServer(env);
     stub.expect(
       answer(200, enveloped({ ...job, resourceVersion: 7 })),
       answer(503, undefined, { "retry-after": "60" }),
@@ -29,8 +19,8 @@ proves(
     );
     const first = await server.call("cancel_job", { jobId: job.id, reason: "no longer wanted" });
     expect(first.error).toMatchObject({ kind: "outcome_unknown" });
-    await server.kill();
-    const next = await startServer({ env });
+    await server.end();
+    const next = await insideServer(env);
     const told = await next.call("cancel_job", { reason: "The person does not want it any more.", jobId: job.id });
     expect(told.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
     const [, sent, again] = stub.requests.map(({ target, headers, body }) => ({

@@ -1,31 +1,23 @@
 // The journal's file under a running server: moved, removed or replaced, it is noticed; killed, next to nothing hangs on the WAL.
 import { EventEmitter, once } from "node:events";
-import { copyFile, mkdtemp, rename, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { copyFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openJournal } from "../../src/actions/journal.ts";
+import { type Journal, openJournal, type StoredAction } from "../../src/actions/journal.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { startServer } from "../support/server.ts";
-import { answer, holdUntil, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/home.ts";
+import { insideServer, startServer } from "../support/server.ts";
+import { answer, neverAnswer, type Stub } from "../support/stub.ts";
+import { benchForTest } from "./bench.ts";
 import { newAction } from "./samples.ts";
 
 const FILE = "actions.sqlite";
 const LONG = { timeout: 60_000 };
 
 async function bench() {
-  const parent = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
-  onTestFinished(() => rm(parent, { recursive: true, force: true }));
-  const stub = await stubForTest();
-  const stateDir = join(parent, "state");
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
-    MIC_STATE_DIR: stateDir,
-  };
-  return { parent, stateDir, stub, serve: () => startServer({ env }) };
+  const given = await benchForTest();
+  return { ...given, parent: dirname(given.stateDir), serve: () => startServer({ env: given.env }) };
 }
 
 async function openForTest(stateDir: string) {
@@ -55,8 +47,11 @@ async function arrived(stub: Stub): Promise<void> {
 
 const walSize = async (stateDir: string) => (await stat(join(stateDir, `${FILE}-wal`))).size;
 
-type Bench = Awaited<ReturnType<typeof bench>>;
-const strikes: readonly (readonly [string, (bench: Bench) => Promise<void>])[] = [
+interface Placed {
+  readonly parent: string;
+  readonly stateDir: string;
+}
+const strikes: readonly (readonly [string, (placed: Placed) => Promise<void>])[] = [
   ["its folder removed", ({ stateDir }) => rm(stateDir, { recursive: true })],
   ["its folder moved", ({ parent, stateDir }) => rename(stateDir, join(parent, "elsewhere"))],
   ["its file removed", ({ stateDir }) => rm(join(stateDir, FILE))],
@@ -68,80 +63,80 @@ const strikes: readonly (readonly [string, (bench: Bench) => Promise<void>])[] =
       await rename(join(parent, "other", FILE), join(stateDir, FILE));
     },
   ],
-  [
-    "an old copy put over it",
-    async ({ parent, stateDir }) => {
-      await rename(join(parent, "copy"), join(stateDir, FILE));
-    },
-  ],
+  ["an old copy put over it", ({ parent, stateDir }) => rename(join(parent, "copy"), join(stateDir, FILE))],
 ];
+
+const journalOn = async (stateDir: string, owner: string) =>
+  await openJournal(await openForTest(stateDir), { owner, now: Date.now, leaseMs: 30_000, repeatMs: 0 });
 
 // An open file cannot be moved there.
 const isWindows = process.platform === "win32";
-describe.skipIf(isWindows).each(strikes)(
-  `a journal with %s under running servers${isWindows ? " (needs POSIX)" : ""}`,
-  (_, strike) => {
-    async function begun() {
-      const given = await bench();
-      const [server, other] = [await given.serve(), await given.serve()];
-      given.stub.expect(accepted, accepted);
-      for (const each of [server, other])
-        expect((await each.call("submit_job", named("before"))).error).toBeUndefined();
-      await expect.poll(() => walSize(given.stateDir), { timeout: 20_000 }).toBe(0);
-      await copyFile(join(given.stateDir, FILE), join(given.parent, "copy"));
-      return { ...given, server, other };
+const unlessWindows = isWindows ? " (needs POSIX)" : "";
+describe.skipIf(isWindows).each(strikes)(`a journal with %s while it is open${unlessWindows}`, (_, strike) => {
+  test.each([
+    ["what is written next", true],
+    ["the end of what was under way", false],
+  ])("holds all it held, and first of all %s", async (_what, isNextFirst) => {
+    const parent = await folderForTest();
+    const placed = { parent, stateDir: join(parent, "state") };
+    const [one, two] = [await journalOn(placed.stateDir, "one"), await journalOn(placed.stateDir, "two")];
+    const begin = async (journal: Journal, key: string): Promise<StoredAction> => {
+      const open = await journal.insert(newAction({ key, subjectHash: key, workHash: key }));
+      if (!open) throw new Error(`${key} is there already`);
+      return open;
+    };
+    const end = { state: "succeeded", attempts: 1, outcome: "{}", repeatable: false, resourceId: undefined } as const;
+    for (const each of [one, two]) await each.settle(await begin(each, each === one ? "of one" : "of two"), end);
+    await (await openForTest(placed.stateDir)).query("PRAGMA wal_checkpoint(TRUNCATE)");
+    await copyFile(join(placed.stateDir, FILE), join(parent, "copy"));
+    await one.settle(await begin(one, "unknown"), { ...end, state: "unknown" });
+    const underWay = await begin(one, "under way");
+    await strike(placed);
+    const rest = [() => begin(one, "next"), () => one.settle(underWay, end)];
+    for (const write of isNextFirst ? rest : rest.reverse()) expect(await write()).toBeDefined();
+    // One that had the former file open, and one that is new.
+    for (const journal of [two, await journalOn(placed.stateDir, "three")]) {
+      const stateOf = async (key: string) => (await journal.find("service", key))?.state;
+      const keys = ["of one", "of two", "unknown", "under way", "next"];
+      expect(await Promise.all(keys.map(stateOf))).toEqual(["succeeded", "succeeded", "unknown", "succeeded", "open"]);
     }
+    const next = await two.find("service", "next");
+    expect(next && (await two.claim(next, true)), "two goes on with it").toMatchObject({ owner: "two", in_doubt: 1 });
+    const database = await openForTest(placed.stateDir);
+    expect(await database.query("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  });
+});
 
-    test("holds what is sent next: another server goes on with it", LONG, async () => {
-      const given = await begun();
-      const { server, other, stub } = given;
-      await strike(given);
-      const coming = arrived(stub);
-      server.send("submit_job", named("next"), 7);
-      await coming;
-      await server.kill();
-      stub.respond(() => accepted);
-      // One that had the former file open, and one that is new.
-      expect((await other.call("submit_job", named("next"))).error).toBeUndefined();
-      const keys = keysOf(stub, "next");
-      expect(keys).toHaveLength(2);
-      expect(new Set(keys).size, "one action").toBe(1);
-      expect((await (await given.serve()).call("list_actions", {})).text).toContain(keys[0]);
-    });
-
-    test("still knows what was unknown or under way", LONG, async () => {
-      const given = await begun();
-      const { server, stub } = given;
-      stub.expect(lost);
-      expect((await server.call("submit_job", named("unknown"))).error?.sideEffect).toBe("unknown");
-      const gate = new EventEmitter();
-      const released = once(gate, "open");
-      stub.expect(holdUntil(released, accepted));
-      server.send("submit_job", { ...named("under way"), idempotencyKey: "under-way" }, 7);
-      await expect.poll(() => keysOf(stub, "under way")).toHaveLength(1);
-      await strike(given);
-      gate.emit("open");
-      expect((await server.answerTo(7)).error).toBeUndefined();
-      await server.kill();
-      const next = await given.serve();
-      const replayed = await next.call("submit_job", { ...named("under way"), idempotencyKey: "under-way" });
-      expect(replayed.action).toEqual({ idempotencyKey: "under-way", replayed: true, attempts: 1 });
-      stub.expect(accepted);
-      expect((await next.call("submit_job", named("unknown"))).error).toBeUndefined();
-      expect(new Set(keysOf(stub, "unknown")).size, "one action").toBe(1);
-      const database = await openForTest(given.stateDir);
-      expect(await database.query("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
-    });
+test.skipIf(isWindows)(
+  `a journal moved under running servers holds what is sent next: another one goes on when the first is killed${unlessWindows}`,
+  LONG,
+  async () => {
+    const { stub, stateDir, parent, serve } = await bench();
+    const [server, other] = await Promise.all([serve(), serve()]);
+    stub.expect(accepted, accepted);
+    for (const each of [server, other]) expect((await each.call("submit_job", named("before"))).error).toBeUndefined();
+    await rename(stateDir, join(parent, "elsewhere"));
+    const coming = arrived(stub);
+    server.send("submit_job", named("next"), 7);
+    await coming;
+    await server.kill();
+    stub.respond(() => accepted);
+    expect((await other.call("submit_job", named("next"))).error).toBeUndefined();
+    const keys = keysOf(stub, "next");
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size, "one action").toBe(1);
+    const listed = await (await insideServer({ MIC_STATE_DIR: stateDir })).call("list_actions", {});
+    expect(listed.text).toContain(keys[0]);
   },
 );
 
 test("a journal whose place cannot be opened sends nothing, and works once it can", LONG, async () => {
-  const { stateDir, parent, stub, serve } = await bench();
-  const server = await serve();
+  const { stateDir, parent, stub, env } = await bench();
+  const server = await insideServer(env);
   stub.expect(accepted);
   await server.call("submit_job", named("before"));
   await rename(stateDir, join(parent, "elsewhere"));
-  await copyFile(process.execPath, stateDir);
+  await writeFile(stateDir, "no folder");
   expect((await server.call("submit_job", named("next"))).error).toMatchObject({
     kind: "internal",
     sideEffect: "unknown",

@@ -1,35 +1,30 @@
 // A journal that cannot be used: actions are refused with what to do about it, nothing is sent, and reads go on.
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { type Server, startServer } from "../support/server.ts";
-import { answer, holdUntil, refusingBaseUrl, type Stub, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/home.ts";
+import { insideServer, startServer, type Talk } from "../support/server.ts";
+import { answer, holdUntil, refusingBaseUrl, type Stub } from "../support/stub.ts";
+import { benchForTest } from "./bench.ts";
 
 const FILE = "actions.sqlite";
 
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
+async function serverOn(environment: Readonly<Record<string, string>>) {
+  const { stub, env } = await benchForTest(environment);
+  return { stub, server: await insideServer(env) };
 }
 
-async function serverOn(environment: Readonly<Record<string, string>>, under: readonly string[] = []) {
-  const stub = await stubForTest();
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
-    ...environment,
-  };
+/** As a process under this command. */
+async function processOn(environment: Readonly<Record<string, string>>, under: readonly string[] = []) {
+  const { stub, env } = await benchForTest(environment);
   return { stub, server: await startServer({ env, under }) };
 }
 
 /** POSTs are refused before anything is sent, and what an earlier call may have done stays open; reads go on. */
-async function expectRefused(stub: Stub, server: Server, message: RegExp, next: RegExp): Promise<void> {
+async function expectRefused(stub: Stub, server: Talk, message: RegExp, next: RegExp): Promise<void> {
   const requestsBefore = stub.requests.length;
   for (const key of [undefined, "a-key-of-the-agent"]) {
     const told = await server.call("submit_job", { ...createJob, ...(key && { idempotencyKey: key }) });
@@ -49,7 +44,7 @@ async function expectRefused(stub: Stub, server: Server, message: RegExp, next: 
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
 }
 
-async function expectAccepted(stub: Stub, server: Server): Promise<void> {
+async function expectAccepted(stub: Stub, server: Talk): Promise<void> {
   stub.expect(answer(202, enveloped(job)));
   const told = await server.call("submit_job", { ...createJob, clientReference: "again" });
   expect(told.error, told.text).toBeUndefined();
@@ -72,7 +67,7 @@ const canMount = ((): boolean => {
 const unlessMounted = canMount ? "" : " (skipped: no mount namespaces here)";
 
 test("a file where the folder should be", async () => {
-  const stateDir = join(await folder(), "state");
+  const stateDir = join(await folderForTest(), "state");
   await writeFile(stateDir, "");
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
   await expectRefused(stub, server, /ENOTDIR|EEXIST/, /MIC_STATE_DIR/);
@@ -81,31 +76,31 @@ test("a file where the folder should be", async () => {
 });
 
 test.skipIf(!canMount)(`a read-only disk${unlessMounted}`, async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   const under = mounting(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
 });
 
 test.skipIf(!canMount)(`a journal that became read-only${unlessMounted}`, async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   await (await openSqlite(stateDir)).close();
   const under = mounting(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
 });
 
 test.skipIf(!canMount)(`a full disk, from the beginning${unlessMounted}`, async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   const under = mounting(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
   await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /Free space/);
 });
 
 test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   const under = mounting(`mount -t tmpfs -o size=256k tmpfs ${stateDir}`);
-  const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir }, under);
+  const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
   stub.respond(() => answer(202, enveloped(job)));
   let accepted = 0;
   for (; accepted < 200; accepted++) {
@@ -121,7 +116,7 @@ test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
 });
 
 test("a file that is no journal", async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   await writeFile(join(stateDir, FILE), "no database at all\n".repeat(500));
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
   await expectRefused(stub, server, /not a database/, /[Mm]ove the damaged/);
@@ -131,11 +126,11 @@ test("a file that is no journal", async () => {
 });
 
 test("a damaged journal", async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
   stub.respond(() => answer(202, enveloped(job)));
   for (let n = 0; n < 5; n++) await server.call("submit_job", { ...createJob, clientReference: `job ${n}` });
-  await server.kill();
+  await server.end();
   const database = await openSqlite(stateDir);
   await database.query("PRAGMA wal_checkpoint(TRUNCATE)");
   await database.close();
@@ -146,7 +141,7 @@ test("a damaged journal", async () => {
 });
 
 test("a journal of a later version", async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   const database = await openSqlite(stateDir);
   await database.query("CREATE TABLE journal_version (version INTEGER NOT NULL)");
   await database.query("INSERT INTO journal_version (version) VALUES (99)");
@@ -156,7 +151,7 @@ test("a journal of a later version", async () => {
 });
 
 test("a journal that another process holds locked, and then does not", async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
   const database = await openSqlite(stateDir);
   onTestFinished(() => database.close());
@@ -175,7 +170,7 @@ test("a journal that another process holds locked, and then does not", async () 
 
 test("a PostgreSQL server that is not there", async () => {
   const { port } = new URL(await refusingBaseUrl());
-  const { stub, server } = await serverOn({
+  const { stub, server } = await processOn({
     MIC_JOURNAL_URL: `postgres://mic:pass-word-123@127.0.0.1:${port}/journal`,
   });
   await expectRefused(stub, server, /ECONNREFUSED/, /MIC_JOURNAL_URL/);
@@ -183,7 +178,7 @@ test("a PostgreSQL server that is not there", async () => {
 });
 
 test("reading what no action is about touches no journal", async () => {
-  const stateDir = join(await folder(), "state");
+  const stateDir = join(await folderForTest(), "state");
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
   stub.expect(answer(200, { data: [], meta: { requestId: "r-1" }, page: { nextCursor: null, hasMore: false } }));
   await server.call("list_jobs", { workspaceId: "micws_1" });
@@ -193,7 +188,7 @@ test("reading what no action is about touches no journal", async () => {
 test.skipIf(process.platform === "win32")(
   "nobody else may read it: the folder is 0700, the files are 0600 (needs POSIX)",
   async () => {
-    const stateDir = join(await folder(), "deep", "state");
+    const stateDir = join(await folderForTest(), "deep", "state");
     const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
     await expectAccepted(stub, server);
     const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
@@ -203,7 +198,7 @@ test.skipIf(process.platform === "win32")(
 );
 
 test.skipIf(process.platform === "win32")("a file that others could read is closed to them (needs POSIX)", async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   await mkdir(stateDir, { recursive: true });
   await writeFile(join(stateDir, FILE), "", { mode: 0o644 });
   await chmod(join(stateDir, FILE), 0o644);
@@ -212,14 +207,14 @@ test.skipIf(process.platform === "win32")("a file that others could read is clos
 });
 
 test("what is written is synced: a commit is on disk when it returns", async () => {
-  const database = await openSqlite(await folder());
+  const database = await openSqlite(await folderForTest());
   onTestFinished(() => database.close());
   expect(await database.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
   expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
 });
 
 test("an action is on disk, whole, before its first byte is sent", async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
   let found: Promise<readonly object[]> | undefined;
   stub.respond(({ headers }) => {

@@ -1,37 +1,18 @@
 // What an agent is told of an action without an outcome: it can do exactly what the text says, and nothing happens twice.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createJournal } from "../../src/actions/open.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { tooOldToResend, unknownOutcome, withRepeatAdvice } from "../../src/actions/unknown-outcome.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { type Server, startServer } from "../support/server.ts";
-import { answer, type Stub, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/home.ts";
+import { insideServer } from "../support/server.ts";
+import { answer } from "../support/stub.ts";
+import { benchForTest } from "./bench.ts";
 import { newAction } from "./samples.ts";
 
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
-
-async function bench(): Promise<{
-  stub: Stub;
-  server: Server;
-  stateDir: string;
-  env: Readonly<Record<string, string>>;
-}> {
-  const stub = await stubForTest();
-  const stateDir = await folder();
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
-    MIC_STATE_DIR: stateDir,
-  };
-  return { stub, stateDir, env, server: await startServer({ env }) };
+async function bench() {
+  const given = await benchForTest();
+  return { ...given, server: await insideServer(given.env) };
 }
 
 const later = answer(503, undefined, { "retry-after": "60" });
@@ -89,11 +70,11 @@ test("an action from before the limit is not sent again, and says how to find ou
   const { stub, server, stateDir, env } = await bench();
   stub.expect(later);
   const { error } = await server.call("submit_job", createJob);
-  await server.kill();
+  await server.end();
   const database = await openSqlite(stateDir);
   await database.query("UPDATE actions SET first_sent_at = first_sent_at - $1", [2 * 3_600_000]);
   await database.close();
-  const next = await startServer({ env: { ...env, MIC_ACTION_RESEND_HOURS: "1" } });
+  const next = await insideServer({ ...env, MIC_ACTION_RESEND_HOURS: "1" });
   for (const args of [createJob, { ...createJob, idempotencyKey: error?.idempotencyKey }]) {
     const told = await next.call("submit_job", args);
     expect(told.error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: false });
@@ -125,8 +106,8 @@ test("list_actions is the agent's memory: by state, the latest first, after a re
   const args = (name: string) => ({ ...createJob, clientReference: `plan ${name}` });
   stub.expect(answer(202, enveloped(job)), answer(422, {}), later);
   for (const name of ["a", "b", "c"]) await server.call("submit_job", args(name));
-  await server.kill();
-  const next = await startServer({ env });
+  await server.end();
+  const next = await insideServer(env);
   const states = async (asked: object) => {
     const { structured } = await next.call("list_actions", asked);
     const actions: { state: string }[] = Object(structured).actions;
@@ -160,7 +141,7 @@ test("long arguments are not said again", () => {
 });
 
 test("what was settled is forgotten after its time when the journal is opened; what is unknown is not", async () => {
-  const stateDir = await folder();
+  const stateDir = await folderForTest();
   const clock = { nowMs: Date.now() };
   const day = 86_400_000;
   const opened = async () => {

@@ -2,17 +2,13 @@
 // configured.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createIdentity } from "../../src/auth/identity.ts";
 import { basicHeader, type ClientCredentials } from "../../src/auth/oauth.ts";
-import { createRedactor } from "../../src/auth/redaction.ts";
-import { noTokenStore } from "../../src/auth/token-store.ts";
-import { createTokens } from "../../src/auth/tokens.ts";
-import { createTransport } from "../../src/service/transport.ts";
+import { getMicPublicOperation } from "../../src/contract/endpoints/job-processing.ts";
+import type { Service } from "../../src/service/call.ts";
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { eagerTiming, within } from "../service/client.ts";
+import { clientForTest, failureOf, readJob, within } from "../service/client.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { connectionForTest } from "../support/mcp.ts";
 import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
 
 const pairOf = (header: string): string => {
@@ -53,14 +49,9 @@ for (const [clientId, clientSecret] of [
   ["client", `'"\\<>{}[]|^\`;,?@#$*()`],
 ] as const)
   proves("5/token-basic", `the emulator gives ${clientId} a token for ${clientSecret}`, async () => {
-    const emulator = await emulatorForTest({ secrets: { clientId, clientSecret } });
-    const transport = createTransport();
-    const redactor = createRedactor();
-    const given = { baseUrl: emulator.baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined };
-    const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: eagerTiming.now });
-    const tokens = createTokens({ identity, store: noTokenStore, transport, timing: eagerTiming, redactor });
+    const { baseUrl } = await emulatorForTest({ secrets: { clientId, clientSecret } });
+    const { tokens } = clientForTest(baseUrl, { credentials: { clientId, clientSecret } });
     expect(await tokens.get(["mic.jobs:read"], within(5000))).toMatch(/\S+/);
-    await transport.close();
   });
 
 /** How a service takes the pair out of the header. */
@@ -95,10 +86,9 @@ async function serviceThat(reading: Reading, known: ClientCredentials, refusal: 
   return stub;
 }
 
-const clientOf = (stub: Stub, { clientId, clientSecret }: ClientCredentials) =>
-  connectionForTest("v2-modern", {
-    env: { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret },
-  });
+const clientOf = ({ baseUrl }: Stub, credentials: ClientCredentials) => clientForTest(baseUrl, { credentials }).service;
+const readOperation = (service: Service) =>
+  service.call(getMicPublicOperation, { path: { operationId: operation.id } }, within(10_000));
 
 for (const [said, refusal] of Object.entries(REFUSALS))
   proves(
@@ -106,12 +96,11 @@ for (const [said, refusal] of Object.entries(REFUSALS))
     `a service that takes the pair as it stands is found out by its ${said}, once`,
     async () => {
       const stub = await serviceThat("takes it as it stands", special, refusal);
-      const connection = await clientOf(stub, special);
-      expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
+      const service = clientOf(stub, special);
+      await readJob(service);
       expect(stub.tokenRequests).toHaveLength(2);
       // Another scope set, another token: the form is known.
-      const other = await connection.callTool("get_operation", { operationId: operation.id });
-      expect(other).toMatchObject({ isError: false });
+      await readOperation(service);
       expect(stub.tokenRequests).toHaveLength(3);
     },
   );
@@ -121,11 +110,11 @@ proves(
   "a service that decodes is asked once, and never in the other form",
   async () => {
     const stub = await serviceThat("decodes it", special);
-    const connection = await clientOf(stub, special);
-    expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
+    const service = clientOf(stub, special);
+    await readJob(service);
     expect(stub.tokenRequests).toHaveLength(1);
     stub.respondToToken(() => REFUSALS["401 invalid_client"]);
-    const { error } = await connection.callTool("get_operation", { operationId: operation.id });
+    const error = await failureOf(readOperation(service));
     expect(error).toMatchObject({ kind: "unauthorized" });
     expect(stub.tokenRequests).toHaveLength(2);
   },
@@ -134,8 +123,8 @@ proves(
 for (const reading of ["decodes it", "takes it as it stands"] as const)
   proves("5/assumes-no-basic-form", `a service that ${reading} hears an ordinary pair once`, async () => {
     const stub = await serviceThat(reading, ordinary);
-    const connection = await clientOf(stub, ordinary);
-    expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
+    const service = clientOf(stub, ordinary);
+    await readJob(service);
     expect(stub.tokenRequests).toHaveLength(1);
   });
 
@@ -151,16 +140,16 @@ for (const [what, credentials, refusal, kind] of refusedOnce)
   test(`${what} counts as one failed login, not two`, async () => {
     const stub = await stubForTest();
     stub.respondToToken(() => refusal);
-    const connection = await clientOf(stub, credentials);
-    const { error } = await connection.callTool("get_job", { jobId: job.id });
+    const service = clientOf(stub, credentials);
+    const error = await failureOf(readJob(service));
     expect(error).toMatchObject({ kind, sideEffect: "none" });
     expect(stub.tokenRequests).toHaveLength(1);
   });
 
 test("a wrong pair of special characters is refused in both forms, and told as wrong", async () => {
   const stub = await serviceThat("decodes it", { ...special, clientSecret: "another" });
-  const connection = await clientOf(stub, special);
-  const { error } = await connection.callTool("get_job", { jobId: job.id });
+  const service = clientOf(stub, special);
+  const error = await failureOf(readJob(service));
   expect(error).toMatchObject({ kind: "unauthorized", status: 401, code: "invalid_client", retryable: false });
   expect(stub.tokenRequests.map(({ headers }) => pairOf(headers.authorization ?? ""))).toEqual([
     `client:${encodeURIComponent(special.clientSecret)}`,

@@ -24,6 +24,7 @@ const wrong: readonly (readonly [name: string, values: readonly string[], takes:
       `${HIDDEN} 0123456789abcdef`,
       `${HIDDEN}=0123456789abcdef`,
       `${HIDDEN}-é-0123456789abcdef`,
+      `${HIDDEN}"0123456789abcdef`,
       "x".repeat(513),
     ],
     "16 to 512",

@@ -1,15 +1,13 @@
 // A process that remembers nothing finishes what a killed one left, by list_actions and its nextStep alone: for each of the five actions.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { example, makeWorld, type World } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
 import { type ManualClock, manualClock } from "../support/emulator.ts";
+import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
-import { startServer } from "../support/server.ts";
+import { insideServer, startServer } from "../support/server.ts";
 
 const Executions = z.array(z.looseObject({ idempotencyKey: z.string(), executions: z.int() }));
 const Requests = z.array(z.looseObject({ operationId: z.string().nullable() }));
@@ -23,9 +21,10 @@ const Listed = z.object({
 const ACTIONS = [
   ["register_input", "createMicPublicInput"],
   ["submit_job", "createMicJob"],
-  ["cancel_job", "cancelMicJob"],
   ["retry_job", "retryMicJob"],
   ["request_file_processing", "requestMicSharedFileProcessing"],
+  // The last example: to make the others, time passes, and the job ends.
+  ["cancel_job", "cancelMicJob"],
 ] as const;
 
 let emulator: Emulator;
@@ -51,38 +50,41 @@ const executions = async (key: string): Promise<number> =>
     .filter(({ idempotencyKey }) => idempotencyKey === key)
     .reduce((sum, each) => sum + each.executions, 0);
 
-describe.each([
+test.each([
   ["after the service has done it", true],
   ["before the service has done it", false],
-])("killed %s", (_when, afterCommit) => {
-  test.each(ACTIONS)("%s", { timeout: 60_000 }, async (tool, operationId) => {
-    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-forgotten-"));
-    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-    const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: stateDir };
+])("killed %s: each of the five actions", async (_when, afterCommit) => {
+  const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest() };
+  const server = await startServer({ env });
+  const calls: { tool: string; operationId: (typeof ACTIONS)[number][1]; args: object }[] = [];
+  for (const [tool, operationId] of ACTIONS) {
     const { path = {}, body = {} } = await example(service, world, operationId);
-    const args = { ...Object(path), ...Object(body) };
-    const server = await startServer({ env });
+    calls.push({ tool, operationId, args: { ...Object(path), ...Object(body) } });
+  }
+  for (const [id, { tool, operationId, args }] of calls.entries()) {
     const received = async () =>
       Requests.parse(await admin("requests")).filter((each) => each.operationId === operationId).length;
     const before = await received();
     await admin("faults", { operationId, fault: { kind: "hang", afterCommit } });
-    server.send(tool, args, 1);
-    await expect.poll(received, { timeout: 20_000 }).toBeGreaterThan(before);
-    await server.kill();
+    server.send(tool, args, id);
+    await expect.poll(received, { interval: 5, timeout: 20_000 }).toBeGreaterThan(before);
+  }
+  await server.kill();
 
-    const next = await startServer({ env });
-    const listed = Listed.parse((await next.call("list_actions", {})).structured);
-    expect(listed.actions).toHaveLength(1);
-    const [{ nextStep, idempotencyKey, state } = { nextStep: undefined, idempotencyKey: "", state: "" }] =
-      listed.actions;
-    expect(state).toBe("unknown");
-    if (!nextStep) throw new Error("nothing says what to do");
+  const next = await insideServer(env);
+  const { actions } = Listed.parse((await next.call("list_actions", {})).structured);
+  expect(actions.map(({ tool }) => tool)).toEqual(ACTIONS.map(([tool]) => tool).reverse());
+  for (const { tool, nextStep, idempotencyKey, state } of actions) {
+    expect(state, tool).toBe("unknown");
     const told = await next.call(nextStep.tool, nextStep.arguments);
     expect(told.error, told.text).toBeUndefined();
     expect(told.action).toMatchObject({ idempotencyKey });
-    expect(await executions(idempotencyKey)).toBe(1);
-    const settled = Object((await next.call("list_actions", {})).structured).actions;
-    expect(settled).toMatchObject([{ tool, idempotencyKey, state: "succeeded", resourceId: expect.any(String) }]);
-    expect(settled[0]).not.toHaveProperty("nextStep");
-  });
+    expect(await executions(idempotencyKey), tool).toBe(1);
+  }
+  const settled = Object((await next.call("list_actions", {})).structured).actions;
+  // The latest first: now that is the one that was settled last.
+  for (const [at, { tool, idempotencyKey }] of actions.reverse().entries()) {
+    expect(settled[at]).toMatchObject({ tool, idempotencyKey, state: "succeeded", resourceId: expect.any(String) });
+    expect(settled[at]).not.toHaveProperty("nextStep");
+  }
 });

@@ -1,19 +1,17 @@
 // Real servers over real pipes on one journal: killed at any moment, cut off, doubled. Whatever happens, the emulator has
 // executed the action once, and a last repeated call tells its outcome. FAULT_SEED and FAULT_KILLS choose other moments.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
+import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
-import { type Server, startServer, type Told } from "../support/server.ts";
+import { type InsideServer, insideServer, type Server, startServer, type Told } from "../support/server.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
-const KILLS = Number(process.env["FAULT_KILLS"] ?? 4);
+const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
 const OPERATION = "createMicPublicInput";
 
 const Requests = z.array(
@@ -81,14 +79,12 @@ class Wish {
   }
 }
 
-async function stateFolder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mic-mcp-faults-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
-
 const serverOn = (environment: Readonly<Record<string, string>>): Promise<Server> =>
   startServer({ env: { ...emulatorEnv(emulator), ...environment } });
+
+/** What comes after a process or stands beside it need not be one. */
+const insideOn = (environment: Readonly<Record<string, string>>): Promise<InsideServer> =>
+  insideServer({ ...emulatorEnv(emulator), ...environment });
 
 /** A small generator of its own: vitest runs nothing else between two of its numbers. */
 function randomFrom(seed: number): () => number {
@@ -104,7 +100,7 @@ const patient = { timeout: 120_000 };
 
 test(`killed at ${KILLS} moments of chance (seed ${SEED}), each time the next process finds out`, patient, async () => {
   const random = randomFrom(SEED);
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   let server = await serverOn(env);
   await server.call("list_jobs", { workspaceId: emulator.workspaceId });
   for (let n = 0; n < KILLS; n++) {
@@ -132,30 +128,30 @@ test(`killed at ${KILLS} moments of chance (seed ${SEED}), each time the next pr
 });
 
 test("killed after the service has done it and before it answers", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await serverOn(env)];
   await fault({ kind: "hang", afterCommit: true });
   server.send(TOOL, wish.arguments, 1);
   await wish.committed();
   await server.kill();
-  const next = await serverOn(env);
+  const next = await insideOn(env);
   const listed = await next.call("list_actions", { state: "unknown" });
   expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
   expect(await wish.expectDone(await next.call(TOOL, wish.retyped))).toMatchObject({ replayed: true });
 });
 
 test("killed while the service still works on it: the next process waits for that answer", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await serverOn(env)];
   await fault({ kind: "delay", delayMs: 1_500 });
   server.send(TOOL, wish.arguments, 1);
   await wish.arrived();
   await server.kill();
-  await wish.expectDone(await (await serverOn(env)).call(TOOL, wish.arguments));
+  await wish.expectDone(await (await insideOn(env)).call(TOOL, wish.arguments));
 });
 
 test("killed between the answer and writing it down", patient, async () => {
-  const stateDir = await stateFolder();
+  const stateDir = await folderForTest();
   const [wish, server] = [new Wish(), await serverOn({ MIC_STATE_DIR: stateDir })];
   await fault({ kind: "delay", delayMs: 300 });
   server.send(TOOL, wish.arguments, 1);
@@ -167,12 +163,12 @@ test("killed between the answer and writing it down", patient, async () => {
   await server.kill();
   await database.query("ROLLBACK");
   await database.close();
-  const told = await (await serverOn({ MIC_STATE_DIR: stateDir })).call(TOOL, wish.arguments);
+  const told = await (await insideOn({ MIC_STATE_DIR: stateDir })).call(TOOL, wish.arguments);
   expect(await wish.expectDone(told)).toMatchObject({ replayed: true });
 });
 
 test("its output is broken before the answer is out: what the journal holds is told to the next", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await serverOn(env)];
   await fault({ kind: "delay", delayMs: 300 });
   server.send(TOOL, wish.arguments, 1);
@@ -180,23 +176,23 @@ test("its output is broken before the answer is out: what the journal holds is t
   server.breakOutput();
   await wish.committed();
   await server.exit;
-  const told = await (await serverOn(env)).call(TOOL, wish.arguments);
+  const told = await (await insideOn(env)).call(TOOL, wish.arguments);
   expect(await wish.expectDone(told)).toMatchObject({ replayed: true });
 });
 
 test("its input is closed while an action is under way", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const [wish, server] = [new Wish(), await serverOn(env)];
   await fault({ kind: "delay", delayMs: 400 });
   server.send(TOOL, wish.arguments, 1);
   await wish.arrived();
   server.endInput();
   await server.exit;
-  await wish.expectDone(await (await serverOn(env)).call(TOOL, wish.arguments));
+  await wish.expectDone(await (await insideOn(env)).call(TOOL, wish.arguments));
 });
 
 test("a call that was cancelled is the same action when it is made again", patient, async () => {
-  const [wish, server] = [new Wish(), await serverOn({ MIC_STATE_DIR: await stateFolder() })];
+  const [wish, server] = [new Wish(), await insideOn({ MIC_STATE_DIR: await folderForTest() })];
   await fault({ kind: "hang", afterCommit: true });
   server.send(TOOL, wish.arguments, 1);
   await wish.committed();
@@ -208,8 +204,8 @@ test("a call that was cancelled is the same action when it is made again", patie
 });
 
 test("the very same request, sent again by the protocol, is the same action", patient, async () => {
-  const env = { MIC_STATE_DIR: await stateFolder(), MIC_REPEAT_WINDOW_SECONDS: "600" };
-  const [wish, server] = [new Wish(), await serverOn(env)];
+  const env = { MIC_STATE_DIR: await folderForTest(), MIC_REPEAT_WINDOW_SECONDS: "600" };
+  const [wish, server] = [new Wish(), await insideOn(env)];
   await fault({ kind: "delay", delayMs: 200 });
   server.send(TOOL, wish.arguments, 7);
   const first = await wish.expectDone(await server.call(TOOL, wish.arguments, 7));
@@ -218,7 +214,7 @@ test("the very same request, sent again by the protocol, is the same action", pa
 });
 
 test("two calls of one server at the same moment are one action", patient, async () => {
-  const server = await serverOn({ MIC_STATE_DIR: await stateFolder() });
+  const server = await insideOn({ MIC_STATE_DIR: await folderForTest() });
   for (let round = 0; round < 10; round++) {
     const wish = new Wish();
     await fault({ kind: "delay", delayMs: 50 });
@@ -232,11 +228,13 @@ test("two calls of one server at the same moment are one action", patient, async
 /** What holds on any journal that two servers share. */
 function sharing(environment: () => Promise<Readonly<Record<string, string>>>): void {
   test("two servers that get the same call at the same moment act once", patient, async () => {
-    const env = await environment();
-    const [one, other] = await Promise.all([serverOn(env), serverOn(env)]);
-    for (let round = 0; round < 10; round++) {
+    // Whoever asks late is told what the other did.
+    const env = { ...(await environment()), MIC_REPEAT_WINDOW_SECONDS: "600" };
+    const [one, other] = await Promise.all([serverOn(env), insideOn(env)]);
+    for (const each of [one, other]) await each.call("list_actions", {});
+    for (let round = 0; round < 5; round++) {
       const wish = new Wish();
-      // Neither is told before both have asked.
+      // Else neither is told before both have asked.
       await fault({ kind: "delay", delayMs: 200 });
       const tolds = await Promise.all([one.call(TOOL, wish.arguments), other.call(TOOL, wish.retyped)]);
       const [first, second] = [await wish.expectDone(tolds[0]), await wish.expectDone(tolds[1])];
@@ -248,7 +246,7 @@ function sharing(environment: () => Promise<Readonly<Record<string, string>>>): 
 
   test("one of two servers is killed while both have the call: the other ends it", patient, async () => {
     const env = await environment();
-    const [one, other] = await Promise.all([serverOn(env), serverOn(env)]);
+    const [one, other] = await Promise.all([serverOn(env), insideOn(env)]);
     const wish = new Wish();
     await fault({ kind: "hang", afterCommit: true });
     one.send(TOOL, wish.arguments, 1);
@@ -260,7 +258,7 @@ function sharing(environment: () => Promise<Readonly<Record<string, string>>>): 
   });
 }
 
-describe("on one file", () => sharing(async () => ({ MIC_STATE_DIR: await stateFolder() })));
+describe("on one file", () => sharing(async () => ({ MIC_STATE_DIR: await folderForTest() })));
 
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => {
@@ -271,13 +269,13 @@ describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => 
   afterAll(() => postgres?.stop());
   const environment = async () => ({
     MIC_JOURNAL_URL: (await postgres?.database()) ?? "",
-    MIC_STATE_DIR: await stateFolder(),
+    MIC_STATE_DIR: await folderForTest(),
   });
   sharing(environment);
 
   test("its connections are cut while actions are under way", patient, async () => {
     const env = await environment();
-    const server = await serverOn(env);
+    const server = await insideOn(env);
     const random = randomFrom(SEED);
     // What could not be settled stays open: a file each.
     for (let round = 0; round < emulator.fileIds.length; round++) {

@@ -27,9 +27,9 @@ import {
 } from "./machine.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
-const RUNS = Number(process.env["FAULT_RUNS"] ?? 100);
+const RUNS = Number(process.env["FAULT_RUNS"] ?? 40);
 /** The emulator lists all its executions each time it is asked: a new one now and then keeps that short. */
-const RUNS_EACH = 50;
+const RUNS_EACH = 20;
 
 interface Step {
   readonly who: 0 | 1;
@@ -374,6 +374,8 @@ async function check(seed: number, numRuns: number): Promise<void> {
 }
 
 for (let batch = 0; batch * RUNS_EACH < RUNS; batch++)
-  test(`an action happens once, and what is told of it is true (seed ${SEED + batch})`, { timeout: 120_000 }, () =>
-    check(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)),
+  test(
+    `an action happens once, and what is told of it is true (seed ${SEED + batch}, ${Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)} schedules)`,
+    { timeout: 120_000 },
+    () => check(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)),
   );

@@ -2,31 +2,18 @@
 // (MIC_REPEAT_WINDOW_SECONDS=0) only this makes the same call the same action.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { benchForTest } from "../actions/bench.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { postgresMissing, startPostgres } from "../support/postgres.ts";
-import { startServer } from "../support/server.ts";
-import { answer, holdUntil, stubForTest } from "../support/stub.ts";
+import { insideServer, startServer } from "../support/server.ts";
+import { answer, holdUntil } from "../support/stub.ts";
 
-async function bench(changes: Readonly<Record<string, string>> = {}) {
-  const stub = await stubForTest();
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-unread-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
-    MIC_STATE_DIR: join(folder, "state"),
-    MIC_REPEAT_WINDOW_SECONDS: "0",
-    ...changes,
-  };
-  return { stub, env, folder };
-}
+const bench = (changes: Readonly<Record<string, string>> = {}) =>
+  benchForTest({ MIC_REPEAT_WINDOW_SECONDS: "0", ...changes });
 
 // Starts the server as its own child, calls a tool, and dies as the answer arrives. What is on stderr is the server's, too: it
 // ends when both are gone.
@@ -45,17 +32,17 @@ const CLIENT = `
 `;
 
 async function dieUnread(changes?: Readonly<Record<string, string>>): Promise<void> {
-  const { stub, env, folder } = await bench(changes);
+  const { stub, env, stateDir } = await bench(changes);
   stub.expect(answer(202, enveloped(job)));
   const call = JSON.stringify(callMessage(2, "submit_job", createJob));
   const client = spawn(process.execPath, ["-e", CLIENT, call, process.execPath, ...entryArguments(), "serve"], {
-    env: { ...bareEnvironment(folder), ...env },
+    env: { ...bareEnvironment(dirname(stateDir)), ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
   onTestFinished(() => void client.kill("SIGKILL"));
   client.stderr.resume();
   await once(client.stderr, "end");
-  const again = await (await startServer({ env })).call("submit_job", createJob);
+  const again = await (await insideServer(env)).call("submit_job", createJob);
   expect(again.action, "the next process tells it to the same call").toMatchObject({ replayed: true });
   expect(stub.requests).toHaveLength(1);
 }
@@ -87,7 +74,7 @@ async function unsent(changes?: Readonly<Record<string, string>>) {
   server.breakOutput();
   answerNow();
   await server.exit;
-  return { stub, server: await startServer({ env }) };
+  return { stub, server: await insideServer(env) };
 }
 
 test("an answer into a broken pipe: the next process tells it to the same call, and sends nothing", async () => {
@@ -107,10 +94,9 @@ test("a key that is named before its outcome was sent says nothing of the outcom
 test("an answer that was read, by a client that goes on: the same call is a new action", async () => {
   const { stub, env } = await bench();
   stub.expect(answer(202, enveloped(job)), answer(202, enveloped({ ...job, id: "job-2" })));
-  const server = await startServer({ env });
+  const server = await insideServer(env);
   await server.call("submit_job", createJob);
-  server.endInput();
-  await server.exit;
-  const again = await (await startServer({ env })).call("submit_job", createJob);
+  await server.end();
+  const again = await (await insideServer(env)).call("submit_job", createJob);
   expect(again.action).toMatchObject({ replayed: false });
 });

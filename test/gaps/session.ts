@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
 import { credentials } from "../service/client.ts";
-import { type Connection, connectionForFile, connectionForTest } from "../support/mcp.ts";
+import { type ClientFace, insideForFile, insideForTest } from "../support/mcp.ts";
 import { type Stub, stubForFile, stubForTest } from "../support/stub.ts";
 
 export interface Session {
   readonly stub: Stub;
-  readonly connection: Connection;
+  readonly connection: ClientFace;
   readonly downloadDir: string;
 }
 
@@ -28,7 +28,7 @@ const env = ({ baseUrl }: Stub, downloadDir: string) => ({
 export function sessionForFile(): () => Session {
   const downloadDir = newFolder();
   const stubOf = stubForFile();
-  const connectionOf = connectionForFile("v2-modern", () => ({ env: env(stubOf(), downloadDir) }));
+  const connectionOf = insideForFile("v2-modern", () => env(stubOf(), downloadDir));
   afterAll(() => remove(downloadDir));
   return () => ({ stub: stubOf(), connection: connectionOf(), downloadDir });
 }
@@ -38,5 +38,5 @@ export async function sessionForTest(): Promise<Session> {
   const downloadDir = newFolder();
   onTestFinished(() => remove(downloadDir));
   const stub = await stubForTest();
-  return { stub, connection: await connectionForTest("v2-modern", { env: env(stub, downloadDir) }), downloadDir };
+  return { stub, connection: await insideForTest("v2-modern", env(stub, downloadDir)), downloadDir };
 }

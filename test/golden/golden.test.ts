@@ -2,7 +2,6 @@
 import { readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { tools } from "../../tools/index.ts";
-import { connectionForFile } from "../support/mcp.ts";
 import { pageOf } from "./page.ts";
 import { actionScenes } from "./scenes/actions.ts";
 import { fewCallsScenes } from "./scenes/few-calls.ts";
@@ -13,12 +12,9 @@ import { play } from "./stage.ts";
 
 const scenes = { ...geographyScenes, ...workspaceScenes, ...jobScenes, ...actionScenes, ...fewCallsScenes };
 
-/** A server without any configuration. */
-const bare = connectionForFile("v1-client");
-
 for (const [tool, scene] of Object.entries(scenes))
   test.concurrent(`${tool}: what an agent is given, state by state`, { timeout: 90_000 }, async ({ expect }) => {
-    const page = pageOf(tool, await play(tool, scene(bare)));
+    const page = pageOf(tool, await play(tool, scene));
     await expect(page, "not as before: npm run fix writes it; review the change").toMatchFileSnapshot(`${tool}.md`);
   });
 

@@ -6,7 +6,7 @@ import * as z from "zod/v4";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { manualClock } from "../support/emulator.ts";
-import { type CallResult, type Connection, connect, emulatorEnv } from "../support/mcp.ts";
+import { type CallResult, type ClientFace, connectInside, emulatorEnv } from "../support/mcp.ts";
 import { normaliser } from "./normal.ts";
 import type { Seen } from "./page.ts";
 
@@ -29,9 +29,9 @@ export class Stage {
   readonly #tool: string;
   readonly #env: Readonly<Record<string, string>>;
   readonly #normal: (text: string) => string;
-  readonly #connections: Connection[];
+  readonly #connections: ClientFace[];
 
-  constructor(tool: string, service: Service, env: Readonly<Record<string, string>>, connection: Connection) {
+  constructor(tool: string, service: Service, env: Readonly<Record<string, string>>, connection: ClientFace) {
     this.#tool = tool;
     this.service = service;
     this.#env = env;
@@ -44,7 +44,7 @@ export class Stage {
   }
 
   /** The server's client. */
-  get connection(): Connection {
+  get connection(): ClientFace {
     const connection = this.#connections.at(-1);
     if (connection === undefined) throw new Error("the stage is empty");
     return connection;
@@ -52,7 +52,7 @@ export class Stage {
 
   /** A server that has read nothing yet and knows nothing, on from here. */
   async startAnew(env: Readonly<Record<string, string>> = {}): Promise<void> {
-    this.#connections.push(await connect("v1-client", { env: { ...this.#env, ...env } }));
+    this.#connections.push(await connectInside("v1-client", { env: { ...this.#env, ...env } }));
   }
 
   /** A call that no page shows. */
@@ -61,8 +61,8 @@ export class Stage {
   }
 
   /** Shows what the tool answers in this state of things. */
-  async show(state: string, args: Args = {}, connection: Connection = this.connection): Promise<CallResult> {
-    const result = await connection.callTool(this.#tool, args);
+  async show(state: string, args: Args = {}): Promise<CallResult> {
+    const result = await this.connection.callTool(this.#tool, args);
     const { content, structuredContent, isError, _meta } = Result.parse(JSON.parse(this.#normal(result.raw)));
     const [first, ...rest] = content;
     if (first?.text === undefined) throw new Error(`${this.#tool} gave no text: ${result.raw}`);
@@ -78,6 +78,13 @@ export class Stage {
       meta: _meta,
     });
     return result;
+  }
+
+  /** What a server without any configuration answers. */
+  async showBare(args: Args): Promise<void> {
+    this.#connections.push(await connectInside("v1-client"));
+    await this.show("Not configured", args);
+    this.#connections.unshift(...this.#connections.splice(-1));
   }
 
   async close(): Promise<void> {
@@ -98,7 +105,7 @@ export async function play(tool: string, scene: Scene): Promise<readonly Seen[]>
     MIC_REPEAT_WINDOW_SECONDS: "600",
   };
   try {
-    const stage = new Stage(tool, new Service(emulator, clock), env, await connect("v1-client", { env }));
+    const stage = new Stage(tool, new Service(emulator, clock), env, await connectInside("v1-client", { env }));
     try {
       await scene(stage);
       return stage.seen;

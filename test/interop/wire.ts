@@ -1,9 +1,9 @@
 // What went over the wire between a client and our server, whoever the client is: the one thing that its own words do not
 // prove.
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 import * as z from "zod/v4";
 import { entryArguments } from "../support/mcp.ts";
 
@@ -49,11 +49,17 @@ export interface Tapped {
   wire(): Wire;
 }
 
-const run = (script: string): readonly string[] => [
-  "--import",
-  pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href,
-  fileURLToPath(new URL(script, import.meta.url)),
-];
+/** Compiled, since it starts with every session that a client begins. */
+function tapIn(folder: string): string {
+  const outfile = join(folder, "tap.mjs");
+  buildSync({
+    entryPoints: [fileURLToPath(new URL("./tap.ts", import.meta.url))],
+    outfile,
+    platform: "node",
+    format: "esm",
+  });
+  return outfile;
+}
 
 /** An id may come again after it was answered: answers belong to the requests before them. */
 export function pair(messages: readonly ({ readonly from: string } & Message)[]): readonly Exchange[] {
@@ -71,7 +77,7 @@ export function tappedServer(folder: string, args: readonly string[]): Tapped {
   const notes = join(folder, "wire.jsonl");
   return {
     command: process.execPath,
-    args: [...run("./tap.ts"), notes, process.execPath, ...entryArguments(), ...args],
+    args: [tapIn(folder), notes, process.execPath, ...entryArguments(), ...args],
     wire() {
       const lines = existsSync(notes) ? readFileSync(notes, "utf8").trim().split("\n") : [];
       const noted = lines.map((line) => Note.parse(JSON.parse(line)));

@@ -1,5 +1,5 @@
 // The size of an answer has no bound in the contract: what we do not read is our limit, and is told as that.
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createJob, enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { sessionForTest } from "../gaps/session.ts";
 import { proves } from "../proves.ts";
@@ -54,6 +54,9 @@ proves(
   "an action whose answer is too large to be read has an unknown outcome",
   async () => {
     const { stub, connection } = await sessionForTest();
+    // No wait between the attempts.
+    const random = vi.spyOn(Math, "random").mockReturnValue(0);
+    onTestFinished(() => random.mockRestore());
     const accepted = enveloped({ ...job, retryOfBatchId: null });
     stub.respond(() => answer(202, padded(accepted, MAX_BYTES + 1)));
     const args = { ...createJob, idempotencyKey: "letter-size-1" };

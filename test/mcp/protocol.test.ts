@@ -1,12 +1,9 @@
 // The protocol by hand, line by line: older revisions, 2026-07-28, and messages that no SDK client would send.
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { emptyHome } from "../support/home.ts";
-import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
+import { start } from "./stdio/child.ts";
 
 const Message = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -16,54 +13,35 @@ const Message = z.looseObject({
 });
 type Message = z.infer<typeof Message>;
 
-class RawServer {
-  readonly #child: ChildProcessWithoutNullStreams;
-  readonly #waiting = new Map<number, (message: Message) => void>();
-  #nextId = 1;
-
-  constructor() {
-    const home = emptyHome();
-    this.#child = spawn(process.execPath, [...entryArguments(), "serve"], { env: bareEnvironment(home.path) });
-    this.#child.once("exit", home.remove);
-    // A line that is no message fails the test: parse throws into it.
-    createInterface(this.#child.stdout).on("line", (line) => {
-      const message = Message.parse(JSON.parse(line));
-      if (typeof message.id === "number") this.#waiting.get(message.id)?.(message);
-    });
-  }
-
-  send(message: object | string): void {
-    this.#child.stdin.write(
-      `${typeof message === "string" ? message : JSON.stringify({ jsonrpc: "2.0", ...message })}\n`,
-    );
-  }
-
-  request(method: string, params: object = {}): Promise<Message> {
-    const id = this.#nextId++;
-    const answered = new Promise<Message>((resolve) => {
-      this.#waiting.set(id, resolve);
-    });
-    this.send({ id, method, params });
-    return answered;
-  }
-
-  /** Ends stdin; gives the exit code. */
-  async end(): Promise<unknown> {
-    const exited = once(this.#child, "exit");
-    this.#child.stdin.end();
-    return (await exited)[0];
-  }
-
-  kill(): void {
-    this.#child.kill("SIGKILL");
-  }
+function serverForTest() {
+  const program = start(["serve"]);
+  const waiting = new Map<number, (message: Message) => void>();
+  let lastId = 0;
+  // A line that is no message fails the test: parse throws into it.
+  createInterface(program.process.stdout).on("line", (line) => {
+    const message = Message.parse(JSON.parse(line));
+    if (typeof message.id === "number") waiting.get(message.id)?.(message);
+  });
+  const send = (message: object | string): void => {
+    if (typeof message === "string") program.process.stdin.write(`${message}\n`);
+    else program.send({ jsonrpc: "2.0", ...message });
+  };
+  return {
+    send,
+    request(method: string, params: object = {}): Promise<Message> {
+      const id = ++lastId;
+      const answered = new Promise<Message>((resolve) => waiting.set(id, resolve));
+      send({ id, method, params });
+      return answered;
+    },
+    /** Ends stdin; gives the exit code. */
+    async end(): Promise<number | null> {
+      program.process.stdin.end();
+      return (await program.exit).code;
+    },
+  };
 }
-
-function serverForTest(): RawServer {
-  const server = new RawServer();
-  onTestFinished(() => server.kill());
-  return server;
-}
+type RawServer = ReturnType<typeof serverForTest>;
 
 const clientInfo = { name: "raw", version: "1" };
 const initialize = (server: RawServer, protocolVersion: string): Promise<Message> =>

@@ -15,6 +15,7 @@ import * as samples from "../contract/samples.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { type CallResult, connectionForFile } from "../support/mcp.ts";
 import { answer, type Step, stubForFile } from "../support/stub.ts";
+import { runs } from "../support/thorough.ts";
 import {
   attacks,
   CANARY,
@@ -280,7 +281,7 @@ describe("whatever the service says", () => {
         await callBoth("list_actions", argsFor(list_actions ?? (() => ({}))));
       },
     );
-    await fc.assert(refused, { seed: SEED, numRuns: 5, endOnFailure: true });
+    await fc.assert(refused, { seed: SEED, numRuns: runs(2, 5), endOnFailure: true });
   }, 180_000);
 
   test("in a resource, its JSON is one line, and what fails says so in one voice", async () => {
@@ -312,7 +313,7 @@ describe("whatever the service says", () => {
         }
       }
     });
-    await fc.assert(readable, { seed: SEED, numRuns: 4 });
+    await fc.assert(readable, { seed: SEED, numRuns: runs(2, 4) });
   }, 60_000);
 });
 

@@ -1,6 +1,7 @@
 // The client's inside without MCP around it, on the real transport: for properties that need many runs or an own clock.
 import { expect, onTestFinished } from "vitest";
 import { createIdentity } from "../../src/auth/identity.ts";
+import type { ClientCredentials } from "../../src/auth/oauth.ts";
 import { createRedactor } from "../../src/auth/redaction.ts";
 import { noTokenStore } from "../../src/auth/token-store.ts";
 import { createTokens } from "../../src/auth/tokens.ts";
@@ -24,17 +25,19 @@ export const eagerTiming: Timing = { ...systemTiming, random: () => 0 };
 export const credentials = { clientId: "stub-client", clientSecret: "stub-secret-0123456789" } as const;
 
 export interface ClientOptions {
+  readonly credentials?: ClientCredentials;
   readonly timing?: Timing;
   readonly wrap?: (transport: Transport) => Transport;
 }
 
 /** For the running test alone. */
-export function clientForTest(baseUrl: string, { timing = eagerTiming, wrap = (real) => real }: ClientOptions = {}) {
+export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
+  const { timing = eagerTiming, wrap = (real) => real } = options;
   const real = createTransport();
   onTestFinished(() => real.close());
   const transport = wrap(real);
   const redactor = createRedactor();
-  const given = { baseUrl, credentials, workspaceId: undefined };
+  const given = { baseUrl, credentials: options.credentials ?? credentials, workspaceId: undefined };
   const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: timing.now });
   const tokens = createTokens({ identity, store: noTokenStore, transport, timing, redactor });
   const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });

@@ -1,4 +1,4 @@
-// Service faults as an agent gets them, through a real client and the built server: text and facts, each complete alone.
+// Service faults as an agent gets them, through a real client: text and facts, each complete alone.
 import { describe, expect, test } from "vitest";
 import {
   createJob,
@@ -12,21 +12,19 @@ import {
   recipeParameters,
 } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { connectionForFile, type Facts } from "../support/mcp.ts";
+import { type Facts, insideForFile } from "../support/mcp.ts";
 import { answer, neverAnswer, type Step, slowly, stubForFile } from "../support/stub.ts";
 import { credentials } from "./client.ts";
 
 const stubOf = stubForFile();
-const options = () => ({
-  env: {
-    MIC_BASE_URL: stubOf().baseUrl,
-    MIC_CLIENT_ID: credentials.clientId,
-    MIC_CLIENT_SECRET: credentials.clientSecret,
-  },
+const env = () => ({
+  MIC_BASE_URL: stubOf().baseUrl,
+  MIC_CLIENT_ID: credentials.clientId,
+  MIC_CLIENT_SECRET: credentials.clientSecret,
 });
 const connectionsOf = {
-  "v1-client": connectionForFile("v1-client", options),
-  "v2-modern": connectionForFile("v2-modern", options),
+  "v1-client": insideForFile("v1-client", env),
+  "v2-modern": insideForFile("v2-modern", env),
 } as const;
 const session = (era: keyof typeof connectionsOf) => ({ stub: stubOf(), connection: connectionsOf[era]() });
 

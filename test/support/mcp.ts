@@ -15,9 +15,12 @@ import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/c
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as OlderHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { StdioServerTransport as OlderStreams } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/server/stdio";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { serveInside } from "./inside.ts";
 
 /** @modelcontextprotocol/sdk 1.x; @modelcontextprotocol/client 2.x as a 2025 client; the same pinned to 2026-07-28. */
 export const eras = ["v1-client", "v2-legacy", "v2-modern"] as const;
@@ -214,10 +217,14 @@ function readResult(result: unknown): CallResult {
 
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 
+/** V8's code of the built program, for all that start it: compiling it takes a third of a short session. */
+export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
+
 /** What a program under test sees of this machine. No test may write into a developer's own keychain. */
 export const bareEnvironment = (home: string) => ({
   PATH: process.env["PATH"] ?? "",
   HOME: home,
+  XDG_CACHE_HOME: CODE_CACHE,
   MIC_KEYCHAIN: "off",
   // Most tests make one call again and again, and mean a new action each time. The others say what they mean.
   MIC_REPEAT_WINDOW_SECONDS: "0",
@@ -250,6 +257,25 @@ export async function connect(
     async close() {
       await opened.close();
       await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A client of a server inside this process. */
+export async function connectInside(
+  era: Era,
+  { env = {}, person }: Omit<ConnectOptions, "args"> = {},
+): Promise<ClientFace> {
+  const { stdin, stdout, close } = serveInside({ MIC_REPEAT_WINDOW_SECONDS: "0", ...env });
+  // To these classes a stream to read comes first, whoever is at its other end.
+  const opened = await (era === "v1-client"
+    ? openOlder(new OlderStreams(stdout, stdin), person)
+    : openModern(new ModernStreams(stdout, stdin), era === "v2-legacy", person));
+  return {
+    ...opened,
+    async close() {
+      await opened.close();
+      await close();
     },
   };
 }
@@ -367,7 +393,7 @@ const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
 const forms = (person: ConnectOptions["person"]) => (person ? { capabilities: { elicitation: { form: {} } } } : {});
 
 async function openOlder(
-  transport: OlderTransport | OlderHttpTransport,
+  transport: OlderTransport | OlderHttpTransport | OlderStreams,
   person: ConnectOptions["person"],
 ): Promise<ClientFace> {
   const client = new OlderClient(identity, forms(person));
@@ -399,7 +425,7 @@ async function openOlder(
 }
 
 async function openModern(
-  transport: ModernTransport | ModernHttpTransport,
+  transport: ModernTransport | ModernHttpTransport | ModernStreams,
   isLegacy: boolean,
   person: ConnectOptions["person"],
 ): Promise<ClientFace> {
@@ -449,21 +475,33 @@ export async function connectionForTest(era: Era, options: ConnectOptions = {}):
   return connection;
 }
 
-/** For all tests of a file or a describe block; `options` are asked for when it starts. */
-export function connectionForFile(
-  era: Era,
-  options: () => ConnectOptions | Promise<ConnectOptions> = () => ({}),
-): () => Connection {
-  let connection: Connection | undefined;
+function openForFile<C extends ClientFace>(open: () => Promise<C>): () => C {
+  let opened: C | undefined;
   beforeAll(async () => {
-    connection = await connect(era, await options());
+    opened = await open();
   });
-  afterAll(() => connection?.close());
+  afterAll(() => opened?.close());
   return () => {
-    if (connection === undefined) throw new Error("the server is there only while tests run");
-    return connection;
+    if (opened === undefined) throw new Error("the server is there only while tests run");
+    return opened;
   };
 }
+
+/** For all tests of a file or a describe block; `options` are asked for when it starts. */
+export const connectionForFile = (
+  era: Era,
+  options: () => ConnectOptions | Promise<ConnectOptions> = () => ({}),
+): (() => Connection) => openForFile(async () => await connect(era, await options()));
+
+/** The same two inside this process. */
+export async function insideForTest(era: Era, env: Readonly<Record<string, string>>): Promise<ClientFace> {
+  const connection = await connectInside(era, { env });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+export const insideForFile = (era: Era, env: () => Readonly<Record<string, string>>): (() => ClientFace) =>
+  openForFile(() => connectInside(era, { env: env() }));
 
 /** The variables that connect a server to an emulator. */
 export const emulatorEnv = (emulator: { baseUrl: string; clientId: string; clientSecret: string }) => ({

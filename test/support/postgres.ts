@@ -64,8 +64,11 @@ async function ended(server: ChildProcess): Promise<void> {
     await new Promise((resolve) => server.once("exit", resolve));
 }
 
+/** Where no test is about what a crash leaves on disk. */
+const CARELESS = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off"];
+
 /** `settings`: as after -c. */
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+export async function startPostgres(settings: readonly string[] = CARELESS): Promise<PostgresServer> {
   if (bin === undefined) throw new Error(postgresMissing);
   const command = join(bin, "postgres");
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));

@@ -8,6 +8,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, onTestFinished } from "vitest";
 import { type BusConnection, connectToBus } from "./dbus.ts";
+import { CODE_CACHE } from "./mcp.ts";
 
 /** `absent`: a bus without a Secret Service. `mute`: one that never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
@@ -95,7 +96,7 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
     XDG_DATA_HOME: data,
     XDG_RUNTIME_DIR: runtime,
     XDG_CONFIG_HOME: join(folder, "config"),
-    XDG_CACHE_HOME: join(folder, "cache"),
+    XDG_CACHE_HOME: CODE_CACHE,
     XDG_STATE_HOME: join(folder, "state"),
     DBUS_SESSION_BUS_ADDRESS: `unix:path=${join(runtime, "bus")}`,
   };

@@ -1,7 +1,11 @@
-// The built server as a process that tests may kill, starve and cut off: raw protocol lines, answers by their id.
+// A server that is spoken to in raw protocol lines, answers by their id: the built one, as a process that tests may kill, starve
+// and cut off, or one inside this process.
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { initialize, start } from "../mcp/stdio/child.ts";
+import { initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
+import { serveInside } from "./inside.ts";
 
 const Result = z.looseObject({
   content: z.array(z.looseObject({ text: z.string().optional() })),
@@ -31,8 +35,8 @@ export interface Told {
   readonly error: z.infer<typeof Facts> | undefined;
 }
 
-export interface Server {
-  readonly pid: number;
+/** What can be said to any server. */
+export interface Talk {
   /** Answers whose line has come; under an id of its own, or the one given. */
   call(tool: string, args: object, id?: number): Promise<Told>;
   /** Sends a call and waits for nothing. */
@@ -43,6 +47,17 @@ export interface Server {
   received(id: number): Told | undefined;
   cancel(id: number): void;
   request(method: string, params: object): Promise<z.infer<typeof Answer>>;
+}
+
+/** A server inside this process. */
+export interface InsideServer extends Talk {
+  /** In good order, everything written down. */
+  end(): Promise<void>;
+}
+
+/** A process. */
+export interface Server extends Talk {
+  readonly pid: number;
   stderr(): string;
   /** Ends stdin. */
   endInput(): void;
@@ -70,18 +85,24 @@ export interface ServerOptions {
   readonly under?: readonly string[];
 }
 
-/** Killed when the running test is done. */
-export async function startServer({ env, under = [] }: ServerOptions): Promise<Server> {
-  const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, under });
+interface Line {
+  send(message: unknown): void;
+  readonly answers: Readable;
+  /** When no more answers can come: why. */
+  readonly ended: Promise<string>;
+}
+
+/** Begins a session as clients of 2025 speak it. */
+async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
   const waiting = new Map<number, (answer: z.infer<typeof Answer>) => void>();
   const answers = new Map<number, z.infer<typeof Answer>>();
-  await initialize(program);
-  createInterface(program.process.stdout).on("line", (line) => {
+  createInterface(stream).on("line", (line) => {
     const answer = Answer.parse(JSON.parse(line));
     if (answer.id === undefined) return;
-    answers.set(answer.id, answer);
-    waiting.get(answer.id)?.(answer);
+    const take = waiting.get(answer.id);
     waiting.delete(answer.id);
+    if (take) take(answer);
+    else answers.set(answer.id, answer);
   });
   const answered = (id: number): Promise<z.infer<typeof Answer>> => {
     const known = answers.get(id);
@@ -89,36 +110,60 @@ export async function startServer({ env, under = [] }: ServerOptions): Promise<S
     if (known) return Promise.resolve(known);
     return new Promise((resolve, reject) => {
       waiting.set(id, resolve);
-      program.exit.then(() => reject(new Error(`the server has ended; on stderr: ${program.stderr()}`)));
+      ended.then((why) => reject(new Error(why)));
     });
   };
   let lastId = 1000;
   const request = (method: string, params: object, id = ++lastId) => {
     answers.delete(id);
     const coming = answered(id);
-    program.send({ jsonrpc: "2.0", id, method, params });
+    send({ jsonrpc: "2.0", id, method, params });
     return coming;
   };
+  const calling = (name: string, args: object) => ({ name, arguments: args });
+  send(initializeMessage);
+  await answered(initializeMessage.id);
+  send(initializedMessage);
   return {
-    pid: program.process.pid ?? 0,
-    call: async (tool, args, id) => toldBy((await request("tools/call", { name: tool, arguments: args }, id)).result),
-    send: (name, args, id) =>
-      program.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } }),
+    call: async (tool, args, id) => toldBy((await request("tools/call", calling(tool, args), id)).result),
+    send: (tool, args, id) => send({ jsonrpc: "2.0", id, method: "tools/call", params: calling(tool, args) }),
     answerTo: async (id) => toldBy((await answered(id)).result),
     received(id) {
       const answer = answers.get(id);
       return answer && toldBy(answer.result);
     },
     cancel: (requestId) =>
-      program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
+      send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
     request: (method, params) => request(method, params),
-    stderr: program.stderr,
+  };
+}
+
+/** Killed when the running test is done. */
+export async function startServer({ env, under = [] }: ServerOptions): Promise<Server> {
+  const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, under });
+  const { send, exit, stderr } = program;
+  const ended = exit.then(() => `the server has ended; on stderr: ${stderr()}`);
+  return {
+    ...(await talkOn({ send, answers: program.process.stdout, ended })),
+    pid: program.process.pid ?? 0,
+    stderr,
     endInput: () => void program.process.stdin.end(),
     breakOutput: () => void program.process.stdout.destroy(),
     async kill() {
       program.process.kill("SIGKILL");
-      await program.exit;
+      await exit;
     },
-    exit: program.exit,
+    exit,
   };
+}
+
+/** Ended when the running test is done. */
+export async function insideServer(env: Readonly<Record<string, string>>): Promise<InsideServer> {
+  const { stdin, stdout, close } = serveInside({ MIC_REPEAT_WINDOW_SECONDS: "0", ...env });
+  let closing: Promise<void> | undefined;
+  const end = () => (closing ??= close());
+  onTestFinished(end);
+  const ended = new Promise<string>((resolve) => stdout.once("close", () => resolve("the server has ended")));
+  const send = (message: unknown) => void stdin.write(`${JSON.stringify(message)}\n`);
+  return { ...(await talkOn({ send, answers: stdout, ended })), end };
 }

@@ -91,7 +91,7 @@ forEachEra((bench) => {
     const scanning = await bench().ok("get_input", { inputId });
     expect(scanning.structured["nextStep"]).toMatchObject({
       tool: "get_input",
-      arguments: { inputId, waitSeconds: 30 },
+      arguments: { inputId, waitSeconds: 45 },
     });
     const onprogress = () => bench().clock.advance(60_000);
     const scanned = await bench().ok("get_input", { inputId, waitSeconds: 20 }, { onprogress });
@@ -113,8 +113,12 @@ forEachEra((bench) => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const sent = await bench().sentDuring(async () => {
       const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 1 });
-      expect(structured["data"]).toMatchObject({ id, state: "PREPARING" });
-      expect(structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId: id } });
+      // Nothing new: the state alone, and the call that waits on.
+      expect(structured).toEqual({
+        summary: expect.stringMatching(/^Still PREPARING, GATHER next after \d s\.$/),
+        nextStep: { tool: "get_job", arguments: { jobId: id, waitSeconds: 45 }, why: "waits for it" },
+        data: { state: "PREPARING" },
+      });
     });
     expect(sent.length).toBeGreaterThanOrEqual(2);
     expect(sent.length).toBeLessThanOrEqual(4);

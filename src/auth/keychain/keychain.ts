@@ -85,18 +85,18 @@ function busAddress(environment: NodeJS.ProcessEnv): string | undefined {
 }
 
 /** What the desktop needs. Ours stays out: one of our variables may hold the secret. */
-function workerEnvironment(): NodeJS.ProcessEnv {
-  const others = Object.entries(process.env).filter(([name]) => !name.startsWith("MIC_"));
-  const address = busAddress(process.env);
+function workerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.entries(environment).filter(([name]) => !name.startsWith("MIC_"));
+  const address = busAddress(environment);
   return { ...Object.fromEntries(others), ...(address !== undefined && { DBUS_SESSION_BUS_ADDRESS: address }) };
 }
 
-function startWorker(): ChildProcess {
+function startWorker(environment: NodeJS.ProcessEnv): ChildProcess {
   const source = import.meta.url.endsWith(".ts");
   const file = fileURLToPath(new URL(source ? "./worker.ts" : "./keychain-worker.js", import.meta.url));
   return fork(file, {
     execArgv: source ? ["--import", import.meta.resolve("tsx")] : [],
-    env: workerEnvironment(),
+    env: workerEnvironment(environment),
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
 }
@@ -104,7 +104,14 @@ function startWorker(): ChildProcess {
 /** The worker starts with the first call and ends this long after the last one. */
 const IDLE_MS = 10_000;
 
-export function openKeychain(limitMs: number): Keychain {
+interface KeychainOptions {
+  readonly idleMs?: number;
+  /** Where the session's bus is named; default this process's. */
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+export function openKeychain(limitMs: number, options: KeychainOptions = {}): Keychain {
+  const { idleMs = IDLE_MS, environment = process.env } = options;
   let worker: ChildProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
   let lastId = 0;
@@ -123,7 +130,7 @@ export function openKeychain(limitMs: number): Keychain {
 
   function running(): ChildProcess {
     if (worker) return worker;
-    const started = startWorker();
+    const started = startWorker(environment);
     started.on("message", (message) => {
       const reply = KeychainReply.safeParse(message);
       if (reply.success) pending.get(reply.data.id)?.(reply.data);
@@ -163,7 +170,7 @@ export function openKeychain(limitMs: number): Keychain {
     });
     if (pending.size === 0 && worker) {
       hold(worker, false);
-      idle = setTimeout(() => stop("failed", "closed"), IDLE_MS).unref();
+      idle = setTimeout(() => stop("failed", "closed"), idleMs).unref();
     }
     if (reply instanceof KeychainError) throw reply;
     if (reply.trouble) throw new KeychainError(reply.trouble, troubleText(reply.trouble, reply.message), reply.message);

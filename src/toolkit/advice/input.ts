@@ -1,9 +1,10 @@
 // Which phrase fits an input.
 import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
-import { word } from "../../outside.ts";
+import { pick } from "../lean.ts";
+import type { MovingSubject } from "../read-resource.ts";
 import { uris } from "../resources/uri.ts";
-import type { Advice, Subject } from "../results.ts";
+import type { Advice } from "../results.ts";
 import { INPUT, type InputCase } from "./phrases.ts";
 
 /** A scan ends by itself, and one that is stuck may. */
@@ -31,12 +32,20 @@ export function inputAdvice(input: Input): Advice {
     id,
     workspaceId,
     scanState,
-    what: `Input ${word(id)} (${inputKind} ${word(referenceId)})`,
     again: namesItsKind(again) ? again : undefined,
   };
   const phrase = INPUT[inputCase(input)];
   const nextStep = phrase.nextStep?.(facts);
-  return { summary: phrase.summary(facts), ...(nextStep && { nextStep }) };
+  return { summary: phrase.summary(facts), ...(nextStep && { nextStep }), isRoutine: phrase.isRoutine ?? false };
 }
 
-export const inputSubject: Subject<Input> = { uri: ({ id }) => uris.input(id), advise: inputAdvice };
+const NAMED = ["id", "state", "inputKind", "referenceId", "scanState", "classification", "expiresAt"];
+
+export const inputSubject: MovingSubject<Input> = {
+  version: ({ resourceVersion }) => resourceVersion,
+  isMoving: isInputMoving,
+  standing: ({ state, scanState }) => ({ is: state, at: `scan ${scanState}` }),
+  uri: ({ id }) => uris.input(id),
+  advise: inputAdvice,
+  lean: (input) => pick(input, NAMED, { scanState: "CLEAN" }),
+};

@@ -3,11 +3,13 @@ import type { Job, Stage } from "../../contract/jobs.ts";
 import type { Problem } from "../../contract/problem.ts";
 import { quote, word } from "../../outside.ts";
 import { ENDED } from "../jobs/ended.ts";
+import { lean, leanFailure } from "../lean.ts";
+import type { MovingSubject, Standing } from "../read-resource.ts";
 import { uris } from "../resources/uri.ts";
-import type { Advice, Subject } from "../results.ts";
+import type { Advice } from "../results.ts";
 import { type HistoryPorts, historyOf, type JobHistory } from "./job-history.ts";
 import { JOB, type JobCase, type JobFacts } from "./phrases.ts";
-import { problemText, strayFailure } from "./problem-text.ts";
+import { problemName, problemText, strayFailure } from "./problem-text.ts";
 
 const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
 
@@ -99,20 +101,31 @@ function stillness({ updatedAt }: Job, readAt: number | undefined): string {
   return ` Nothing has moved since ${updatedAt} (${long}).`;
 }
 
+/** No operation of the contract reads a job's output. */
+const outputText = (output: string): string =>
+  ` Output: dataset version ${word(output)}. Its rows cannot be read through this API: bind it to another job (register_input, DATASET_VERSION) or open it at the service.`;
+
+/** The contract says neither who moves a publication on nor when. */
+const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
+  NOT_REQUESTED: "",
+  AWAITING_RELEASE: " Publication: AWAITING_RELEASE; nothing can be done about that from here.",
+  BUILDING: " Publication: BUILDING.",
+  ACTIVE: " Publication: ACTIVE.",
+  WITHDRAWN: " Publication: WITHDRAWN.",
+};
+
 function factsOf(job: Job, history: JobHistory, still: string): JobFacts {
   const { failure, outputDatasetVersionId: output, publicationState } = job;
   const stage = failingStage(job);
   return {
     id: job.id,
-    what: `Job ${word(job.id)}${job.retryOfBatchId === null ? "" : ` (a retry of ${word(job.retryOfBatchId)})`}`,
+    what: `The job${job.retryOfBatchId === null ? "" : `, a retry of ${word(job.retryOfBatchId)},`}`,
     state: job.state,
     place: place(job),
     recipeVersionId: job.recipeVersionId,
-    results:
-      (output === null ? "" : ` Output dataset version: ${word(output)}.`) +
-      (publicationState === "NOT_REQUESTED" ? "" : ` Publication: ${publicationState}.`),
+    results: [output === null ? "" : outputText(output), PUBLICATION[publicationState]].join(""),
     finished: finished(job),
-    failure: failure ? problemText(failure) : "",
+    failure: failure ? problemName(failure) : "",
     code: failure ? word(failure.code) : "",
     stage: stage?.stage ?? "the job",
     attempts: stage?.attemptCount ?? 0,
@@ -130,11 +143,70 @@ export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): 
   const phrase = JOB[jobCase(job, history, still !== "")];
   const facts = factsOf(job, history, still);
   const nextStep = phrase.nextStep?.(facts);
-  return { summary: phrase.summary(facts) + strayFailure(job), ...(nextStep && { nextStep }) };
+  return {
+    summary: phrase.summary(facts) + strayFailure(job),
+    ...(nextStep && { nextStep }),
+    isRoutine: phrase.isRoutine ?? false,
+  };
 }
 
-export const jobSubject = (ports: HistoryPorts): Subject<Job> => ({
+const unitsOf = ({ completedUnits, totalUnits }: Stage): string => `${completedUnits}/${totalUnits ?? "?"}`;
+
+const STAGE_WORD: Readonly<Record<Stage["state"], string>> = {
+  SUCCEEDED: "done",
+  PENDING: "pending",
+  NOT_REQUIRED: "not needed",
+  RUNNING: "RUNNING",
+  WAITING_REVIEW: "WAITING_REVIEW",
+  FAILED: "FAILED",
+  CANCELLED: "CANCELLED",
+};
+
+/** All stages on one line: neighbours in the same state together, units and tries of those at work. */
+export function stagesLine(stages: readonly Stage[]): string {
+  const parts: { word: string; names: string[] }[] = [];
+  for (const stage of stages) {
+    const { state, attemptCount } = stage;
+    const isQuiet = state === "SUCCEEDED" || state === "PENDING" || state === "NOT_REQUIRED";
+    const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
+    const said = isQuiet ? `${STAGE_WORD[state]}${tries}` : `${STAGE_WORD[state]} ${unitsOf(stage)}${tries}`;
+    const last = parts.at(-1);
+    if (isQuiet && last?.word === said) last.names.push(stage.stage);
+    else parts.push({ word: said, names: [stage.stage] });
+  }
+  return parts.map(({ word: said, names }) => `${names.join(" ")} ${said}`).join("; ");
+}
+
+/** What a job mostly has. */
+const USUAL = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
+
+function leanJob(job: Job): object {
+  const { workspaceId, environment, resourceVersion, processingState, stages, failure, ...rest } = job;
+  return {
+    ...lean(rest, USUAL),
+    ...(processingState !== job.state && { processingState }),
+    ...(stages.length > 0 && { stages: stagesLine(stages) }),
+    ...leanFailure(failure),
+  };
+}
+
+function standing(job: Job): Standing {
+  const stage = currentStage(job);
+  if (!stage) return { is: job.state };
+  const { stage: name, state, completedUnits, totalUnits } = stage;
+  const at = state === "PENDING" ? `${name} next` : `${name} ${completedUnits} of ${totalUnits ?? "?"}`;
+  const units = job.stages.reduce((sum, each) => sum + each.completedUnits, 0);
+  return { is: job.state, at, units };
+}
+
+export const jobSubject = (ports: HistoryPorts): MovingSubject<Job> => ({
+  version: ({ resourceVersion }) => resourceVersion,
+  isMoving: isJobMoving,
+  waitsForPerson,
+  standing,
+  progress: jobProgress,
   uri: ({ id }) => uris.job(id),
+  lean: leanJob,
   hasEnded: ({ state }) => ENDED.has(state),
   async advise(job, readAt) {
     ports.retries.remember([job]);

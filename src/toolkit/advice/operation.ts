@@ -1,11 +1,13 @@
 // Which phrase fits an asynchronous operation.
 import type { Operation } from "../../contract/operation.ts";
-import { quote, word } from "../../outside.ts";
+import { quote } from "../../outside.ts";
 import { ENDED } from "../jobs/ended.ts";
+import { leanFailure, pick } from "../lean.ts";
+import type { MovingSubject } from "../read-resource.ts";
 import { uris } from "../resources/uri.ts";
-import type { Advice, Subject } from "../results.ts";
+import type { Advice } from "../results.ts";
 import { OPERATION, type OperationCase } from "./phrases.ts";
-import { problemText, strayFailure } from "./problem-text.ts";
+import { problemName, strayFailure } from "./problem-text.ts";
 
 export const isOperationMoving = ({ state }: Operation): boolean => state === "QUEUED" || state === "RUNNING";
 
@@ -28,17 +30,27 @@ export function operationAdvice(operation: Operation): Advice {
   const facts = {
     id,
     state,
-    what: `Operation ${word(id)} (${quote(operation.operationType)} on ${word(originatingResourceId)})`,
+    what: `The operation (${quote(operation.operationType)})`,
     about: resultResourceId ?? originatingResourceId,
-    failure: failure ? problemText(failure) : "",
+    failure: failure ? problemName(failure) : "",
   };
   const phrase = OPERATION[operationCase(operation)];
   const nextStep = phrase.nextStep?.(facts);
-  return { summary: phrase.summary(facts) + strayFailure(operation), ...(nextStep && { nextStep }) };
+  return {
+    summary: phrase.summary(facts) + strayFailure(operation),
+    ...(nextStep && { nextStep }),
+    isRoutine: phrase.isRoutine ?? false,
+  };
 }
 
-export const operationSubject: Subject<Operation> = {
+const NAMED = ["id", "state", "operationType", "originatingResourceId", "resultResourceId", "updatedAt"];
+
+export const operationSubject: MovingSubject<Operation> = {
+  version: ({ resourceVersion }) => resourceVersion,
+  isMoving: isOperationMoving,
+  standing: ({ state }) => ({ is: state }),
   uri: ({ id }) => uris.operation(id),
   hasEnded: ({ state }) => ENDED.has(state),
   advise: operationAdvice,
+  lean: (operation) => ({ ...pick(operation, NAMED), ...leanFailure(operation.failure) }),
 };

@@ -10,13 +10,15 @@ export interface Phrase<Facts> {
   readonly summary: (facts: Facts) => string;
   /** None: there is nothing to do, or nothing that can be done from here. */
   readonly nextStep?: (facts: Facts) => NextStep | undefined;
+  /** A wait that finds it so again need not repeat it. */
+  readonly isRoutine?: true;
 }
 
 type Phrases<Case extends string, Facts> = Readonly<Record<Case, Phrase<Facts>>>;
 
 export interface JobFacts {
   readonly id: string;
-  /** "Job x", with the job it retries. */
+  /** "The job", with the job it retries. */
   readonly what: string;
   readonly state: string;
   /** ", at stage …", or nothing. */
@@ -109,7 +111,7 @@ export const JOB: Phrases<JobCase, JobFacts> = {
       unsettled?.tool === "cancel_job"
         ? {
             tool: "get_job",
-            arguments: { jobId: id, waitSeconds: 30 },
+            arguments: { jobId: id, waitSeconds: 45 },
             why: "shows whether it ends as CANCELLED; if it goes on, cancel_job with a new idempotencyKey of your own",
           }
         : {
@@ -119,11 +121,12 @@ export const JOB: Phrases<JobCase, JobFacts> = {
           },
   },
   moving: {
+    isRoutine: true,
     summary: ({ what, state, place }) => `${what} is ${state}${place}.`,
     nextStep: ({ id }) => ({
       tool: "get_job",
-      arguments: { jobId: id, waitSeconds: 30 },
-      why: "it is still moving; this waits for it",
+      arguments: { jobId: id, waitSeconds: 45 },
+      why: "waits for it",
     }),
   },
   "standing still": {
@@ -131,15 +134,17 @@ export const JOB: Phrases<JobCase, JobFacts> = {
       `${what} is ${state}${place}.${still} Waiting longer may not help: ask its operator, or cancel it if it is not wanted any more.`,
   },
   "waiting for review": {
+    isRoutine: true,
     summary: ({ what, place, still }) =>
       `${what} waits for a person's review${place}; nothing can be done from here but wait (get_job with waitSeconds) or cancel.${still}`,
   },
   paused: {
+    isRoutine: true,
     summary: ({ what, place, still }) =>
       `${what} is PAUSED${place}; only its operator can resume it (get_job with waitSeconds waits for that). It can be cancelled.${still}`,
   },
   succeeded: { summary: ({ what, results }) => `${what} SUCCEEDED.${results}` },
-  cancelled: { summary: ({ what, finished }) => `${what} is CANCELLED; ${finished}.` },
+  cancelled: { summary: ({ what, finished }) => `${what} is CANCELLED; ${finished}. retry_job can run it again.` },
   "cancelled, retried": {
     summary: (facts) => `${facts.what} is CANCELLED; ${facts.finished}. ${retried(facts)}`,
     nextStep: readRetry,
@@ -160,8 +165,7 @@ export const JOB: Phrases<JobCase, JobFacts> = {
   },
   "failed, worth resuming": {
     summary: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
-    nextStep: (facts) =>
-      retry(facts, "SAFE_RESUME", `the failure is retryable; SAFE_RESUME keeps what is done (${facts.finished})`),
+    nextStep: (facts) => retry(facts, "SAFE_RESUME", `keeps the ${facts.finished}`),
   },
   "failed, worth restarting": {
     summary: ({ what, place, failure, stage }) =>
@@ -180,8 +184,7 @@ export const JOB: Phrases<JobCase, JobFacts> = {
   "failed, input or parameters wrong": {
     summary: ({ what, place, failure, pointers }) =>
       `${what} FAILED${place}: ${failure}. Retrying the same job will not help: correct ${pointers} and submit a new one.`,
-    nextStep: (facts) =>
-      recipe(facts, `shows what the recipe asks for at ${facts.pointers}; correct that first, then submit_job`),
+    nextStep: (facts) => recipe(facts, "shows what the recipe asks for there; correct that first, then submit_job"),
   },
   "failed for good": {
     summary: ({ what, place, failure }) =>
@@ -216,11 +219,12 @@ const stands = (facts: OperationFacts) => look(facts, "shows how the job stands 
 
 export const OPERATION: Phrases<OperationCase, OperationFacts> = {
   moving: {
+    isRoutine: true,
     summary: ({ what, state }) => `${what} is ${state}.`,
     nextStep: ({ id }) => ({
       tool: "get_operation",
-      arguments: { operationId: id, waitSeconds: 30 },
-      why: "it is not finished yet; this waits for it",
+      arguments: { operationId: id, waitSeconds: 45 },
+      why: "waits for it",
     }),
   },
   succeeded: {
@@ -238,7 +242,6 @@ export const OPERATION: Phrases<OperationCase, OperationFacts> = {
 
 export interface InputFacts {
   readonly id: string;
-  readonly what: string;
   readonly workspaceId: string;
   readonly scanState: string;
   /** What registers the same once more; undefined when it could not be called so. */
@@ -249,34 +252,30 @@ export type InputCase = "in scan" | "scan stuck" | "ready" | "infected" | "quara
 
 const waitForScan = ({ id }: InputFacts, why: string): NextStep => ({
   tool: "get_input",
-  arguments: { inputId: id, waitSeconds: 30 },
+  arguments: { inputId: id, waitSeconds: 45 },
   why,
 });
 
 export const INPUT: Phrases<InputCase, InputFacts> = {
   "in scan": {
-    summary: ({ what, scanState }) => `${what} waits for its scan (scan ${scanState}); a job needs it READY.`,
+    isRoutine: true,
+    summary: ({ scanState }) => `The input waits for its scan (scan ${scanState}); a job needs it READY.`,
     nextStep: (facts) => waitForScan(facts, "waits for the scan"),
   },
   "scan stuck": {
-    summary: ({ what, scanState }) =>
-      `${what} waits for a scan that is ${scanState}; a job needs it READY, and if it stays so its operator has to help.`,
+    summary: ({ scanState }) =>
+      `The input waits for a scan that is ${scanState}; a job needs it READY, and if it stays so its operator has to help.`,
     nextStep: (facts) => waitForScan(facts, "waits for the scan; if it stays so, ask again in some minutes"),
   },
   ready: {
-    summary: ({ what }) => `${what} is READY to be bound to a job.`,
-    nextStep: ({ workspaceId }) => ({
-      tool: "list_recipes",
-      arguments: { workspaceId },
-      why: "find the recipe to run on it",
-    }),
+    summary: () => "The input is READY: bind it to a port of a recipe (list_recipes) with submit_job.",
   },
   infected: {
-    summary: ({ what }) => `${what} is QUARANTINED (scan INFECTED); it cannot be used: take another file.`,
+    summary: () => "The input is QUARANTINED (scan INFECTED); it cannot be used: take another file.",
   },
-  quarantined: { summary: ({ what, scanState }) => `${what} is QUARANTINED (scan ${scanState}); it cannot be used.` },
+  quarantined: { summary: ({ scanState }) => `The input is QUARANTINED (scan ${scanState}); it cannot be used.` },
   expired: {
-    summary: ({ what }) => `${what} has EXPIRED; register the file again to use it.`,
+    summary: () => "The input has EXPIRED; register the file again to use it.",
     nextStep: ({ again }) =>
       again && {
         tool: "register_input",
@@ -284,12 +283,11 @@ export const INPUT: Phrases<InputCase, InputFacts> = {
         why: "makes a new input of the same, if it is still wanted",
       },
   },
-  withdrawn: { summary: ({ what }) => `${what} was WITHDRAWN; it cannot be used.` },
+  withdrawn: { summary: () => "The input was WITHDRAWN; it cannot be used." },
 };
 
 export interface RequestFacts {
   readonly id: string;
-  readonly what: string;
   readonly state: string;
   /** " (REASON_CODE)", or nothing. */
   readonly reason: string;
@@ -309,7 +307,8 @@ export type RequestCase =
 
 export const PROCESSING_REQUEST: Phrases<RequestCase, RequestFacts> = {
   "in review": {
-    summary: ({ what, state }) => `${what} is ${state}: a person reviews it before a job may use the file.`,
+    isRoutine: true,
+    summary: ({ state }) => `The request is ${state}: a person reviews it before a job may use the file.`,
     nextStep: ({ id }) => ({
       tool: "get_file_processing_request",
       arguments: { requestId: id, waitSeconds: 45 },
@@ -317,8 +316,8 @@ export const PROCESSING_REQUEST: Phrases<RequestCase, RequestFacts> = {
     }),
   },
   approved: {
-    summary: ({ what, reason, expiresAt, inputId, recipeVersionId }) =>
-      `${what} is APPROVED${reason} until ${expiresAt}: input ${inputId} may be processed with ${recipeVersionId}.`,
+    summary: ({ reason, expiresAt, inputId, recipeVersionId }) =>
+      `The request is APPROVED${reason} until ${expiresAt}: input ${inputId} may be processed with ${recipeVersionId}.`,
     nextStep: ({ recipeVersionId }) => ({
       tool: "get_recipe",
       arguments: { versionId: recipeVersionId },
@@ -326,18 +325,17 @@ export const PROCESSING_REQUEST: Phrases<RequestCase, RequestFacts> = {
     }),
   },
   rejected: {
-    summary: ({ what, reason }) =>
-      `${what} was REJECTED${reason}; a new request needs another purpose, file or recipe.`,
+    summary: ({ reason }) => `The request was REJECTED${reason}; a new request needs another purpose, file or recipe.`,
   },
   "rejected, purpose": {
-    summary: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another purpose.`,
+    summary: ({ reason }) => `The request was REJECTED${reason}; a new request needs another purpose.`,
   },
   "rejected, source": {
-    summary: ({ what, reason }) => `${what} was REJECTED${reason}; a new request needs another file.`,
+    summary: ({ reason }) => `The request was REJECTED${reason}; a new request needs another file.`,
   },
-  revoked: { summary: ({ what, reason }) => `${what} was REVOKED${reason}; the file may no longer be processed.` },
+  revoked: { summary: ({ reason }) => `The request was REVOKED${reason}; the file may no longer be processed.` },
   "revoked, security": {
-    summary: ({ what, reason }) =>
-      `${what} was REVOKED${reason}; the file may no longer be processed: do not ask again without a person's word.`,
+    summary: ({ reason }) =>
+      `The request was REVOKED${reason}; the file may no longer be processed: do not ask again without a person's word.`,
   },
 };

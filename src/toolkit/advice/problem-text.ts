@@ -2,6 +2,9 @@
 import type { Problem } from "../../contract/problem.ts";
 import { quote, word } from "../../outside.ts";
 
+/** A failure in a few words; what is wrong with which field stands beside them, in `data.failure`. */
+export const problemName = ({ code, title }: Problem): string => `${word(code)} ${quote(title)}`;
+
 /** A failure in words: code, quoted title, and the first field errors. */
 export function problemText(problem: Problem): string {
   const fields = problem.fieldErrors
@@ -9,7 +12,7 @@ export function problemText(problem: Problem): string {
     .map(({ pointer, message }) => `${pointer === "" ? "the whole" : word(pointer)}: ${quote(message)}`);
   const more = problem.fieldErrors.length - fields.length;
   const where = fields.length === 0 ? "" : ` (${fields.join("; ")}${more > 0 ? `; ${more} more` : ""})`;
-  return `${word(problem.code)} ${quote(problem.title)}${where}`;
+  return `${problemName(problem)}${where}`;
 }
 
 /** A failure beside a state that should have none (doubt 17), as a sentence; else nothing. */
@@ -20,4 +23,4 @@ export const strayFailure = ({
   readonly state: string;
   readonly failure: Problem | null;
 }): string =>
-  state === "FAILED" || failure === null ? "" : ` The service names a failure all the same: ${problemText(failure)}.`;
+  state === "FAILED" || failure === null ? "" : ` The service names a failure all the same: ${problemName(failure)}.`;

@@ -1,7 +1,9 @@
 // Which phrase fits a file-processing permission request.
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
+import { pick } from "../lean.ts";
+import type { MovingSubject } from "../read-resource.ts";
 import { uris } from "../resources/uri.ts";
-import type { Advice, Subject } from "../results.ts";
+import type { Advice } from "../results.ts";
 import { PROCESSING_REQUEST, type RequestCase } from "./phrases.ts";
 
 /** A person has it before them. */
@@ -30,15 +32,21 @@ export function processingRequestAdvice(request: ProcessingRequest): Advice {
     inputId,
     recipeVersionId,
     expiresAt,
-    what: `Processing request ${id}`,
     reason: reasonCode === null ? "" : ` (${reasonCode})`,
   };
   const phrase = PROCESSING_REQUEST[requestCase(request)];
   const nextStep = phrase.nextStep?.(facts);
-  return { summary: phrase.summary(facts), ...(nextStep && { nextStep }) };
+  return { summary: phrase.summary(facts), ...(nextStep && { nextStep }), isRoutine: phrase.isRoutine ?? false };
 }
 
-export const processingRequestSubject: Subject<ProcessingRequest> = {
+const NAMED = ["id", "state", "inputId", "recipeVersionId", "reasonCode", "expiresAt"];
+
+export const processingRequestSubject: MovingSubject<ProcessingRequest> = {
+  version: ({ revision }) => revision,
+  isMoving: () => false,
+  waitsForPerson: isInReview,
+  standing: ({ state }) => ({ is: state }),
   uri: ({ id }) => uris.processingRequest(id),
   advise: processingRequestAdvice,
+  lean: (request) => pick(request, NAMED),
 };

@@ -3,7 +3,7 @@ import * as z from "zod/v4";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../../service/attempts.ts";
 import { heldTo } from "../requests.ts";
-import { type Advice, callText } from "../results.ts";
+import { type Advice, nextText } from "../results.ts";
 
 const MAX_JOBS = 50;
 
@@ -78,4 +78,4 @@ export function countsOf(words: readonly string[]): string {
 
 /** What is said of all, then the rows. */
 export const advisedText = ({ summary, nextStep }: Advice, rows: string): string =>
-  [summary, ...(nextStep ? [`Next: ${callText(nextStep)} (${nextStep.why})`] : []), rows].join("\n");
+  [summary, ...(nextStep ? [nextText(nextStep)] : []), rows].join("\n");

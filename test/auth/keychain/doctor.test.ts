@@ -9,7 +9,7 @@ import { emulatorForTest } from "../../support/emulator.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, refusingBaseUrl, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, loggedIn, refusedClient, statusOf } from "./session.ts";
+import { client, loggedIn, refusedClient, statusOf, stored } from "./session.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -183,7 +183,7 @@ describeWithKeychain("doctor", () => {
   test("finds a secret that is wrong by now, whatever token is still kept", async () => {
     const session = await sessionForTest();
     const stub = await soundStub();
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     expect(await examine(session.env)).toMatchObject({ ok: true });
     expect((await statusOf(session)).tokens).toHaveLength(1);
     stub.respondToToken(() => refusedClient);
@@ -193,7 +193,7 @@ describeWithKeychain("doctor", () => {
   test("finds a login for another service", async () => {
     const session = await sessionForTest();
     const [own, other] = [await stubForTest(), await soundStub()];
-    await loggedIn(session, { baseUrl: own.baseUrl });
+    await stored(session, { baseUrl: own.baseUrl });
     const { wrong } = await examine({ ...session.env, MIC_BASE_URL: other.baseUrl });
     expect(wrong.map(({ name }) => name)).toEqual(["token", "job API"]);
     for (const url of [own.baseUrl, other.baseUrl]) expect(wrong[0]?.detail).toContain(url);
@@ -202,7 +202,7 @@ describeWithKeychain("doctor", () => {
   test("finds a locked keychain", async () => {
     const session = await sessionForTest();
     const stub = await soundStub();
-    await loggedIn(session, { baseUrl: stub.baseUrl });
+    await stored(session, { baseUrl: stub.baseUrl });
     await session.lock();
     const { name, detail, fix } = await theFault({ ...session.env, ...toStub(stub) });
     expect(name).toBe("keychain");
@@ -242,8 +242,10 @@ describeWithKeychain("doctor", () => {
     const file = join(session.folder, "a file");
     await writeFile(file, "");
     // /proc takes no new folder from anybody, root included.
-    for (const folder of [file, join(file, "below"), "/proc"]) {
-      const { name, fix } = await theFault({ ...env, MIC_DOWNLOAD_DIR: folder });
+    const folders = [file, join(file, "below"), "/proc"];
+    for (const { name, fix } of await Promise.all(
+      folders.map((folder) => theFault({ ...env, MIC_DOWNLOAD_DIR: folder })),
+    )) {
       expect(name).toBe("download folder");
       expect(fix).toContain("MIC_DOWNLOAD_DIR");
     }

@@ -6,6 +6,7 @@ import { basicHeader } from "../../../src/auth/oauth.ts";
 import { run, start } from "../../mcp/stdio/child.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../../support/stub.ts";
+import { runs } from "../../support/thorough.ts";
 import { addon, client, loggedIn, login, nothing, refusedClient, statusOf } from "./session.ts";
 
 const html = { "content-type": "text/html" };
@@ -30,16 +31,13 @@ describeWithKeychain("login by flags", () => {
   });
 
   test.each([
-    ["no line break", "plain-secret", "plain-secret"],
-    ["a line break", "plain-secret", "plain-secret\n"],
-    ["a line break of Windows", "plain-secret", "plain-secret\r\n"],
-    ["outer spaces", "  spaced secret ", "  spaced secret \n"],
-    ["what a shell, a URL and JSON mind", `'"\\$(x)\`%41+=&:/?#{}<>`, `'"\\$(x)\`%41+=&:/?#{}<>\n`],
-    ["4000 characters", "x".repeat(4000), "x".repeat(4000)],
-  ])("takes a secret with %s as it is", async (_, clientSecret, input) => {
+    ["no line break, of all that a shell, a URL and JSON mind", `'"\\$(x)\`%41+=&:/?#{}<>`, ""],
+    ["a line break, of 4000 characters", "x".repeat(4000), "\n"],
+    ["a line break of Windows, with outer spaces", "  spaced secret ", "\r\n"],
+  ])("takes a secret with %s as it is", async (_, clientSecret, end) => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    await loggedIn(session, { baseUrl: stub.baseUrl, input });
+    await loggedIn(session, { baseUrl: stub.baseUrl, input: clientSecret + end });
     expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader({ ...client, clientSecret }));
   });
 
@@ -97,7 +95,7 @@ describeWithKeychain("while entries come and go", () => {
     const stub = await stubForTest();
     const stops = [busyProgram(session), busyProgram(session)];
     onTestFinished(async () => void (await Promise.all(stops.map((stop) => stop()))));
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < runs(1, 4); round++) {
       const ended = await Promise.all([
         ...["first", "second", "third"].map((name) => login(session, { baseUrl: stub.baseUrl, clientId: name })),
         run(["logout"], { env: session.env }),
@@ -121,14 +119,15 @@ describeWithKeychain("a login that cannot be proven", () => {
 
   test("stores nothing", async () => {
     const session = await sessionForTest();
-    const stub = await stubForTest();
-    for (const [what, step, told] of refusals) {
+    const tried = refusals.map(async ([what, step, told]) => {
+      const stub = await stubForTest();
       stub.respondToToken(() => step);
       const { code, stdout, stderr } = await login(session, { baseUrl: stub.baseUrl });
       expect({ code, stdout }, what).toEqual({ code: 1, stdout: "" });
       expect(stderr).toMatch(told);
       expect(stderr).toContain("Nothing was stored.");
-    }
+    });
+    await Promise.all(tried);
     expect(await statusOf(session)).toMatchObject(nothing);
   });
 
@@ -204,8 +203,11 @@ test.concurrent.each([
 describeWithKeychain("a secret on stdin", () => {
   test("that is empty, of two lines, not ASCII or without end is wrong usage, and not shown", async () => {
     const session = await sessionForTest();
-    for (const input of ["", "\n", "hunter2-first\nhunter2-second\n", "hunter2-é\n", "hunter2".repeat(20_000)]) {
-      const { code, stdout, stderr } = await login(session, { baseUrl: "https://service.example", input });
+    const inputs = ["", "\n", "hunter2-first\nhunter2-second\n", "hunter2-é\n", "hunter2".repeat(20_000)];
+    const ended = await Promise.all(
+      inputs.map((input) => login(session, { baseUrl: "https://service.example", input })),
+    );
+    for (const { code, stdout, stderr } of ended) {
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain("client secret");
       expect(stderr).not.toContain("hunter2");
@@ -227,10 +229,8 @@ describeWithKeychain("without a keychain that can be used", () => {
   ] as const)("(%s) login and logout fail, and say what works without one", async (state, told) => {
     const session = await sessionForTest(state);
     const stub = await stubForTest();
-    for (const { code, stderr } of [
-      await login(session, { baseUrl: stub.baseUrl }),
-      await run(["logout"], { env: session.env }),
-    ]) {
+    const both = [login(session, { baseUrl: stub.baseUrl }), run(["logout"], { env: session.env })];
+    for (const { code, stderr } of await Promise.all(both)) {
       expect(code).toBe(1);
       expect(stderr).toMatch(told);
       expect(stderr).toContain("MIC_CLIENT_SECRET");

@@ -1,11 +1,10 @@
 // The process that talks to the keychain: never longer there than it is needed, never in the server's way.
 import type { ChildProcess } from "node:child_process";
-import { expect, test } from "vitest";
-import { jobList } from "../../contract/samples.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { openKeychain } from "../../../src/auth/keychain/keychain.ts";
 import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
-import { answer, stubForTest } from "../../support/stub.ts";
-import { childrenOf, frozen, isAlive, loggedIn } from "./session.ts";
+import { childrenOf, frozen, isAlive } from "./session.ts";
 
 const stuck = [
   ["mute", () => sessionForTest("mute")],
@@ -55,17 +54,19 @@ describeWithKeychain("the keychain's own process", () => {
     program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
     expect(await program.next()).toMatchObject({ id: 3, result: {} });
   });
+});
 
-  test("ends when nobody has asked it anything for a while, and is started anew", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
-    stub.respond(() => answer(200, jobList));
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    const program = start(["serve"], { env: session.env });
-    await initialize(program);
-    const worker = await workerOf(program.process);
-    await expect.poll(() => isAlive(worker), { timeout: 20_000, interval: 500 }).toBe(false);
-    program.send(callMessage(2, "list_jobs"));
-    expect(await program.next()).toMatchObject({ id: 2, result: { structuredContent: {} } });
-  });
+test("it ends when nobody has asked it anything for a while, and is started anew", async () => {
+  // No bus: it answers at once that there is no keychain.
+  const environment = { PATH: process.env["PATH"], DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" };
+  const others = childrenOf(process.pid);
+  const own = () => childrenOf(process.pid).filter((pid) => !others.includes(pid) && isAlive(pid));
+  const keychain = openKeychain(20_000, { idleMs: 100, environment });
+  onTestFinished(() => keychain.close());
+  for (const _ of ["first", "anew"]) {
+    const asked = expect(keychain.getPassword("login")).rejects.toMatchObject({ trouble: "absent" });
+    await expect.poll(own).toHaveLength(1);
+    await asked;
+    await expect.poll(own).toEqual([]);
+  }
 });

@@ -80,6 +80,10 @@ export async function putEntry(session: Session, account: string, bytes: string 
   await execute(process.execPath, ["-e", script, addon, account, base64], { env: { ...session.env } });
 }
 
+/** What `loggedIn` leaves, without the program that proves it: for tests of what comes after. */
+export const stored = (session: Session, { baseUrl, workspaceId }: Pick<Login, "baseUrl" | "workspaceId">) =>
+  putEntry(session, "login", JSON.stringify({ ...client, baseUrl, workspaceId }));
+
 export const refusedClient = answer(401, { error: "invalid_client" });
 
 /** Answers whoever has this token, refuses everybody else. */

@@ -6,7 +6,7 @@ import { enveloped, job } from "../../contract/samples.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, loggedIn, onlyFor, putEntry, refusedClient, statusOf } from "./session.ts";
+import { client, onlyFor, putEntry, refusedClient, statusOf, stored } from "./session.ts";
 
 const whole = answer(200, enveloped(job));
 const SCOPES = ["mic.jobs:read"];
@@ -18,7 +18,7 @@ const bearersOf = ({ requests }: Stub) => requests.map(({ headers }) => headers.
 async function started(expiresIn?: number) {
   const session = await sessionForTest();
   const stub = await stubForTest();
-  await loggedIn(session, { baseUrl: stub.baseUrl });
+  await stored(session, { baseUrl: stub.baseUrl });
   const proofs = stub.tokenRequests.length;
   const fetched = () => stub.tokenRequests.length - proofs;
   stub.respondToToken(() =>
@@ -81,26 +81,16 @@ describeWithKeychain("a token in the keychain", () => {
     await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(0);
   });
 
-  test("that is broken or foreign is not used, and replaced", async () => {
+  test("that cannot be is not used, and replaced", async () => {
     const { session, stub, fetched } = await started();
     const account = tokenAccount({ baseUrl: stub.baseUrl, clientId: client.clientId }, SCOPES);
-    const now = Date.now();
-    for (const entry of [
-      "no JSON",
-      '{"value":1}',
-      JSON.stringify({ value: "no\r\nheader: 1", obtainedAt: now }),
-      // As a clock that was once wrong would leave it.
-      JSON.stringify({ value: "of-the-future", obtainedAt: now + 1e9, expiresAt: now + 2e9 }),
-    ]) {
-      await putEntry(session, account, entry);
-      const before = fetched();
-      const connection = await serverIn(session);
-      expect(await readJob(connection)).toMatchObject({ isError: false });
-      await connection.close();
-      expect(fetched()).toBe(before + 1);
-      expect(bearersOf(stub).at(-1)).toBe(`Bearer token-${fetched()}`);
-    }
-    expect((await statusOf(session)).tokens).toHaveLength(1);
+    // As a clock that was once wrong would leave it.
+    const [obtainedAt, expiresAt] = [Date.now() + 1e9, Date.now() + 2e9];
+    await putEntry(session, account, JSON.stringify({ value: "of-the-future", obtainedAt, expiresAt }));
+    expect(await readJob(await serverIn(session))).toMatchObject({ isError: false });
+    expect(bearersOf(stub)).toEqual(["Bearer token-1"]);
+    expect(fetched()).toBe(1);
+    await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(1);
   });
 
   test("of 16,000 characters is shared as well", async () => {

@@ -5,7 +5,7 @@ import { run } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, loggedIn, nothing, putEntry, statusOf } from "./session.ts";
+import { client, nothing, putEntry, statusOf, stored } from "./session.ts";
 
 const environment = {
   MIC_BASE_URL: "https://other.example",
@@ -16,7 +16,7 @@ const environment = {
 
 /** A login, and a token of two scope sets, left by a server. */
 async function withTokens(session: Session, stub: Stub): Promise<void> {
-  await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+  await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
   stub.respondToToken(() =>
     answer(200, { access_token: `token-number-${stub.tokenRequests.length}`, expires_in: 3600 }),
   );
@@ -44,7 +44,7 @@ describeWithKeychain("status", () => {
   test("says where each setting comes from when the environment overrides some", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     expect(await statusOf(session, { MIC_WORKSPACE_ID: "micws_env" })).toMatchObject({
       baseUrl: { from: "keychain" },
       clientSecret: { from: "keychain" },
@@ -61,7 +61,7 @@ describeWithKeychain("status", () => {
   test("does not count a login for another service than MIC_BASE_URL", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const status = await statusOf(session, { MIC_BASE_URL: "https://other.example" });
     expect(status).toMatchObject({ ...nothing, baseUrl: { from: "environment" }, workspaceId: { from: "not set" } });
     expect(status.keychain.detail).toContain(stub.baseUrl);
@@ -71,13 +71,14 @@ describeWithKeychain("status", () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     await withTokens(session, stub);
-    for (const env of [session.env, { ...session.env, ...environment }])
-      for (const args of [["status"], ["status", "--json"]]) {
-        const { code, stdout, stderr } = await run(args, { env });
-        expect(code).toBe(0);
-        for (const secret of [client.clientSecret, environment.MIC_CLIENT_SECRET, "token-number-"])
-          expect(stdout + stderr).not.toContain(secret);
-      }
+    const environments = [session.env, { ...session.env, ...environment }];
+    const commands = [["status"], ["status", "--json"]];
+    const ended = environments.flatMap((env) => commands.map((args) => run(args, { env })));
+    for (const { code, stdout, stderr } of await Promise.all(ended)) {
+      expect(code).toBe(0);
+      for (const secret of [client.clientSecret, environment.MIC_CLIENT_SECRET, "token-number-"])
+        expect(stdout + stderr).not.toContain(secret);
+    }
   });
 
   test.each([
@@ -93,7 +94,7 @@ describeWithKeychain("status", () => {
   test("works with one that is locked, and with none", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    await loggedIn(session, { baseUrl: stub.baseUrl });
+    await stored(session, { baseUrl: stub.baseUrl });
     await session.lock();
     expect(await statusOf(session)).toMatchObject({ ...nothing, keychain: { state: "locked" } });
     expect(await statusOf(session, { MIC_KEYCHAIN: "off" })).toMatchObject({ keychain: { mode: "off", state: "off" } });

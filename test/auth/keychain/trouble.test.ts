@@ -8,7 +8,7 @@ import { callMessage, initialize, run, start } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, frozen, loggedIn, login } from "./session.ts";
+import { client, frozen, login, stored } from "./session.ts";
 
 /** Longer than the limit however busy the machine is, and shorter than a caller's own patience. */
 const ENDLESS_MS = 10_000;
@@ -21,7 +21,7 @@ const inEnvironment = ({ baseUrl }: Stub) => ({
 
 async function locked(): Promise<Session> {
   const session = await sessionForTest();
-  await loggedIn(session, { baseUrl: (await stubForTest()).baseUrl, workspaceId: "micws_1" });
+  await stored(session, { baseUrl: (await stubForTest()).baseUrl, workspaceId: "micws_1" });
   await session.lock();
   return session;
 }
@@ -43,81 +43,88 @@ test("a call waits for the keychain for less than 5 s", () => {
   expect(SERVER_LIMIT_MS).toBeLessThan(5_000);
 });
 
-describeWithKeychain("a keychain that is", () => {
-  test.each(troubles)("%s is told as what it is, within 5 s", async (_, make, told, next) => {
-    const session = await make();
-    const connection = await connectionForTest("v2-modern", { env: session.env });
-    const calledAt = Date.now();
-    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(Date.now() - calledAt).toBeLessThan(ENDLESS_MS);
-    expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
-    expect(error?.message).toMatch(told);
-    expect(error?.next).toMatch(next);
-    // Not hidden behind the workspace that the same login would have brought.
-    if (told.source !== "no OS keychain") expect((await connection.callTool("list_jobs")).error?.message).toMatch(told);
-  });
+/** All at once, since most of it is waiting; `work` says of which keychain a failure is. */
+const withEach = (
+  chosen: readonly (typeof troubles)[number][],
+  work: (session: Session, told: RegExp, next: RegExp, what: string) => Promise<void>,
+) => Promise.all(chosen.map(async ([what, make, told, next]) => await work(await make(), told, next, what)));
 
-  test.each([troubles[1], troubles[2]])("%s holds up nothing else", async (_, make) => {
-    const session = await make();
-    const stub = await stubForTest();
-    stub.respond(() => answer(200, statesResponse));
-    const program = start(["serve"], { env: { ...session.env, MIC_BASE_URL: stub.baseUrl } });
-    await initialize(program);
-    const answered = new Map<unknown, number>();
-    const sentAt = Date.now();
-    program.send(callMessage(10, "list_jobs", { workspaceId: "micws_1" }));
-    program.send(callMessage(11, "list_states"));
-    program.send({ jsonrpc: "2.0", id: 12, method: "tools/list" });
-    const latencies: number[] = [];
-    for (let id = 100; !answered.has(10); id++) {
-      const pingedAt = Date.now();
-      program.send({ jsonrpc: "2.0", id, method: "ping" });
-      while (!answered.has(id)) {
-        const message = z.object({ id: z.number() }).parse(await program.next());
-        answered.set(message.id, Date.now() - sentAt);
+describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent", () => {
+  test("is told as what it is, within 5 s; the environment's credentials work, but where one is required", async () => {
+    await withEach(troubles, async (session, told, next, what) => {
+      const stub = await stubForTest();
+      stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
+      const own = { ...session.env, ...inEnvironment(stub) };
+      const environments = [session.env, { ...own, MIC_KEYCHAIN: "require" }, own];
+      const [bare, strict, free] = await Promise.all(
+        environments.map((env) => connectionForTest("v2-modern", { env })),
+      );
+      const jobsBy = (connection: typeof bare) => connection?.callTool("list_jobs", { workspaceId: "micws_1" });
+      const calledAt = Date.now();
+      const [ofBare, ofStrict, ofFree] = await Promise.all([bare, strict, free].map(jobsBy));
+      expect(Date.now() - calledAt, what).toBeLessThan(ENDLESS_MS);
+      for (const failed of [ofBare, ofStrict]) {
+        expect(failed?.error, what).toMatchObject({ kind: "not_configured", sideEffect: "none" });
+        expect(failed?.error?.message, what).toMatch(told);
       }
-      latencies.push(Date.now() - pingedAt);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    // The wait was long enough for this to mean something.
-    expect(answered.get(10)).toBeGreaterThan(500);
-    expect(latencies.length).toBeGreaterThan(5);
-    // None of them waited until the keychain was given up.
-    expect(Math.max(...latencies)).toBeLessThan(Number(answered.get(10)) / 2);
-    // What is ready together leaves together, in the order in which it became so.
-    expect([...answered.keys()].filter((id) => Number(id) < 100)).toEqual([11, 12, 10]);
+      expect(ofBare?.error?.next, what).toMatch(next);
+      // Not hidden behind the workspace that the same login would have brought.
+      if (told.source !== "no OS keychain")
+        expect((await bare?.callTool("list_jobs"))?.error?.message, what).toMatch(told);
+      // What it is required for are jobs alone.
+      expect(await strict?.callTool("list_states"), what).toMatchObject({ isError: false });
+      for (const result of [ofFree, await jobsBy(free), await jobsBy(free)])
+        expect(result, what).toMatchObject({ isError: false });
+      // In memory the token is kept all the same.
+      expect(stub.tokenRequests, what).toHaveLength(1);
+      expect(
+        stub.requests.filter(({ target }) => target.includes("/jobs")),
+        what,
+      ).toHaveLength(3);
+    });
   });
 
-  test.each(troubles)("%s does not keep credentials of the environment from working", async (_, make) => {
-    const session = await make();
-    const stub = await stubForTest();
-    stub.respond(() => answer(200, jobList));
-    const connection = await connectionForTest("v2-modern", { env: { ...session.env, ...inEnvironment(stub) } });
-    for (let n = 0; n < 3; n++)
-      expect(await connection.callTool("list_jobs", { workspaceId: "micws_1" })).toMatchObject({ isError: false });
-    // In memory the token is kept all the same.
-    expect(stub.tokenRequests).toHaveLength(1);
-    expect(stub.requests).toHaveLength(3);
+  test("holds up nothing else where it does not answer", async () => {
+    await withEach([troubles[1], troubles[2]], async (session, _told, _next, what) => {
+      const stub = await stubForTest();
+      stub.respond(() => answer(200, statesResponse));
+      const program = start(["serve"], { env: { ...session.env, MIC_BASE_URL: stub.baseUrl } });
+      await initialize(program);
+      const answered = new Map<unknown, number>();
+      const sentAt = Date.now();
+      program.send(callMessage(10, "list_jobs", { workspaceId: "micws_1" }));
+      program.send(callMessage(11, "list_states"));
+      program.send({ jsonrpc: "2.0", id: 12, method: "tools/list" });
+      const latencies: number[] = [];
+      for (let id = 100; !answered.has(10); id++) {
+        const pingedAt = Date.now();
+        program.send({ jsonrpc: "2.0", id, method: "ping" });
+        while (!answered.has(id)) {
+          const message = z.object({ id: z.number() }).parse(await program.next());
+          answered.set(message.id, Date.now() - sentAt);
+        }
+        latencies.push(Date.now() - pingedAt);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      // The wait was long enough for this to mean something.
+      expect(answered.get(10), what).toBeGreaterThan(500);
+      expect(latencies.length, what).toBeGreaterThan(5);
+      // None of them waited until the keychain was given up.
+      expect(Math.max(...latencies), what).toBeLessThan(Number(answered.get(10)) / 2);
+      // What is ready together leaves together, in the order in which it became so.
+      expect(
+        [...answered.keys()].filter((id) => Number(id) < 100),
+        what,
+      ).toEqual([11, 12, 10]);
+    });
   });
+});
 
-  test.each(troubles)("%s is a failure where one is required, for jobs alone", async (_, make, told) => {
-    const session = await make();
-    const stub = await stubForTest();
-    stub.respond(() => answer(200, statesResponse));
-    const env = { ...session.env, ...inEnvironment(stub), MIC_KEYCHAIN: "require" };
-    const connection = await connectionForTest("v2-modern", { env });
-    const calledAt = Date.now();
-    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(Date.now() - calledAt).toBeLessThan(ENDLESS_MS);
-    expect(error).toMatchObject({ kind: "not_configured", message: expect.stringMatching(told) });
-    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
-    expect(stub.tokenRequests).toEqual([]);
-  });
-
+describeWithKeychain("a keychain that is", () => {
   test("out of order is told in our words, by servers and by every command, with what to do", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.crowd();
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
     const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
@@ -143,7 +150,7 @@ describeWithKeychain("a keychain that is", () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respond(() => answer(200, jobList));
-    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.lock();
     const connection = await connectionForTest("v2-modern", { env: session.env });
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: true });

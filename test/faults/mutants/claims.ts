@@ -1,11 +1,11 @@
 // Who works on an action: one process at a time, another one only when that is certain to be gone, and only that one ends it.
-import { inside, type Mutant, outside } from "./mutant.ts";
+import { inside, type Mutant } from "./mutant.ts";
 
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const leases = inside("test/actions/leases.test.ts");
 const machine = inside("test/actions/machine.test.ts");
 const owner = inside("test/actions/owner.test.ts");
-const repeat = outside("test/actions/repeat.test.ts");
+const repeat = inside("test/actions/repeat.test.ts");
 
 export const claimMutants: readonly Mutant[] = [
   {

@@ -3,7 +3,7 @@ import { inside, type Mutant, outside } from "./mutant.ts";
 
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const machine = inside("test/actions/machine.test.ts");
-const repeat = outside("test/actions/repeat.test.ts");
+const repeat = inside("test/actions/repeat.test.ts");
 const unread = outside("test/faults/unread.test.ts");
 
 export const deliveryMutants: readonly Mutant[] = [

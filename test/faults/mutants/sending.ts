@@ -7,12 +7,12 @@ const machine = inside("test/actions/machine.test.ts");
 const cancellation = inside("test/service/cancelled.test.ts");
 const outcomes = inside("test/service/outcomes.test.ts");
 const tokens = inside("test/auth/tokens.test.ts");
-const repeat = outside("test/actions/repeat.test.ts");
-const resend = outside("test/actions/resend.test.ts");
-const moved = outside("test/actions/sqlite.test.ts");
+const repeat = inside("test/actions/repeat.test.ts");
+const resend = inside("test/actions/resend.test.ts");
+const moved = inside("test/actions/sqlite.test.ts");
 const postgres = outside("test/actions/postgres.test.ts");
-const unavailable = outside("test/actions/unavailable.test.ts");
-const telling = outside("test/actions/unknown-outcome.test.ts");
+const unavailable = inside("test/actions/unavailable.test.ts");
+const telling = inside("test/actions/unknown-outcome.test.ts");
 
 export const sendingMutants: readonly Mutant[] = [
   {
@@ -50,13 +50,15 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a journal that was moved under a running server is written to all the same",
     code: "while (moving || !file.isInPlace()) {",
     instead: "while (moving) {",
-    seenBy: moved("a journal with its folder moved under running servers holds what is sent next"),
+    seenBy: moved(
+      "a journal with its folder moved while it is open holds all it held, and first of all what is written next",
+    ),
   },
   {
     what: "what the former file held is not carried over",
     code: "await carryOver(former, fresh);",
     instead: "",
-    seenBy: moved("a journal with its file removed under running servers still knows what was unknown"),
+    seenBy: moved("a journal with its file removed while it is open holds all it held, and first of all the end"),
   },
   {
     what: "a journal that cannot be read is told as if nothing had ever been sent",

@@ -1,5 +1,4 @@
 // The failures that every tool over one operation has, and the states that every action has.
-import type { Connection } from "../../support/mcp.ts";
 import type { Args, Stage } from "../stage.ts";
 
 /** The operation's next answer is a success with this: for states that the emulator does not come to by itself. */
@@ -21,14 +20,12 @@ export interface Reading {
   readonly args: Args;
   /** What no call may have. */
   readonly wrong: Args;
-  /** A server without any configuration. */
-  readonly bare: Connection;
 }
 
 /** `startAnew` comes before each where what was read is kept, or a wait is. */
 export async function readFailures(
   stage: Stage,
-  { operationId, args, wrong, bare }: Reading,
+  { operationId, args, wrong }: Reading,
   startAnew: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   await startAnew();
@@ -42,7 +39,7 @@ export async function readFailures(
     await stage.show(state, args);
   }
   await stage.show("Invalid arguments", wrong);
-  await stage.show("Not configured", args, bare);
+  await stage.showBare(args);
 }
 
 export interface Acting {
@@ -52,7 +49,6 @@ export interface Acting {
   /** The same action with another note, where the tool has one. */
   readonly renoted?: (args: Args) => Args;
   readonly wrong: Args;
-  readonly bare: Connection;
 }
 
 /** It took effect, and the answer is a failure: nobody knows. */
@@ -60,7 +56,7 @@ export const loseOutcome = (stage: Stage, operationId: string) =>
   stage.service.fault({ kind: "status", status: 503, retryAfterSeconds: 60, afterCommit: true }, { operationId });
 
 export async function actionStates(stage: Stage, acting: Acting): Promise<void> {
-  const { operationId, fresh, renoted, wrong, bare } = acting;
+  const { operationId, fresh, renoted, wrong } = acting;
   const done = await fresh();
   await stage.show("Done", done);
   await stage.show("The same call again: not done again", done);
@@ -79,5 +75,5 @@ export async function actionStates(stage: Stage, acting: Acting): Promise<void> 
     await stage.show(state, await fresh());
   }
   await stage.show("Invalid arguments", wrong);
-  await stage.show("Not configured", done, bare);
+  await stage.showBare(done);
 }

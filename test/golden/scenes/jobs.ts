@@ -13,7 +13,6 @@ import {
   watchJob,
 } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
-import type { Connection } from "../../support/mcp.ts";
 import type { Scene, Stage } from "../stage.ts";
 import { answerOnce, loseOutcome, readFailures } from "./failures.ts";
 
@@ -57,111 +56,103 @@ async function seededJob(stage: Stage, state: Job["state"]): Promise<Job> {
   return found;
 }
 
-const getJob =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const { service } = stage;
-    const { id: still } = await seededJob(stage, "PREPARING");
-    const job = await submitJob(service, FILE.succeeds);
-    await stage.show("PREPARING", { jobId: job.id });
-    service.clock.advance(300);
-    await stage.show("QUEUED", { jobId: job.id });
-    service.clock.advance(1_000);
-    await stage.show("RUNNING", { jobId: job.id });
-    await stage.show("PREPARING, and nothing moves", { jobId: still });
-    const reviewed = await jobIn(stage, FILE.waitsForReview, "WAITING_REVIEW");
-    await stage.show("WAITING_REVIEW", { jobId: reviewed.id });
-    const paused = await jobIn(stage, FILE.pauses, "PAUSED");
-    await stage.show("PAUSED", { jobId: paused.id });
-    await watchJob(service, job.id);
-    await stage.show("SUCCEEDED", { jobId: job.id });
-    await failedJobs(stage);
-    const cancelled = await submitJob(service, FILE.succeeds);
-    await stage.call("cancel_job", { jobId: cancelled.id, reason: "Wrong file" });
-    await watchJob(service, cancelled.id);
-    await stage.show("CANCELLED", { jobId: cancelled.id });
-    const doubted = await submitJob(service, FILE.succeeds);
-    await loseOutcome(stage, "cancelMicJob");
-    await stage.call("cancel_job", { jobId: doubted.id, reason: "Wrong file" });
-    await stage.show("An action on it has an unknown outcome", { jobId: doubted.id });
-    await service.fault({ kind: "extra-field" }, { operationId: "getMicJob" });
-    await stage.show("With a field that the contract has not", { jobId: job.id });
-    await stage.show("Not found", { jobId: "micjob_none" });
-    const wrong = { jobId: "../jobs", waitSeconds: 60, wait: true };
-    await readFailures(stage, { operationId: "getMicJob", args: { jobId: job.id }, wrong, bare: bare() });
-  };
+const getJob: Scene = async (stage) => {
+  const { service } = stage;
+  const { id: still } = await seededJob(stage, "PREPARING");
+  const job = await submitJob(service, FILE.succeeds);
+  await stage.show("PREPARING", { jobId: job.id });
+  service.clock.advance(300);
+  await stage.show("QUEUED", { jobId: job.id });
+  service.clock.advance(1_000);
+  await stage.show("RUNNING", { jobId: job.id });
+  await stage.show("PREPARING, and nothing moves", { jobId: still });
+  const reviewed = await jobIn(stage, FILE.waitsForReview, "WAITING_REVIEW");
+  await stage.show("WAITING_REVIEW", { jobId: reviewed.id });
+  const paused = await jobIn(stage, FILE.pauses, "PAUSED");
+  await stage.show("PAUSED", { jobId: paused.id });
+  await watchJob(service, job.id);
+  await stage.show("SUCCEEDED", { jobId: job.id });
+  await failedJobs(stage);
+  const cancelled = await submitJob(service, FILE.succeeds);
+  await stage.call("cancel_job", { jobId: cancelled.id, reason: "Wrong file" });
+  await watchJob(service, cancelled.id);
+  await stage.show("CANCELLED", { jobId: cancelled.id });
+  const doubted = await submitJob(service, FILE.succeeds);
+  await loseOutcome(stage, "cancelMicJob");
+  await stage.call("cancel_job", { jobId: doubted.id, reason: "Wrong file" });
+  await stage.show("An action on it has an unknown outcome", { jobId: doubted.id });
+  await service.fault({ kind: "extra-field" }, { operationId: "getMicJob" });
+  await stage.show("With a field that the contract has not", { jobId: job.id });
+  await stage.show("Not found", { jobId: "micjob_none" });
+  const wrong = { jobId: "../jobs", waitSeconds: 60, wait: true };
+  await readFailures(stage, { operationId: "getMicJob", args: { jobId: job.id }, wrong });
+};
 
-const getOperation =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const { service } = stage;
-    const job = await submitJob(service, FILE.succeeds);
-    const { data } = await service.ok(operations.cancelMicJob, {
-      path: { jobId: job.id },
-      ifMatch: `"${job.resourceVersion}"`,
-      body: { reason: "Wrong file" },
-    });
-    const args = { operationId: data.id };
-    await stage.show(data.state, args);
-    service.clock.advance(250);
-    await stage.show("A moment later", args);
-    service.clock.advance(60_000);
-    await stage.show("At its end", args);
-    await stage.show("Not found", { operationId: "micop_none" });
-    const wrong = { operationId: "../jobs" };
-    await readFailures(stage, { operationId: "getMicPublicOperation", args, wrong, bare: bare() });
-  };
+const getOperation: Scene = async (stage) => {
+  const { service } = stage;
+  const job = await submitJob(service, FILE.succeeds);
+  const { data } = await service.ok(operations.cancelMicJob, {
+    path: { jobId: job.id },
+    ifMatch: `"${job.resourceVersion}"`,
+    body: { reason: "Wrong file" },
+  });
+  const args = { operationId: data.id };
+  await stage.show(data.state, args);
+  service.clock.advance(250);
+  await stage.show("A moment later", args);
+  service.clock.advance(60_000);
+  await stage.show("At its end", args);
+  await stage.show("Not found", { operationId: "micop_none" });
+  const wrong = { operationId: "../jobs" };
+  await readFailures(stage, { operationId: "getMicPublicOperation", args, wrong });
+};
 
-const getInput =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const { inputIds } = stage.service.emulator;
-    const seeded = (index: number) => ({ inputId: inputIds.at(index) });
-    await stage.show("READY", seeded(FILE.succeeds));
-    await stage.show("WAITING_SCAN", seeded(FILE.waitsForScan));
-    await stage.show("QUARANTINED", seeded(FILE.quarantined));
-    await stage.show("A dataset version", seeded(-3));
-    await stage.show("Expired", seeded(-2));
-    await stage.show("Withdrawn", seeded(-1));
-    await stage.show("Not found", { inputId: "micinput_none" });
-    const operationId = "getMicPublicInput";
-    await readFailures(stage, { operationId, args: seeded(0), wrong: { inputId: "" }, bare: bare() });
-  };
+const getInput: Scene = async (stage) => {
+  const { inputIds } = stage.service.emulator;
+  const seeded = (index: number) => ({ inputId: inputIds.at(index) });
+  await stage.show("READY", seeded(FILE.succeeds));
+  await stage.show("WAITING_SCAN", seeded(FILE.waitsForScan));
+  await stage.show("QUARANTINED", seeded(FILE.quarantined));
+  await stage.show("A dataset version", seeded(-3));
+  await stage.show("Expired", seeded(-2));
+  await stage.show("Withdrawn", seeded(-1));
+  await stage.show("Not found", { inputId: "micinput_none" });
+  const operationId = "getMicPublicInput";
+  await readFailures(stage, { operationId, args: seeded(0), wrong: { inputId: "" } });
+};
 
-const getFileProcessingRequest =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const { service } = stage;
-    const offer = await oneInputOffer(service);
-    const ask = async (file: number, purpose: string) => {
-      const input = await registerInput(service, file);
-      const body = { ...processingBody(service, offer, input.id), purpose };
-      return (await service.ok(operations.requestMicSharedFileProcessing, { body })).data;
-    };
-    const request = await ask(FILE.succeeds, "Count the mandals of each district");
-    const refused = await ask(FILE.succeeds, "Prepare a marketing campaign");
-    const infected = await ask(FILE.failsForGood, "Compare with last year");
-    const args = { requestId: request.id };
-    await stage.show("SUBMITTED", args);
-    service.clock.advance(3_000);
-    await stage.show("REVIEWABLE", args);
-    service.clock.advance(10_000);
-    await stage.show("APPROVED", args);
-    await stage.show("REJECTED for its purpose", { requestId: refused.id });
-    const decided = { ...infected, revision: 3, decidedAt: infected.createdAt };
-    for (const [state, change] of [
-      ["REJECTED for its source", { state: "REJECTED", reasonCode: "SOURCE_NOT_ELIGIBLE" }],
-      ["REVOKED", { state: "REVOKED", reasonCode: "SECURITY_REVOKED" }],
-    ] as const) {
-      await answerOnce(stage, "getMicSharedFileProcessingRequest", { ...decided, ...change });
-      await stage.show(state, { requestId: infected.id });
-    }
-    service.clock.advance(24 * 3_600_000);
-    await stage.show("Past its end", args);
-    await stage.show("Not found", { requestId: "micsharedrequest_none" });
-    const operationId = "getMicSharedFileProcessingRequest";
-    await readFailures(stage, { operationId, args, wrong: { requestId: "a b" }, bare: bare() });
+const getFileProcessingRequest: Scene = async (stage) => {
+  const { service } = stage;
+  const offer = await oneInputOffer(service);
+  const ask = async (file: number, purpose: string) => {
+    const input = await registerInput(service, file);
+    const body = { ...processingBody(service, offer, input.id), purpose };
+    return (await service.ok(operations.requestMicSharedFileProcessing, { body })).data;
   };
+  const request = await ask(FILE.succeeds, "Count the mandals of each district");
+  const refused = await ask(FILE.succeeds, "Prepare a marketing campaign");
+  const infected = await ask(FILE.failsForGood, "Compare with last year");
+  const args = { requestId: request.id };
+  await stage.show("SUBMITTED", args);
+  service.clock.advance(3_000);
+  await stage.show("REVIEWABLE", args);
+  service.clock.advance(10_000);
+  await stage.show("APPROVED", args);
+  await stage.show("REJECTED for its purpose", { requestId: refused.id });
+  const decided = { ...infected, revision: 3, decidedAt: infected.createdAt };
+  for (const [state, change] of [
+    ["REJECTED for its source", { state: "REJECTED", reasonCode: "SOURCE_NOT_ELIGIBLE" }],
+    ["REVOKED", { state: "REVOKED", reasonCode: "SECURITY_REVOKED" }],
+  ] as const) {
+    await answerOnce(stage, "getMicSharedFileProcessingRequest", { ...decided, ...change });
+    await stage.show(state, { requestId: infected.id });
+  }
+  service.clock.advance(24 * 3_600_000);
+  await stage.show("Past its end", args);
+  await stage.show("Not found", { requestId: "micsharedrequest_none" });
+  const operationId = "getMicSharedFileProcessingRequest";
+  await readFailures(stage, { operationId, args, wrong: { requestId: "a b" } });
+};
 
 export const jobScenes = {
   get_job: getJob,

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { FILE, fileId, retryableJob } from "../../emulator/work.ts";
-import type { CallResult, Connection } from "../../support/mcp.ts";
+import type { CallResult } from "../../support/mcp.ts";
 import type { Args, Scene, Stage } from "../stage.ts";
 import { loseOutcome, readFailures } from "./failures.ts";
 
@@ -11,7 +11,7 @@ const Page = z.object({ page: z.object({ nextCursor: z.string() }) });
 const nextCursor = ({ structured }: CallResult): string => Page.parse(structured).page.nextCursor;
 
 const list =
-  (operationId: string, bare: () => Connection): Scene =>
+  (operationId: string): Scene =>
   async (stage) => {
     const args = { workspaceId: stage.workspaceId };
     const first = await stage.show("The first page", { ...args, limit: 5 });
@@ -20,72 +20,62 @@ const list =
     await stage.show("Whole items", { ...args, limit: 2, view: "full" });
     await stage.show("A cursor that is none", { ...args, cursor: "nonsense" });
     await stage.show("Another workspace", { workspaceId: "micws_none" });
-    await readFailures(stage, { operationId, args, wrong: { ...args, limit: 0, state: "FAILED" }, bare: bare() });
+    await readFailures(stage, { operationId, args, wrong: { ...args, limit: 0, state: "FAILED" } });
   };
 
-const listJobs = (bare: () => Connection) => list("listMicJobs", bare);
+const listJobs = list("listMicJobs");
 
-const listRecipes =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const args = { workspaceId: stage.workspaceId };
-    const first = await stage.show("The first page", { ...args, limit: 1 });
-    await stage.show("The next page", { ...args, limit: 1, cursor: nextCursor(first) });
-    await stage.show("All of them", args);
-    await stage.show("Whole items", { ...args, limit: 2, view: "full" });
-    await stage.show("Another workspace", { workspaceId: "micws_none" });
-    const operationId = "listMicExecutableRecipes";
-    await readFailures(stage, { operationId, args, wrong: { ...args, limit: 0 }, bare: bare() });
-  };
+const listRecipes: Scene = async (stage) => {
+  const args = { workspaceId: stage.workspaceId };
+  const first = await stage.show("The first page", { ...args, limit: 1 });
+  await stage.show("The next page", { ...args, limit: 1, cursor: nextCursor(first) });
+  await stage.show("All of them", args);
+  await stage.show("Whole items", { ...args, limit: 2, view: "full" });
+  await stage.show("Another workspace", { workspaceId: "micws_none" });
+  const operationId = "listMicExecutableRecipes";
+  await readFailures(stage, { operationId, args, wrong: { ...args, limit: 0 } });
+};
 
-const getRecipe =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const [flat, nested] = stage.service.emulator.recipeVersionIds;
-    await stage.show("One input, flat parameters", { versionId: flat });
-    await stage.show("Nested parameters with references", { versionId: nested });
-    await stage.show("Not found", { versionId: `micrecipev_${"0".repeat(32)}` });
-    const operationId = "getMicExecutableRecipe";
-    await readFailures(stage, { operationId, args: { versionId: flat }, wrong: {}, bare: bare() });
-  };
+const getRecipe: Scene = async (stage) => {
+  const [flat, nested] = stage.service.emulator.recipeVersionIds;
+  await stage.show("One input, flat parameters", { versionId: flat });
+  await stage.show("Nested parameters with references", { versionId: nested });
+  await stage.show("Not found", { versionId: `micrecipev_${"0".repeat(32)}` });
+  const operationId = "getMicExecutableRecipe";
+  await readFailures(stage, { operationId, args: { versionId: flat }, wrong: {} });
+};
 
-const getCapabilities =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const args = { workspaceId: stage.workspaceId };
-    await stage.show("What the workspace can do", args);
-    await stage.show("Another workspace", { workspaceId: "micws_none" });
-    const operationId = "getMicPublicCapabilities";
-    await readFailures(stage, { operationId, args, wrong: { workspace: "micws_1" }, bare: bare() });
-  };
+const getCapabilities: Scene = async (stage) => {
+  const args = { workspaceId: stage.workspaceId };
+  await stage.show("What the workspace can do", args);
+  await stage.show("Another workspace", { workspaceId: "micws_none" });
+  const operationId = "getMicPublicCapabilities";
+  await readFailures(stage, { operationId, args, wrong: { workspace: "micws_1" } });
+};
 
-const getUsage =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const args = { workspaceId: stage.workspaceId, window: "DAY" };
-    await stage.show("By day", args);
-    await stage.show("By entitlement", { ...args, window: "ENTITLEMENT" });
-    await stage.show("By month", { ...args, window: "MONTH" });
-    const operationId = "getMicPublicUsage";
-    await readFailures(stage, { operationId, args, wrong: { ...args, window: "YEAR" }, bare: bare() });
-  };
+const getUsage: Scene = async (stage) => {
+  const args = { workspaceId: stage.workspaceId, window: "DAY" };
+  await stage.show("By day", args);
+  await stage.show("By entitlement", { ...args, window: "ENTITLEMENT" });
+  await stage.show("By month", { ...args, window: "MONTH" });
+  const operationId = "getMicPublicUsage";
+  await readFailures(stage, { operationId, args, wrong: { ...args, window: "YEAR" } });
+};
 
-const downloadAsset =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const args = { assetId: fileId(stage.service, FILE.succeeds) };
-    await stage.show("Saved under its own name", args);
-    await stage.show("Saved once more", args);
-    await stage.show("Saved under a name that was asked for", { ...args, fileName: "districts.csv" });
-    await stage.show("Saved under a name in another script", { assetId: fileId(stage.service, FILE.waitsForReview) });
-    await stage.show("A name that is a path", { ...args, fileName: "../districts.csv" });
-    await stage.show("Not found", { assetId: fileId(stage.service, FILE.quarantined) });
-    const operationId = "getMicPublicAssetContent";
-    await stage.service.fault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
-    await stage.show("Rate limited", args);
-    await stage.show("Invalid arguments", { asset: args.assetId });
-    await stage.show("Not configured", args, bare());
-  };
+const downloadAsset: Scene = async (stage) => {
+  const args = { assetId: fileId(stage.service, FILE.succeeds) };
+  await stage.show("Saved under its own name", args);
+  await stage.show("Saved once more", args);
+  await stage.show("Saved under a name that was asked for", { ...args, fileName: "districts.csv" });
+  await stage.show("Saved under a name in another script", { assetId: fileId(stage.service, FILE.waitsForReview) });
+  await stage.show("A name that is a path", { ...args, fileName: "../districts.csv" });
+  await stage.show("Not found", { assetId: fileId(stage.service, FILE.quarantined) });
+  const operationId = "getMicPublicAssetContent";
+  await stage.service.fault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
+  await stage.show("Rate limited", args);
+  await stage.show("Invalid arguments", { asset: args.assetId });
+  await stage.showBare(args);
+};
 
 async function until(stage: Stage, operationId: string): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
@@ -98,45 +88,43 @@ async function until(stage: Stage, operationId: string): Promise<void> {
   throw new Error(`no ${operationId} was sent`);
 }
 
-const listActions =
-  (bare: () => Connection): Scene =>
-  async (stage) => {
-    const { service, workspaceId } = stage;
-    await stage.show("Nothing was done yet");
-    const failed = await retryableJob(service);
-    const other = await retryableJob(service);
-    const input: Args = { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, FILE.succeeds) };
-    await stage.call("register_input", input);
-    await stage.call("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
-    await service.fault({ kind: "status", status: 403, problem: true }, { operationId: "retryMicJob" });
-    await stage.call("retry_job", { jobId: other.id, retryMode: "SAFE_RESUME", reason: "Once more" });
-    await loseOutcome(stage, "createMicPublicInput");
-    await stage.call("register_input", { ...input, alias: "districts" });
-    await service.fault({ kind: "hang" }, { operationId: "requestMicSharedFileProcessing" });
-    const cancelling = new AbortController();
-    const underway = stage.connection
-      .callTool(
-        "request_file_processing",
-        {
-          workspaceId,
-          inputId: service.emulator.inputIds[0],
-          recipeVersionId: service.emulator.recipeVersionIds[0],
-          recipeVersionHash: "0".repeat(64),
-          purpose: "Count the mandals of each district",
-          expiresAt: "2100-01-16T10:00:00.000Z",
-        },
-        { signal: cancelling.signal },
-      )
-      .catch(() => undefined);
-    await until(stage, "requestMicSharedFileProcessing");
-    await stage.show("Open, unknown, rejected, succeeded");
-    for (const state of ["open", "unknown", "rejected", "succeeded"]) await stage.show(`Only ${state}`, { state });
-    await stage.show("The latest one", { limit: 1 });
-    cancelling.abort();
-    await underway;
-    await stage.show("Invalid arguments", { state: "done", limit: 0 });
-    await stage.show("Not configured", {}, bare());
-  };
+const listActions: Scene = async (stage) => {
+  const { service, workspaceId } = stage;
+  await stage.show("Nothing was done yet");
+  const failed = await retryableJob(service);
+  const other = await retryableJob(service);
+  const input: Args = { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, FILE.succeeds) };
+  await stage.call("register_input", input);
+  await stage.call("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
+  await service.fault({ kind: "status", status: 403, problem: true }, { operationId: "retryMicJob" });
+  await stage.call("retry_job", { jobId: other.id, retryMode: "SAFE_RESUME", reason: "Once more" });
+  await loseOutcome(stage, "createMicPublicInput");
+  await stage.call("register_input", { ...input, alias: "districts" });
+  await service.fault({ kind: "hang" }, { operationId: "requestMicSharedFileProcessing" });
+  const cancelling = new AbortController();
+  const underway = stage.connection
+    .callTool(
+      "request_file_processing",
+      {
+        workspaceId,
+        inputId: service.emulator.inputIds[0],
+        recipeVersionId: service.emulator.recipeVersionIds[0],
+        recipeVersionHash: "0".repeat(64),
+        purpose: "Count the mandals of each district",
+        expiresAt: "2100-01-16T10:00:00.000Z",
+      },
+      { signal: cancelling.signal },
+    )
+    .catch(() => undefined);
+  await until(stage, "requestMicSharedFileProcessing");
+  await stage.show("Open, unknown, rejected, succeeded");
+  for (const state of ["open", "unknown", "rejected", "succeeded"]) await stage.show(`Only ${state}`, { state });
+  await stage.show("The latest one", { limit: 1 });
+  cancelling.abort();
+  await underway;
+  await stage.show("Invalid arguments", { state: "done", limit: 0 });
+  await stage.showBare({});
+};
 
 export const workspaceScenes = {
   get_capabilities: getCapabilities,

@@ -4,14 +4,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
 import { connectHttp, eras } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
 import { run, start } from "../stdio/child.ts";
 import { ACCEPT, bytes, initializeMessage, modernSpeaker, post, send, speakers } from "./raw.ts";
-import { type HttpProgram, startHttp, stubEnv } from "./server.ts";
+import { type HttpProgram, launchHttp, startHttp, stubEnv } from "./server.ts";
 
 const TOKEN = "t0ken-0123456789.abcdef~+/==";
 const JOB = {
@@ -21,14 +21,18 @@ const JOB = {
   parameterValues: {},
 };
 
-const guarded = (env: Readonly<Record<string, string>> = {}, args: readonly string[] = ["--emulator"]) =>
-  startHttp({ args, env: { MIC_HTTP_TOKEN: TOKEN, ...env } });
-
 const authorized = { authorization: `Bearer ${TOKEN}` };
 
 describe("with MIC_HTTP_TOKEN", () => {
+  let server: HttpProgram | undefined;
+  beforeAll(async () => {
+    server = await launchHttp({ args: ["--emulator"], env: { MIC_HTTP_TOKEN: TOKEN } });
+  });
+  afterAll(() => server?.kill());
+  const guardedUrl = () => server?.url ?? "";
+
   test.each(eras)("clients that carry it are served as ever (%s)", async (era) => {
-    const { url } = await guarded();
+    const url = guardedUrl();
     const client = await connectHttp(era, url, { token: TOKEN });
     onTestFinished(() => client.close());
     expect(await client.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
@@ -36,7 +40,7 @@ describe("with MIC_HTTP_TOKEN", () => {
   });
 
   test.each(eras)("clients that do not are not (%s)", async (era) => {
-    const { url } = await guarded();
+    const url = guardedUrl();
     await expect(connectHttp(era, url)).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
     await expect(connectHttp(era, url, { token: `${TOKEN}=` })).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
   });
@@ -57,7 +61,7 @@ describe("with MIC_HTTP_TOKEN", () => {
     ["another header", [`x-api-key: ${TOKEN}`]],
     ["a very long one", [`authorization: Bearer ${"x".repeat(12_000)}`]],
   ])("%s is 401 with a challenge, on every path, and never the token", async (_, headers) => {
-    const { url } = await guarded();
+    const url = guardedUrl();
     const { host } = new URL(url);
     const body = JSON.stringify(initializeMessage());
     for (const [method, path] of [
@@ -82,7 +86,7 @@ describe("with MIC_HTTP_TOKEN", () => {
   });
 
   test("the challenge names an error where a token was given, and none where there was not (RFC 6750, 3.1)", async () => {
-    const { url } = await guarded();
+    const url = guardedUrl();
     const without = await post(url, initializeMessage()).answer;
     expect(without.headers["www-authenticate"]).toBe('Bearer realm="mic-mcp"');
     expect(without.messages[0]?.error?.message).toContain("MIC_HTTP_TOKEN");
@@ -91,7 +95,7 @@ describe("with MIC_HTTP_TOKEN", () => {
   });
 
   test("the scheme's case is free, and /healthz is for who has the token", async () => {
-    const { url } = await guarded();
+    const url = guardedUrl();
     for (const scheme of ["Bearer", "bearer", "BEARER"])
       expect((await post(url, initializeMessage(), { authorization: `${scheme} ${TOKEN}` }).answer).status).toBe(200);
     const health = await send(new URL("/healthz", url).href, { method: "GET", headers: authorized }).answer;
@@ -99,7 +103,7 @@ describe("with MIC_HTTP_TOKEN", () => {
   });
 
   test("a session's id is no ticket", async () => {
-    const { url } = await guarded();
+    const url = guardedUrl();
     const opened = await post(url, initializeMessage(), authorized).answer;
     const own = { "mcp-session-id": String(opened.headers["mcp-session-id"]), "mcp-protocol-version": "2025-06-18" };
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
@@ -108,7 +112,7 @@ describe("with MIC_HTTP_TOKEN", () => {
   });
 
   test("a foreign page is refused before anything is said of a token", async () => {
-    const { url } = await guarded();
+    const url = guardedUrl();
     const refused = await post(url, initializeMessage(), { origin: "http://evil.example" }).answer;
     expect([refused.status, refused.headers["www-authenticate"]]).toEqual([403, undefined]);
   });
@@ -120,9 +124,8 @@ describe("with MIC_HTTP_TOKEN", () => {
         ? answer(200, enveloped({ ...capabilitySet, workspaceId: TOKEN }))
         : answer(404, `${TOKEN} is not here`),
     );
-    const env = { ...stubEnv(stub), MIC_LOG_LEVEL: "debug" };
-    const server = await guarded(env, []);
-    const client = await connectHttp("v2-modern", server.url, { token: TOKEN });
+    const own = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "debug", MIC_HTTP_TOKEN: TOKEN } });
+    const client = await connectHttp("v2-modern", own.url, { token: TOKEN });
     onTestFinished(() => client.close());
     const said = [
       await client.callTool("get_capabilities", { workspaceId: "micws_1" }),
@@ -130,34 +133,30 @@ describe("with MIC_HTTP_TOKEN", () => {
       await client.callTool("list_jobs", { workspaceId: "micws_1", [TOKEN]: 1 }),
       await client.callTool(TOKEN).catch((error: unknown) => String(error)),
     ];
-    const wrong = await send(server.url, { method: "GET", headers: authorized }).answer;
+    const wrong = await send(own.url, { method: "GET", headers: authorized }).answer;
     expect(JSON.stringify([said, wrong.body])).toContain("[redacted]");
-    expect(JSON.stringify([said, wrong.body, server.stdout(), server.stderr()])).not.toContain(TOKEN);
-    expect(server.stderr()).toContain('"request"');
+    expect(JSON.stringify([said, wrong.body, own.stdout(), own.stderr()])).not.toContain(TOKEN);
+    expect(own.stderr()).toContain('"request"');
   });
 
   test("status and doctor do not show it, wherever else it stands", async () => {
     const env = { MIC_HTTP_TOKEN: TOKEN, MIC_BASE_URL: `http://127.0.0.1:9/${encodeURI(TOKEN)}` };
-    for (const args of [["status"], ["status", "--json"], ["doctor"], ["doctor", "--json"]]) {
-      const { stdout, stderr } = await run(args, { env });
+    const commands = [["status"], ["status", "--json"], ["doctor"], ["doctor", "--json"]];
+    for (const { stdout, stderr } of await Promise.all(commands.map((args) => run(args, { env })))) {
       expect(stdout).toContain("[redacted]");
       expect(stdout + stderr).not.toContain(TOKEN);
     }
   });
 
-  test("one that is too short or malformed ends the start, named and not shown", async () => {
-    for (const token of [
-      "too-short-token",
-      "with spaces 0123456789",
-      'quoted"0123456789abcdef',
-      "tokén-0123456789abcdef",
-    ])
-      for (const args of [["serve", "--http"], ["serve"]]) {
-        const { code, stdout, stderr } = await run(args, { env: { MIC_HTTP_TOKEN: token } });
-        expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-        expect(stderr).toContain("MIC_HTTP_TOKEN takes 16 to 512");
-        expect(stderr).not.toContain(token);
-      }
+  // Which ones: test/cli/config.test.ts.
+  test("one that is malformed ends the start, named and not shown", async () => {
+    const token = "with spaces 0123456789";
+    const starts = [["serve", "--http"], ["serve"]].map((args) => run(args, { env: { MIC_HTTP_TOKEN: token } }));
+    for (const { code, stdout, stderr } of await Promise.all(starts)) {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain("MIC_HTTP_TOKEN takes 16 to 512");
+      expect(stderr).not.toContain(token);
+    }
   });
 });
 
@@ -230,7 +229,7 @@ describe.skipIf(cannotBeOthers !== undefined)(otherUsers, () => {
   });
 
   test("another user with the token is served", async () => {
-    const { url } = await guarded();
+    const { url } = await startHttp({ args: ["--emulator"], env: { MIC_HTTP_TOKEN: TOKEN } });
     const open = everyDoor.map(
       ([path, init]): Request => [path, { ...init, headers: { ...init.headers, ...authorized } }],
     );

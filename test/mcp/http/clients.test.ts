@@ -89,31 +89,6 @@ describe.each(eras)("%s", (era) => {
     await expect(unknown).rejects.toMatchObject({ code: era === "v1-client" ? -32002 : -32602 });
   });
 
-  test("progress is told while a call waits, and the call then ends", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const ticks: Progress[] = [];
-    const onprogress = (tick: Progress) => {
-      ticks.push(tick);
-      clock.advance(ticks.length === 1 ? 2 * STAGE_MS : 20 * STAGE_MS);
-    };
-    const { structured } = await client().callTool("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
-    expect(structured).toMatchObject({ data: { id, state: "SUCCEEDED" } });
-    expect(ticks.length).toBeGreaterThan(0);
-  });
-
-  test("cancelling ends the wait and the reading, not the job", async () => {
-    const { id: left } = await submitJob(bench().service, FILE.succeeds);
-    const { id: other } = await submitJob(bench().service, FILE.succeeds);
-    const abort = new AbortController();
-    const options = { signal: abort.signal, onprogress: () => abort.abort() };
-    await expect(client().callTool("get_job", { jobId: left, waitSeconds: 40 }, options)).rejects.toThrow();
-    const before = await requestsAbout("getMicJob", left);
-    // A second of waiting for another job is time enough for the first to be read again, were it still waited for.
-    await client().callTool("get_job", { jobId: other, waitSeconds: 1 });
-    expect(await requestsAbout("getMicJob", left)).toBe(before);
-    expect(await requestsAbout("cancelMicJob", left)).toBe(0);
-  });
-
   test.each([
     ["agrees", { action: "accept", content: {} }],
     ["declines", { action: "decline" }],
@@ -129,31 +104,68 @@ describe.each(eras)("%s", (era) => {
     expect(await requestsAbout("cancelMicJob", id)).toBe(said.action === "accept" ? 1 : 0);
   });
 
-  test("a job's moves are told until nobody listens any more", async () => {
-    const { id: ended } = await settledJob(bench().service, FILE.succeeds);
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const uri = `mic://jobs/${id}`;
-    const heard = () => client().updates.filter((each) => each === uri).length;
-    expect(await client().listen(uri)).toEqual([uri]);
-    expect(heard()).toBe(0);
-    clock.advance(2 * STAGE_MS);
-    await vi.waitFor(() => expect(heard()).toBe(1), soon);
-    await client().stopListening(uri);
-    // What stopped and what is asked next may take different connections.
-    await client().listen(`mic://jobs/${ended}`);
-    await sleep(200);
-    const before = await requestsAbout("getMicJob", id);
-    clock.advance(4 * STAGE_MS);
-    await sleep(2_200);
-    expect(await requestsAbout("getMicJob", id)).toBe(before);
-    expect(heard()).toBe(1);
-  });
-
   test("what is not there is not listened to", async () => {
     const uris = ["mic://jobs/00000000-0000-4000-8000-000000000000", "mic://geography/states"];
     if (era === "v2-modern") expect(await client().listen(...uris)).toEqual([]);
     else for (const uri of uris) await expect(client().listen(uri)).rejects.toThrow();
   });
+});
+
+/** The same with each client, at once: most of it is waiting. */
+const withEach = <T>(work: (client: Bench["clients"][Era]) => Promise<T>): Promise<T[]> =>
+  Promise.all(eras.map((era) => work(bench().clients[era])));
+
+test("progress is told while a call waits, and the call then ends", async () => {
+  const ticking = new Set<string>();
+  await withEach(async (client) => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const onprogress = (_tick: Progress) => {
+      ticking.add(id);
+      // Nobody's job ends before everybody has heard that it goes on.
+      if (ticking.size === eras.length) clock.advance(20 * STAGE_MS);
+    };
+    const { structured } = await client.callTool("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
+    expect(structured).toMatchObject({ data: { id, state: "SUCCEEDED" } });
+  });
+  expect(ticking.size).toBe(eras.length);
+});
+
+test("cancelling ends the wait and the reading, not the job", async () => {
+  await withEach(async (client) => {
+    const { id: left } = await submitJob(bench().service, FILE.succeeds);
+    const { id: other } = await submitJob(bench().service, FILE.succeeds);
+    const abort = new AbortController();
+    const options = { signal: abort.signal, onprogress: () => abort.abort() };
+    await expect(client.callTool("get_job", { jobId: left, waitSeconds: 40 }, options)).rejects.toThrow();
+    const before = await requestsAbout("getMicJob", left);
+    // A second of waiting for another job is time enough for the first to be read again, were it still waited for.
+    await client.callTool("get_job", { jobId: other, waitSeconds: 1 });
+    expect(await requestsAbout("getMicJob", left)).toBe(before);
+    expect(await requestsAbout("cancelMicJob", left)).toBe(0);
+  });
+});
+
+test("a job's moves are told until nobody listens any more", async () => {
+  const { id: ended } = await settledJob(bench().service, FILE.succeeds);
+  const listening = await withEach(async (client) => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const uri = `mic://jobs/${id}`;
+    expect(await client.listen(uri)).toEqual([uri]);
+    return { client, id, uri, heard: () => client.updates.filter((each) => each === uri).length };
+  });
+  expect(listening.map(({ heard }) => heard())).toEqual([0, 0, 0]);
+  clock.advance(2 * STAGE_MS);
+  await vi.waitFor(() => expect(listening.map(({ heard }) => heard())).toEqual([1, 1, 1]), soon);
+  for (const { client, uri } of listening) await client.stopListening(uri);
+  // What stopped and what is asked next may take different connections.
+  for (const { client } of listening) await client.listen(`mic://jobs/${ended}`);
+  await sleep(200);
+  const looks = () => Promise.all(listening.map(({ id }) => requestsAbout("getMicJob", id)));
+  const before = await looks();
+  clock.advance(4 * STAGE_MS);
+  await sleep(2_200);
+  expect(await looks()).toEqual(before);
+  expect(listening.map(({ heard }) => heard())).toEqual([1, 1, 1]);
 });
 
 test("what one hears another hears too, and the service is asked once", async () => {

@@ -135,16 +135,19 @@ export async function run(args: readonly string[], options: Options = {}) {
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }
 
+export const initializeMessage = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+} as const;
+export const initializedMessage = { jsonrpc: "2.0", method: "notifications/initialized" } as const;
+
 /** The beginning of a session as clients of 2025 speak it; id 1 is taken by it. */
 export async function initialize(program: Program): Promise<unknown> {
-  program.send({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
-  });
+  program.send(initializeMessage);
   const answer = await program.next();
-  program.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  program.send(initializedMessage);
   return answer;
 }
 

@@ -1,15 +1,30 @@
 // Bytes on stdin as pipes and broken clients deliver them: the server answers what it can and lives on.
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { enveloped, job } from "../../contract/samples.ts";
 import { credentials } from "../../service/client.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
-import { callMessage, initialize, type Program, start } from "./child.ts";
+import { callMessage, initialize, launch, type Program, start } from "./child.ts";
 
 async function session(): Promise<Program> {
   const program = start(["serve", "--emulator"]);
   await initialize(program);
   return program;
 }
+
+/** One server for all that is read to its last answer: whatever it was sent before, it lives on. */
+let lasting: Program | undefined;
+beforeAll(async () => {
+  lasting = launch(["serve", "--emulator"], {});
+  await initialize(lasting);
+});
+afterAll(async () => {
+  lasting?.process.stdin.end();
+  expect(await lasting?.exit).toMatchObject({ code: 0 });
+});
+const lastingSession = (): Program => {
+  if (lasting === undefined) throw new Error("the server is there only while tests run");
+  return lasting;
+};
 
 const line = (message: unknown): string => `${JSON.stringify(message)}\n`;
 
@@ -49,7 +64,7 @@ test.each<readonly [string, string, object]>([
   ["a method that is no text", '{"jsonrpc":"2.0","id":"a","method":5}', { id: "a", ...INVALID }],
   ["a request without what it needs", '{"jsonrpc":"2.0","id":77,"method":"tools/call"}', { id: 77, error: {} }],
 ])("%s is refused, under its id where it has one", async (_, text, refusal) => {
-  const program = await session();
+  const program = lastingSession();
   program.process.stdin.write(`${text}\n`);
   const told = await program.next();
   expect(told).toMatchObject(refusal);
@@ -59,7 +74,7 @@ test.each<readonly [string, string, object]>([
 test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0","id":null,"method":"ping"}'])(
   "%s is refused without an id: it is none that a request of the client's could have",
   async (text) => {
-    const program = await session();
+    const program = lastingSession();
     program.process.stdin.write(`${text}\n`);
     const told = await program.next();
     expect(told).toMatchObject(INVALID);
@@ -68,7 +83,7 @@ test.each(['{"jsonrpc":"2.0","id":9,"result":5}', '{"id":9}', '{"jsonrpc":"2.0",
 );
 
 test("blank lines, and what is no request, are not answered", async () => {
-  const program = await session();
+  const program = lastingSession();
   for (const text of ["", " ", "\t\r", '{"jsonrpc":"2.0","method":"no/such/notification"}'])
     program.process.stdin.write(`${text}\n`);
   program.send({ jsonrpc: "2.0", id: 2, method: "ping" });
@@ -118,7 +133,7 @@ test("an id that is still being worked on is not worked on twice at once; both r
 });
 
 test("a message in pieces is one message", async () => {
-  const program = await session();
+  const program = lastingSession();
   const bytes = Buffer.from(line(callMessage(2, "get_job", { jobId: "täglich 🍨" })));
   for (let at = 0; at < bytes.length; at += 3) {
     program.process.stdin.write(bytes.subarray(at, at + 3));
@@ -128,14 +143,14 @@ test("a message in pieces is one message", async () => {
 });
 
 test("several messages in one chunk, with any line ends, are several", async () => {
-  const program = await session();
+  const program = lastingSession();
   const messages = [2, 3, 4, 5].map((id) => callMessage(id, "list_states"));
   program.process.stdin.write(`${messages.map((message) => JSON.stringify(message)).join("\r\n")}\n`);
   await program.answersTo([2, 3, 4, 5]);
 });
 
 test("a message of 5 MB is answered, and so is the one after it", async () => {
-  const program = await session();
+  const program = lastingSession();
   program.send(callMessage(2, "get_job", { jobId: "x".repeat(5_000_000) }));
   program.send(callMessage(3, "list_states"));
   const answers = await program.answersTo([2, 3]);
@@ -145,7 +160,7 @@ test("a message of 5 MB is answered, and so is the one after it", async () => {
 });
 
 test("arguments nested deeper than any stack are refused, and the server lives", async () => {
-  const program = await session();
+  const program = lastingSession();
   const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
   program.process.stdin.write(
     `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"submit_job","arguments":{"parameterValues":${deep}}}}\n`,
@@ -157,7 +172,7 @@ test("arguments nested deeper than any stack are refused, and the server lives",
 });
 
 test("a batch of millions is one that is refused", async () => {
-  const program = await session();
+  const program = lastingSession();
   program.process.stdin.write(`[${"1,".repeat(4_000_000)}1]\n`);
   program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
   expect(await program.next()).toMatchObject(INVALID);
@@ -165,7 +180,7 @@ test("a batch of millions is one that is refused", async () => {
 });
 
 test("10 MB of brackets are survived", async () => {
-  const program = await session();
+  const program = lastingSession();
   for (const open of ["[", '{"a":'])
     program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"ping","params":${open.repeat(2_000_000)}\n`);
   for (const _ of "[{")
@@ -187,7 +202,7 @@ test.each([
   ["escapes", `"${filled("\\u0041")}"`],
   ["numbers", `[${filled("1,")}1]`],
 ])("a line just below the limit is answered, though it is all %s", async (_, value) => {
-  const program = await session();
+  const program = lastingSession();
   const params = `{"name":"list_states","arguments":{"x":${value}}}`;
   program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":${params}}\n`);
   program.send(callMessage(3, "list_states"));
@@ -202,7 +217,7 @@ test.each([
   ["nests", `[${filled(`${"[".repeat(2_000)}${"]".repeat(2_000)},`)}1]`],
   ["members", `{${filled('"a":1,')}"b":1}`],
 ])("a line of millions of %s is refused under its id, and not read", async (_, value) => {
-  const program = await session();
+  const program = lastingSession();
   program.process.stdin.write(`{"jsonrpc":"2.0","id":"much","method":"ping","params":{"x":${value}}}\n`);
   program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
   const message = expect.stringContaining("more than 200000");
@@ -211,7 +226,7 @@ test.each([
 });
 
 test("a call with more unknown arguments than anybody reads gets a short answer", async () => {
-  const program = await session();
+  const program = lastingSession();
   const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`unknown${n}`, n]));
   program.send(callMessage(2, "list_states", many));
   program.send(callMessage(3, "list_states", { ["x".repeat(5_000_000)]: 1 }));

@@ -1,5 +1,6 @@
 // Many calls, and large ones: each is answered once, and nothing of them stays in memory.
 import { expect, test } from "vitest";
+import { runs } from "../../support/thorough.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 import { heapBytes, peakBytes, peakMissing, smallHeap, tellsOfItsHeap } from "./memory.ts";
 
@@ -25,9 +26,10 @@ const mixed = (id: number): object =>
     { jsonrpc: "2.0", id, method: "resources/read", params: { uri: "mic://geography/states" } },
   ][id % 5] ?? {};
 
-test("10,000 calls leave nothing behind", long, async () => {
+test("thousands of calls leave nothing behind", long, async () => {
   const program = await session(tellsOfItsHeap);
-  async function call(from: number, count: number): Promise<number> {
+  const count = runs(4_000, 10_000);
+  async function call(from: number): Promise<number> {
     for (let at = from; at < from + count; at += 100) {
       program.process.stdin.write(
         ids(at, 100)
@@ -39,10 +41,10 @@ test("10,000 calls leave nothing behind", long, async () => {
     return await heapBytes(program);
   }
   // Caches fill and code is compiled in the first ones.
-  const before = await call(2, 10_000);
-  const after = await call(10_002, 10_000);
-  // Fifty bytes a call.
-  expect(after - before).toBeLessThan(0.5 * MB);
+  const before = await call(2);
+  const after = await call(2 + count);
+  // Fifty bytes a call, where there are many; a hundred where the heap's own ups and downs weigh more.
+  expect(after - before).toBeLessThan(Math.max(0.4 * MB, 50 * count));
 });
 
 test("10,000 requests at once are answered, each once, under whatever ids", long, async () => {

@@ -20,30 +20,32 @@ async function endsPlainly(program: Program): Promise<void> {
   expect(program.stderr()).toBe("");
 }
 
-test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-  "%s ends it, however soon behind the first call",
-  long,
-  async (signal) => {
-    for (const ms of DELAYS_MS) {
-      const program = start(["serve"]);
-      await initialize(program);
-      program.send(callMessage(2, "list_actions"));
-      await sleep(ms);
-      program.process.kill(signal);
-      await endsPlainly(program);
-    }
-  },
-);
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
-test("the end of stdin ends it, however soon behind the first call", long, async () => {
-  for (const ms of DELAYS_MS) {
+/** How it is left in the middle of loading; the first signal at one moment, the next at the next. */
+const ways: readonly (readonly [string, (program: Program, moment: number) => void])[] = [
+  ["a signal", ({ process }, moment) => void process.kill(SIGNALS[moment % SIGNALS.length])],
+  ["the end of stdin", ({ process }) => void process.stdin.end()],
+  [
+    "a client that stops reading",
+    (program) => {
+      program.process.stdout.destroy();
+      // Whatever was answered before it closed: this one's answer finds nobody.
+      program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+    },
+  ],
+];
+
+test.each(ways)("%s ends it plainly, however soon behind the first call", long, async (_, leave) => {
+  const left = DELAYS_MS.map(async (ms, moment) => {
     const program = start(["serve"]);
     await initialize(program);
     program.send(callMessage(2, "list_actions"));
     await sleep(ms);
-    program.process.stdin.end();
+    leave(program, moment);
     await endsPlainly(program);
-  }
+  });
+  await Promise.all(left);
 });
 
 test.each([
@@ -57,19 +59,6 @@ test.each([
     // In one piece: the first answer fails while the call has the program loaded.
     const lines = [first, { jsonrpc: "2.0", method: "notifications/initialized" }, callMessage(2, "list_actions")];
     program.process.stdin.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    await endsPlainly(program);
-  }
-});
-
-test("a client that stops reading behind its first call is a plain end, however soon", long, async () => {
-  for (const ms of DELAYS_MS) {
-    const program = start(["serve"]);
-    await initialize(program);
-    program.send(callMessage(2, "list_actions"));
-    await sleep(ms);
-    program.process.stdout.destroy();
-    // Whatever was answered before it closed: this one's answer finds nobody.
-    program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
     await endsPlainly(program);
   }
 });

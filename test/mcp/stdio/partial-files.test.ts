@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { credentials } from "../../service/client.ts";
 import { answer, type Stub, slowly, stubForTest } from "../../support/stub.ts";
+import { runs } from "../../support/thorough.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 
 const long = { timeout: 60_000 };
@@ -59,7 +60,7 @@ const ways: readonly (readonly [string, (program: Program) => void])[] = [
 
 test.each(ways)("%s in the middle of downloads leaves nothing of them", long, async (_, leave) => {
   const { stub, folder, files } = await place();
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < runs(1, 3); round++) {
     const program = await server(stub, folder);
     program.send(download(2, "one"));
     program.send(download(3, "two"));
@@ -72,7 +73,7 @@ test.each(ways)("%s in the middle of downloads leaves nothing of them", long, as
 
 test("a call that is cancelled just before the end leaves nothing either", long, async () => {
   const { stub, folder, files } = await place();
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < runs(1, 3); round++) {
     const program = await server(stub, folder);
     program.send(download(2, "one"));
     await expect.poll(files).toHaveLength(1);

@@ -3,10 +3,11 @@ import { expect, test } from "vitest";
 import { serviceForFile, serviceForTest } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
 import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
-import { clientOf, jobArguments } from "./bench.ts";
+import { clientForFile, clientOf, jobArguments } from "./bench.ts";
 import { TASKS, type TaskClient } from "./client.ts";
 
 const service = serviceForFile();
+const sharedClient = clientForFile(service);
 const METHODS = ["tasks/get", "tasks/update", "tasks/cancel"];
 
 const begin = async (client: TaskClient): Promise<string> =>
@@ -15,7 +16,7 @@ const begin = async (client: TaskClient): Promise<string> =>
 const logged = async (): Promise<unknown> => Object(await service().admin("GET", "requests")).length;
 
 test("an id that this server's credentials have not sealed is no task, and asks nobody", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client);
   const [text = "", seal = ""] = taskId.split(".");
   const said = JSON.parse(Buffer.from(text, "base64url").toString());
@@ -53,7 +54,7 @@ test("an id that this server's credentials have not sealed is no task, and asks 
 });
 
 test("a task of another service's, or another client's, is no task", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client);
   const other = await serviceForTest();
   expect((await (await clientOf(other)).refusal("tasks/get", { taskId })).code).toBe(-32602);
@@ -65,7 +66,7 @@ test("a task of another service's, or another client's, is no task", async () =>
 });
 
 test("answers that nobody asked for are taken, and ignored", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client);
   const { result } = await client.request("tasks/update", {
     taskId,
@@ -77,7 +78,7 @@ test("answers that nobody asked for are taken, and ignored", async () => {
 });
 
 test("who would hear of tasks without taking any is refused; who takes them hears that they are asked for", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const notifications = { taskIds: [await begin(client)], toolsListChanged: true };
   const error = await client.refusal("subscriptions/listen", { notifications }, { tasks: false });
   expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
@@ -87,7 +88,7 @@ test("who would hear of tasks without taking any is refused; who takes them hear
 });
 
 test("a read-only server shows tasks and cancels none", async () => {
-  const taskId = await begin(await clientOf(service()));
+  const taskId = await begin(sharedClient());
   const client = await clientOf(service(), { MIC_READ_ONLY: "1" });
   expect((await client.get(taskId)).status).toBe("working");
   const error = await client.refusal("tasks/cancel", { taskId });
@@ -113,7 +114,7 @@ test.each(["v1-client", "v2-legacy"] as const)("revisions before 2026-07-28 know
 });
 
 test("what the service says in a task is held back where it holds a secret", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client);
   const { clientSecret } = service().emulator;
   await service().fault(

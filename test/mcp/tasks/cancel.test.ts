@@ -2,10 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { clientOf, executed, jobArguments, patiently, sent, stateFolder } from "./bench.ts";
+import { clientForFile, clientOf, executed, jobArguments, patiently, sent, stateFolder } from "./bench.ts";
 import type { TaskClient } from "./client.ts";
 
 const service = serviceForFile();
+const sharedClient = clientForFile(service);
 
 const begin = async (client: TaskClient, file: number = FILE.succeeds): Promise<string> =>
   (await client.begin("submit_job", await jobArguments(service(), file))).taskId;
@@ -21,7 +22,7 @@ async function expectAcknowledged(client: TaskClient, taskId: string): Promise<v
 }
 
 test("cancels the job, once, and says so when it is done", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client);
   const [before, done] = [await cancelsSent(), await cancelsDone()];
   await expectAcknowledged(client, taskId);
@@ -60,7 +61,7 @@ test("a lost answer and a killed server change nothing of that", async () => {
 });
 
 test("a job that moves on meanwhile is cancelled as it is then", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client);
   const done = await cancelsDone();
   const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
@@ -73,7 +74,7 @@ test.each([
   ["has succeeded", FILE.succeeds],
   ["has failed", FILE.failsForGood],
 ])("a job that %s is left alone, and its result stays", async (_what, file) => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client, file);
   service().clock.advance(600_000);
   const before = await cancelsSent();
@@ -83,7 +84,7 @@ test.each([
 });
 
 test("a job that ends between the look and the command is left alone, too", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client);
   await service().fault({ kind: "delay", delayMs: 300 }, { operationId: "cancelMicJob" });
   const before = await cancelsSent();
@@ -95,7 +96,7 @@ test("a job that ends between the look and the command is left alone, too", asyn
 });
 
 test("a job that waits for a person can be cancelled", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const taskId = await begin(client, FILE.pauses);
   service().clock.advance(60_000);
   expect((await client.get(taskId)).statusMessage).toContain("PAUSED");
@@ -106,7 +107,7 @@ test("a job that waits for a person can be cancelled", async () => {
 
 describe("what could not be done is said", () => {
   test("where the service refuses", async () => {
-    const client = await clientOf(service());
+    const client = sharedClient();
     const taskId = await begin(client);
     await service().fault({ kind: "status", status: 403, code: "NOT_ALLOWED" }, { operationId: "cancelMicJob" });
     const error = await client.refusal("tasks/cancel", { taskId });
@@ -116,7 +117,7 @@ describe("what could not be done is said", () => {
   });
 
   test("where it is not known what happened", async () => {
-    const client = await clientOf(service());
+    const client = sharedClient();
     const taskId = await begin(client);
     const done = await cancelsDone();
     await service().fault({ kind: "drop-after" }, { operationId: "cancelMicJob" });

@@ -10,7 +10,7 @@ import { toJsonValue } from "@modelcontextprotocol/ext-tasks/core";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import { start } from "../stdio/child.ts";
+import type { Program } from "../stdio/child.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
 const META = "io.modelcontextprotocol";
@@ -57,9 +57,8 @@ const envelope = ({ tasks = true, elicitation = false }: Declared) => ({
   },
 });
 
-/** Killed when the running test is done. */
-export function taskClient(env: Readonly<Record<string, string>>): TaskClient {
-  const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env } });
+/** Of a server that was just started. */
+export function taskClient(program: Program): TaskClient {
   const waiting = new Map<unknown, (answer: Answer) => void>();
   createInterface(program.process.stdout).on("line", (line) => {
     const message: unknown = JSON.parse(line);

@@ -2,9 +2,10 @@
 import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { clientOf, executed, jobArguments, patiently, sent, stateFolder } from "./bench.ts";
+import { clientForFile, clientOf, executed, jobArguments, patiently, sent, stateFolder } from "./bench.ts";
 
 const service = serviceForFile();
+const sharedClient = clientForFile(service);
 
 /** How often `operationId` took effect while `work` went on. */
 async function effects(operationId: string, work: () => Promise<unknown>): Promise<number> {
@@ -47,7 +48,7 @@ test("killed after submission, the same call to the next server is the same acti
 });
 
 test("an answer that never reached the client is told again: the same action, the same task", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   const before = await executed(service(), "createMicJob");
   await service().fault({ kind: "delay", delayMs: 2_000 }, { operationId: "createMicJob" });
@@ -96,7 +97,7 @@ test("a key of one's own gives the same task each time", async () => {
 });
 
 test("an outcome that stays unknown is no task", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   await service().fault({ kind: "drop-after" }, { operationId: "createMicJob" });
   await service().fault({ kind: "status", status: 429, retryAfterSeconds: 3600 }, { operationId: "createMicJob" });
@@ -111,7 +112,7 @@ test("an outcome that stays unknown is no task", async () => {
 });
 
 test("a service that cannot be asked is an error of this request, never the end of the task", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
   await service().fault({ kind: "status", status: 429, retryAfterSeconds: 3600 }, { operationId: "getMicJob" });
   const error = await client.refusal("tasks/get", { taskId });
@@ -124,7 +125,7 @@ test("a service that cannot be asked is an error of this request, never the end 
 });
 
 test("a job that the service no longer knows is no task", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
   await service().fault(
     { kind: "status", status: 404, code: "NOT_FOUND", retryable: false },

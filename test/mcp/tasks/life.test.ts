@@ -7,10 +7,11 @@ import { Service, serviceForFile } from "../../emulator/service.ts";
 import { FILE, fileId, isTerminal, jobBodyFor, last, retryableJob, watchJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
 import { emulatorForTest, manualClock } from "../../support/emulator.ts";
-import { clientOf, executed, jobArguments, sent } from "./bench.ts";
+import { clientForFile, clientOf, executed, jobArguments, sent } from "./bench.ts";
 import { TASKS, type TaskClient } from "./client.ts";
 
 const service = serviceForFile();
+const sharedClient = clientForFile(service);
 
 const Result = z.looseObject({
   content: z.array(z.looseObject({ type: z.string(), text: z.string().optional(), uri: z.string().optional() })),
@@ -44,13 +45,13 @@ const runOn = async (): Promise<string> => {
 };
 
 test("is advertised to 2026-07-28 alone", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const { result } = await client.request("server/discover");
   expect(result).toMatchObject({ capabilities: { extensions: { [TASKS]: {} } } });
 });
 
 test("a job runs as a task from submission to its result", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   const begun = await client.begin("submit_job", args);
   expect(begun).toMatchObject({ resultType: "task", status: "working", ttlMs: null });
@@ -126,7 +127,7 @@ test("run_job is a task as soon as it has submitted; stopped before that, it is 
 });
 
 test("the official client follows a job to its end, its failure, and its cancellation", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const session = client.session();
   const call = async (file: number) => {
     const execution = await session.callTool(
@@ -155,7 +156,7 @@ test("the official client follows a job to its end, its failure, and its cancell
 });
 
 test("a job that fails is a result that says so, with the step that helps, which is a task again", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.failsRetryably));
   const jobId = await runOn();
   const { result } = await completed(client, taskId);
@@ -179,7 +180,7 @@ test.each([
   ["waits for a person's review", FILE.waitsForReview, "WAITING_REVIEW"],
   ["is paused by its operator", FILE.pauses, "PAUSED"],
 ])("a job that %s is still working: nothing is asked of the client", async (_what, file, state) => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const { taskId } = await client.begin("submit_job", await jobArguments(service(), file));
   await watchJob(service(), await newestJobId(), (job) => job.state === state);
   const task = await client.get(taskId);
@@ -201,7 +202,7 @@ test.each([
 });
 
 test("errors at submission are plain results", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   const before = await executed(service(), "createMicJob");
   const call = async (given: object) =>
@@ -218,7 +219,7 @@ test("errors at submission are plain results", async () => {
 });
 
 test("a client that does not follow tasks gets the plain answer, and no task", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   const plain = await client.request("tools/call", { name: "submit_job", arguments: args }, { tasks: false });
   expect(plain.result).toMatchObject({ resultType: "complete", structuredContent: { data: { state: "PREPARING" } } });
@@ -232,7 +233,7 @@ test("a client that does not follow tasks gets the plain answer, and no task", a
 });
 
 test("fields that the contract does not know are named, with the task and with its result", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   await service().fault({ kind: "extra-field" }, { operationId: "createMicJob" });
   const begun = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
   expect(begun).toMatchObject({ _meta: { "mic-mcp/drift": [expect.any(String)] } });
@@ -243,13 +244,13 @@ test("fields that the contract does not know are named, with the task and with i
 });
 
 test("tools that start nothing long answer as ever", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const { result } = await client.request("tools/call", { name: "list_states", arguments: {} });
   expect(result).toMatchObject({ resultType: "complete", structuredContent: {} });
 });
 
 test("RESTART asks the person before there is a task, and the answer is the task", async () => {
-  const client = await clientOf(service());
+  const client = sharedClient();
   const { id: jobId } = await retryableJob(service());
   const call = { name: "retry_job", arguments: { jobId, retryMode: "RESTART", reason: "again" } };
   const both = { elicitation: true };

@@ -127,7 +127,7 @@ forEachEra((bench, era) => {
     expect((await nextStep(bench(), id)).step).toMatchObject({ tool: "cancel_job" });
     bench().clock.advance(60_000);
     const { summary, step } = await nextStep(bench(), id);
-    expect(summary).toMatch(/is CANCELLED; \d of 9 stages finished\.$/);
+    expect(summary).toMatch(/is CANCELLED; \d of 9 stages finished\. retry_job can run it again\.$/);
     expect(step).toEqual({});
   });
 

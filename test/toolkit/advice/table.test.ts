@@ -88,7 +88,7 @@ const findRetry: Step = {
   arguments: { workspaceId: "micws_1", view: "full" },
   why: /retryOfBatchId is this one/,
 };
-const wait: Step = { tool: "get_job", arguments: { jobId: "job-1", waitSeconds: 30 }, why: /waits/ };
+const wait: Step = { tool: "get_job", arguments: { jobId: "job-1", waitSeconds: 45 }, why: /waits/ };
 const readRecipe = (why: RegExp): Step => ({
   tool: "get_recipe",
   arguments: { versionId: `micrecipev_${hex32}` },
@@ -116,7 +116,7 @@ const JOBS: readonly JobRow[] = [
   { row: "moving", of: job({ state: "QUEUED" }, { state: "PENDING" }), says: [/QUEUED/], step: wait },
   { row: "moving", of: job(), says: [/RUNNING, at stage REFINE \(3 of 9\), 4 of 10 units/], step: wait },
   { row: "moving", of: job({}, { totalUnits: null }), says: [/, 4 units/], step: wait },
-  { row: "moving", of: job({ stages: [] }), says: [/^Job job-1 is RUNNING\.$/], step: wait },
+  { row: "moving", of: job({ stages: [] }), says: [/^The job is RUNNING\.$/], step: wait },
   { row: "moving", of: job({ retryOfBatchId: "job-0" }), says: [/a retry of job-0/], step: wait },
   { row: "moving", of: job(), afterMs: HOUR_MS - 1, says: [/units\.$/], step: wait },
   // Its clock is behind what it says of the job.
@@ -152,7 +152,7 @@ const JOBS: readonly JobRow[] = [
     afterMs: 3 * HOUR_MS,
     says: [/Nothing has moved since .* \(3 h\)\.$/],
   },
-  { row: "succeeded", of: job({ state: "SUCCEEDED" }), says: [/^Job job-1 SUCCEEDED\.$/] },
+  { row: "succeeded", of: job({ state: "SUCCEEDED" }), says: [/^The job SUCCEEDED\.$/] },
   {
     row: "succeeded",
     of: job({ state: "SUCCEEDED", outputDatasetVersionId: "dsv-9", publicationState: "AWAITING_RELEASE" }),
@@ -192,7 +192,7 @@ const JOBS: readonly JobRow[] = [
     row: "failed, worth resuming",
     of: failed({}),
     says: [/STAGE_BROKE "The stage \\"broke\\""/, /may be retried/],
-    step: retry("SAFE_RESUME", /keeps what is done \(2 of 9 stages finished\)/),
+    step: retry("SAFE_RESUME", /keeps the 2 of 9 stages finished/),
   },
   { row: "failed, worth resuming", of: failed({}, 2), says: [/may be retried/], step: retry("SAFE_RESUME", /keeps/) },
   {
@@ -219,13 +219,13 @@ const JOBS: readonly JobRow[] = [
     row: "failed, input or parameters wrong",
     of: failed({ retryable: false, fieldErrors: [pointer("/parameterValues/year"), pointer("/inputBindings/0")] }),
     says: [/correct \/parameterValues\/year, \/inputBindings\/0 and submit a new one/],
-    step: readRecipe(/\/parameterValues\/year.*then submit_job/),
+    step: readRecipe(/there; correct that first, then submit_job/),
   },
   {
     row: "failed, input or parameters wrong",
     of: failed({ retryable: false, fieldErrors: ["/a", "/b", "/c", "/d", "/e"].map(pointer) }),
     says: [/correct \/a, \/b, \/c and 2 more/],
-    step: readRecipe(/\/a, \/b, \/c and 2 more/),
+    step: readRecipe(/submit_job/),
   },
   { row: "failed for good", of: failed({ retryable: false }), says: [/nothing to correct/, GIVE_UP] },
   ...(["RUNNING", "FAILED", "PAUSED"] as const).map(
@@ -303,10 +303,10 @@ const operation = (change: Partial<Operation> = {}): Operation =>
   });
 
 const look = (jobId: string): Step => ({ tool: "get_job", arguments: { jobId }, why: /shows/ });
-const waitOn: Step = { tool: "get_operation", arguments: { operationId: "op-1", waitSeconds: 30 }, why: /waits/ };
+const waitOn: Step = { tool: "get_operation", arguments: { operationId: "op-1", waitSeconds: 45 }, why: /waits/ };
 
 const OPERATIONS: readonly (readonly [keyof typeof OPERATION, Operation, RegExp, Step])[] = [
-  ["moving", operation({ state: "QUEUED" }), /"JOB_CANCELLATION" on job-1\) is QUEUED/, waitOn],
+  ["moving", operation({ state: "QUEUED" }), /"JOB_CANCELLATION"\) is QUEUED/, waitOn],
   ["moving", operation(), /is RUNNING/, waitOn],
   ["succeeded", operation({ state: "SUCCEEDED" }), /SUCCEEDED/, look("job-1")],
   ["succeeded", operation({ state: "SUCCEEDED", resultResourceId: "job-2" }), /SUCCEEDED/, look("job-2")],
@@ -350,7 +350,7 @@ const input = (state: Input["state"], scanState: Input["scanState"], change: Par
 
 const readInput = (why: RegExp): Step => ({
   tool: "get_input",
-  arguments: { inputId: "micinput_1", waitSeconds: 30 },
+  arguments: { inputId: "micinput_1", waitSeconds: 45 },
   why,
 });
 const registerAgain = (inputKind: string, referenceId: string): Step => ({
@@ -358,14 +358,13 @@ const registerAgain = (inputKind: string, referenceId: string): Step => ({
   arguments: { workspaceId: "micws_1", inputKind, referenceId },
   why: /new input/,
 });
-const findRecipe: Step = { tool: "list_recipes", arguments: { workspaceId: "micws_1" }, why: /recipe/ };
 
 const INPUTS: readonly (readonly [keyof typeof INPUT, Input, RegExp, Step | undefined])[] = [
   ["in scan", input("WAITING_SCAN", "PENDING"), /waits for its scan \(scan PENDING\)/, readInput(/waits for the scan/)],
   ["scan stuck", input("WAITING_SCAN", "UNAVAILABLE"), /UNAVAILABLE.*operator/, readInput(/minutes/)],
   ["scan stuck", input("WAITING_SCAN", "STALE"), /STALE/, readInput(/minutes/)],
-  ["ready", input("READY", "CLEAN"), /READY to be bound/, findRecipe],
-  ["ready", input("READY", "NOT_APPLICABLE"), /READY/, findRecipe],
+  ["ready", input("READY", "CLEAN"), /READY: bind it to a port/, undefined],
+  ["ready", input("READY", "NOT_APPLICABLE"), /READY/, undefined],
   ["infected", input("QUARANTINED", "INFECTED"), /INFECTED.*another file/, undefined],
   ["quarantined", input("QUARANTINED", "UNAVAILABLE"), /scan UNAVAILABLE/, undefined],
   ["expired", input("EXPIRED", "CLEAN"), /EXPIRED/, registerAgain("M4_FILE", "devfile_1")],

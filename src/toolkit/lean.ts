@@ -1,0 +1,47 @@
+// Resources without what tells an agent nothing: nulls, empty lists, what is always or usually so, fractions of seconds.
+// `view: "full"` gives the contract's whole instead (docs/interface.md, "Results").
+import type { Problem } from "../contract/problem.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const IS_INSTANT = /(?:At|windowStart|windowEnd)$/;
+
+/** To the second: an agent reads it, and no two of its steps are nearer. */
+const toTheSecond = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
+
+const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
+
+/** `usual`: fields that go where they have just this value. */
+export function lean(resource: object, usual: Fields = {}): Fields {
+  const kept = Object.entries(resource).filter(([name, value]) => !isNothing(value) && usual[name] !== value);
+  return Object.fromEntries(
+    kept.map(([name, value]) => [
+      name,
+      typeof value === "string" && IS_INSTANT.test(name) ? toTheSecond(value) : value,
+    ]),
+  );
+}
+
+/** Only these fields, lean. */
+export const pick = (resource: object, names: readonly string[], usual?: Fields): Fields =>
+  lean(Object.fromEntries(Object.entries(resource).filter(([name]) => names.includes(name))), usual);
+
+/** Rows with what all of them share said once; a single row shares nothing. */
+export interface SharedRows {
+  readonly inAll?: Fields;
+  readonly rows: readonly Fields[];
+}
+
+export function shareFields(rows: readonly Fields[]): SharedRows {
+  const [first, ...others] = rows;
+  if (first === undefined || others.length === 0) return { rows };
+  const same = (name: string, value: unknown) =>
+    others.every((row) => JSON.stringify(row[name]) === JSON.stringify(value));
+  const shared = Object.fromEntries(Object.entries(first).filter(([name, value]) => same(name, value)));
+  const rest = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !(name in shared))));
+  return { ...(Object.keys(shared).length > 0 && { inAll: shared }), rows: rest };
+}
+
+/** A failure: its title stands in the summary, what is wrong with which field stands here. */
+export const leanFailure = (failure: Problem | null): Fields =>
+  failure === null ? {} : { failure: pick(failure, ["code", "retryable", "fieldErrors"]) };
