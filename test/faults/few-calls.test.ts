@@ -114,27 +114,42 @@ for (const { name, file = FILE.succeeds, prepare, reached } of moments)
       expect(third.error).toBeUndefined();
     });
 
-test(
-  "what a killed run_job left is settled by its own next step, and run_job goes on from there",
-  patient,
-  async () => {
-    const service = await newService();
-    const next = await serversOf(service);
-    const args = await runArguments(service, FILE.succeeds);
-    const first = await next();
-    await hang(SUBMIT, true)(service);
-    first.send("run_job", args, 1);
-    await expect.poll(() => executed(service, SUBMIT), patiently).toBe(1);
-    await first.kill();
-    const second = await next();
-    const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
-    const [{ tool, nextStep }] = actions;
-    expect(tool).toBe("submit_job");
-    const settled = await second.call(nextStep.tool, nextStep.arguments);
-    expect(settled.error, settled.text).toBeUndefined();
-    expect(await executed(service, SUBMIT)).toBe(1);
-  },
-);
+test("another registration of the file since does not make it another job", patient, async () => {
+  const service = await newService();
+  const next = await serversOf(service);
+  const args = await runArguments(service, FILE.succeeds);
+  const first = await next();
+  await hang(SUBMIT, true)(service);
+  first.send("run_job", args, 1);
+  await expect.poll(() => executed(service, SUBMIT), patiently).toBe(1);
+  await first.kill();
+  const second = await next();
+  const [input] = args.inputs;
+  const { workspaceId } = args;
+  const anew = { workspaceId, inputKind: "M4_FILE", referenceId: input?.referenceId, alias: "registered once more" };
+  expect((await second.call("register_input", anew)).error).toBeUndefined();
+  const told = await second.call("run_job", { ...args, waitSeconds: 0 });
+  expect(told.error, told.text).toBeUndefined();
+  expect([await executed(service, REGISTER), await executed(service, SUBMIT)]).toEqual([2, 1]);
+});
+
+test("what a killed run_job left is settled by its own next step", patient, async () => {
+  const service = await newService();
+  const next = await serversOf(service);
+  const args = await runArguments(service, FILE.succeeds);
+  const first = await next();
+  await hang(SUBMIT, true)(service);
+  first.send("run_job", args, 1);
+  await expect.poll(() => executed(service, SUBMIT), patiently).toBe(1);
+  await first.kill();
+  const second = await next();
+  const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
+  const [{ tool, nextStep }] = actions;
+  expect(tool).toBe("submit_job");
+  const settled = await second.call(nextStep.tool, nextStep.arguments);
+  expect(settled.error, settled.text).toBeUndefined();
+  expect(await executed(service, SUBMIT)).toBe(1);
+});
 
 test("the same at once in two processes is done once", patient, async () => {
   const service = await newService();

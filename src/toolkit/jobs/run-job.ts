@@ -7,10 +7,10 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure, invalidArguments } from "../../failure.ts";
 import { word } from "../../outside.ts";
 import { inputAdvice, inputSubject, isInputMoving } from "../advice/input.ts";
-import { isJobMoving, jobProgress, jobSubject } from "../advice/job.ts";
+import { isJobMoving, jobProgress, jobSubject, waitsForPerson } from "../advice/job.ts";
 import type { ProcedureResult } from "../define-tool.ts";
 import type { JobPorts } from "../ports.ts";
-import { type ActionResult, type Advice, type AdvisedResult, advisedResult } from "../results.ts";
+import { type ActionResult, type Advice, type AdvisedResult, advisedResult, type Subject } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { waitWhile } from "../wait-while.ts";
 import { ACTION_MS, eachOfMany, PATIENT_SECONDS, secondsLeft } from "./batch.ts";
@@ -171,6 +171,20 @@ async function stoppedAt(run: Run, { port, inputId }: Obtained): Promise<Procedu
 const NOT_AGAIN =
   "Not submitted again: this is the job that the same call made before. To run it once more on purpose, pass a new idempotencyKey.";
 
+/** As of get_job; where a person has to act, the call that waits for them is the next step of the work that was begun here. */
+function runSubject(ports: JobPorts): Subject<Job> {
+  const subject = jobSubject(ports);
+  return {
+    ...subject,
+    async advise(job, readAt) {
+      const advice = await subject.advise(job, readAt);
+      if (advice.nextStep || !waitsForPerson(job)) return advice;
+      const given = { jobId: job.id, waitSeconds: PATIENT_SECONDS };
+      return { ...advice, nextStep: { tool: "get_job", arguments: given, why: "waits until a person has acted" } };
+    },
+  };
+}
+
 /** The job as it stands when it has stopped or time is up; undefined where it is not read, or cannot be. */
 async function followed(run: Run, { data, action }: ActionResult<Job>): Promise<AdvisedResult<Job> | undefined> {
   const { args, call, ports, startedAt, steps } = run;
@@ -191,7 +205,7 @@ async function followed(run: Run, { data, action }: ActionResult<Job>): Promise<
       seconds,
       { ...call.context, timing },
     );
-    return await advisedResult(answer, jobSubject(ports), call);
+    return await advisedResult(answer, runSubject(ports), call);
   } catch (error) {
     // The job has been made, whatever keeps it from being read.
     if (!(error instanceof Failure) || call.context.signal.aborted) throw error;
