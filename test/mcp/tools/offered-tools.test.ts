@@ -122,7 +122,7 @@ describe.each(NAMES)("%s", (name) => {
       const { pathParameters, query, body } = catalogue.find((tool) => tool.name === name)?.endpoint ?? {};
       const fields = [pathParameters, query, body].flatMap((schema) => Object.keys(schema?.shape ?? {}));
       const own = new Map(Object.entries(OWN_TOOLS)).get(name);
-      const extra = own?.optional ?? rows.find(({ tool }) => tool === name)?.adds ?? [];
+      const extra = own?.optional ?? Object.keys(rows.find(({ tool }) => tool === name)?.adds ?? {});
       const { inputSchema } = await listed(name);
       const { properties } = Schema.parse(inputSchema);
       expect(Object.keys(properties).sort()).toEqual([...fields, ...(own?.required ?? []), ...extra].sort());
