@@ -1,4 +1,5 @@
 // Tools of several actions, killed on their way: the same call in the next process goes on, and nothing has happened twice.
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { makeValue } from "../emulator/parameters.ts";
@@ -22,6 +23,13 @@ async function serversOf(service: Service): Promise<() => Promise<Server>> {
   const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await stateFolder() };
   return () => startServer({ env });
 }
+
+const REGISTER = "createMicPublicInput";
+const SUBMIT = "createMicJob";
+const hang = (operationId: string, afterCommit: boolean) => (service: Service) =>
+  service.fault({ kind: "hang", afterCommit }, { operationId });
+const arrived = (operationId: string) => async (service: Service) => (await sent(service, operationId)).length;
+const happened = (operationId: string) => (service: Service) => executed(service, operationId);
 
 const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
 
@@ -55,6 +63,26 @@ test("50 jobs are retried once each, though the server is killed in the middle",
   expect(new Set((await sent(service, "retryMicJob")).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(50);
 });
 
+test("no more than eight requests of one call are under way at once", patient, async () => {
+  const service = await newService();
+  const next = await serversOf(service);
+  const jobIds = Array.from({ length: 20 }, (_, at) => `micjob_${at}`);
+  for (const [tool, operationId, args] of [
+    ["wait_for_jobs", "getMicJob", { jobIds }],
+    ["retry_jobs", "retryMicJob", { jobIds, retryMode: "SAFE_RESUME", reason: "All at once" }],
+  ] as const) {
+    await service.fault({ kind: "hang" }, { operationId, times: 20 });
+    const server = await next();
+    server.send(tool, args, 1);
+    await expect.poll(() => arrived(operationId)(service), patiently).toBe(8);
+    // None of the eight is answered: whatever else is on its way has time to arrive.
+    await sleep(300);
+    expect(await arrived(operationId)(service), tool).toBe(8);
+    await server.kill();
+    await service.admin("DELETE", "faults");
+  }
+});
+
 async function runArguments(service: Service, file: number) {
   const { recipe } = await oneInputOffer(service);
   return {
@@ -65,13 +93,6 @@ async function runArguments(service: Service, file: number) {
     clientReference: "killed on its way",
   };
 }
-
-const REGISTER = "createMicPublicInput";
-const SUBMIT = "createMicJob";
-const hang = (operationId: string, afterCommit: boolean) => (service: Service) =>
-  service.fault({ kind: "hang", afterCommit }, { operationId });
-const arrived = (operationId: string) => async (service: Service) => (await sent(service, operationId)).length;
-const happened = (operationId: string) => (service: Service) => executed(service, operationId);
 
 /** Where it is killed: what is done to bring it there, and what shows that it is. */
 const moments: readonly {
