@@ -141,6 +141,7 @@ export const operations = {
     pathFields: { assetId: of("4.2/get-asset-content", anyId) },
     adds: {
       fileName: { accepts: ["a-copy.csv"], refuses: ["", ".", "..", "a/b", "a\\b", "a\n", ...field.anyText.refuses] },
+      preview: field.boolean,
     },
   },
   listMicExecutableRecipes: {
@@ -205,7 +206,15 @@ export const operations = {
       limit: free(limit),
       cursor: optional("4.2/jobs-cursor", field.text(1, 4096)),
     },
-    adds: { view },
+    adds: {
+      view,
+      states: {
+        accepts: [["FAILED"], ["QUEUED", "PAUSED"]],
+        refuses: [[], "FAILED", Array(9).fill("FAILED"), null, {}],
+      },
+      createdSince: field.dateTime,
+      unretried: field.boolean,
+    },
   },
   getMicJob: {
     id: "getMicJob",

@@ -257,6 +257,8 @@ export const requirements = {
   "4.2/usage-window": "GET /v1/mic/usage requires window: DAY, MONTH or ENTITLEMENT.",
   "4.2/usage-window-told":
     "A usage summary says by window what it is of: one of another window than the one asked for is told as that.",
+  "4.2/assumes-no-job-order":
+    "Not shown: the order of the job list. A filter finds the same jobs in any order, or says that it was not read to the end.",
   "4.2/assumes-no-default-recipe-page":
     "The default page size of the recipe list is not shown: none is asked for or expected where no limit is given.",
   "4.2/next-cursor": "A list's page.nextCursor passed as cursor fetches the next page.",

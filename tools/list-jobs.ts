@@ -1,36 +1,34 @@
 import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { summarizeJob } from "../src/toolkit/advice/job.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { ENDED } from "../src/toolkit/jobs/ended.ts";
+import { isFilter, jobFilter } from "../src/toolkit/jobs/job-filter.ts";
+import { filteredJobs, pageOfJobs } from "../src/toolkit/jobs/job-lists.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { pageResult, view } from "../src/toolkit/pages.ts";
-import { uris } from "../src/toolkit/resources/uri.ts";
+import { view } from "../src/toolkit/pages.ts";
+import type { Candidate } from "../src/toolkit/resources/candidate.ts";
+
+const candidate = ({ id, state, failure }: Job): Candidate => ({
+  value: id,
+  name: `${state} ${failure?.code ?? ""}`,
+  isUnsettled: !ENDED.has(state),
+});
 
 export const listJobs = defineTool({
   endpoint: listMicJobs,
   name: "list_jobs",
   title: "List jobs",
-  description: "The workspace's jobs, a page at a time: id, state, stage, failure.",
+  description: "Pages of the workspace's jobs: id, state, stage, failure. A filter looks through up to 1000.",
   effect: "read",
-  input: z.strictObject({ ...listMicJobs.query.shape, view }),
-  output: outputs.page<Job>(),
+  input: z.strictObject({ ...listMicJobs.query.shape, ...jobFilter, view }),
+  output: outputs.page<Job>({ counts: outputs.object, read: outputs.object }),
   candidates: {
     kind: "jobId",
     keptMs: 10_000,
     arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
-    from: (jobs) => jobs.map(({ id }) => ({ value: id })),
+    from: (jobs) =>
+      jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt)).map(candidate),
   },
-  async run({ view, ...query }, { context }, { service, retries }) {
-    const answer = await service.call(listMicJobs, { query }, context);
-    retries.remember(answer.value.data);
-    return pageResult(answer, {
-      tool: "list_jobs",
-      query,
-      view,
-      items: "jobs",
-      summarize: (job) => summarizeJob(job, retries.of(job.id)),
-      link: uris.jobs(query.workspaceId),
-    });
-  },
+  run: (args, call, ports) => (isFilter(args) ? filteredJobs(args, call, ports) : pageOfJobs(args, call, ports)),
 });

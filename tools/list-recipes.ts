@@ -4,7 +4,7 @@ import type { RecipeOffer } from "../src/contract/recipes.ts";
 import { summarizeOffer } from "../src/toolkit/advice/recipe.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { pageResult, view } from "../src/toolkit/pages.ts";
+import { pageResult, readPage, view } from "../src/toolkit/pages.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
 
 export const listRecipes = defineTool({
@@ -23,13 +23,19 @@ export const listRecipes = defineTool({
     from: (offers) => offers.map(({ recipe: { versionId, name } }) => ({ value: versionId, name })),
   },
   async run({ view, ...query }, { context }, { service, offers }) {
-    const answer = await service.call(listMicExecutableRecipes, { query }, context);
-    offers.remember(answer.value.data);
+    const { answer, isCut } = await readPage(
+      (limit = query.limit) =>
+        service.call(listMicExecutableRecipes, { query: { ...query, ...(limit !== undefined && { limit }) } }, context),
+      view,
+    );
+    const { data } = answer.value;
+    offers.remember(data);
     return pageResult(answer, {
       tool: "list_recipes",
       query,
       view,
-      items: "recipe offers",
+      summary: `${data.length} recipe ${data.length === 1 ? "offer" : "offers"}.`,
+      isCut,
       summarize: summarizeOffer,
       link: uris.recipes(query.workspaceId),
     });

@@ -6,9 +6,9 @@ import { defineProcedure } from "../src/toolkit/define-tool.ts";
 import { patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
 import { runJob as run } from "../src/toolkit/jobs/run-job.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { heldTo } from "../src/toolkit/requests.ts";
+import { heldTo, objectArgument } from "../src/toolkit/requests.ts";
 
-const { workspaceId, recipeVersionId, parameterValues, clientReference } = createMicJob.body.shape;
+const { workspaceId, recipeVersionId, clientReference } = createMicJob.body.shape;
 const { referenceId, inputKind } = createMicPublicInput.body.shape;
 
 const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
@@ -54,7 +54,7 @@ export const runJob = defineProcedure({
       .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
         error: "must name each input once",
       }),
-    parameterValues: parameterValues.meta({ type: "object" }),
+    parameterValues: objectArgument,
     clientReference: heldTo(clientReference).optional(),
     waitSeconds: patientWaitSeconds,
     idempotencyKey: heldTo(keySchemas.text).optional(),

@@ -2,7 +2,7 @@ import * as z from "zod/v4";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { defineAction } from "../src/toolkit/define-tool.ts";
 import { submitOnce, submitTraits } from "../src/toolkit/jobs/submitting.ts";
-import { keyArgument } from "../src/toolkit/requests.ts";
+import { keyArgument, objectArgument } from "../src/toolkit/requests.ts";
 
 export const submitJob = defineAction({
   endpoint: createMicJob,
@@ -16,6 +16,7 @@ export const submitJob = defineAction({
   traits: submitTraits,
   input: z.strictObject({
     ...createMicJob.body.shape,
+    parameterValues: objectArgument,
     clientReference: createMicJob.body.shape.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),

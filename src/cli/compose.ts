@@ -24,6 +24,7 @@ import { readSkillFiles } from "../skills.ts";
 import { createOffers } from "../toolkit/jobs/offers.ts";
 import { createRetries } from "../toolkit/jobs/retries.ts";
 import type { Ports } from "../toolkit/ports.ts";
+import type { Candidate } from "../toolkit/resources/candidate.ts";
 import { createCandidates } from "../toolkit/resources/completion.ts";
 import { resources } from "../toolkit/resources/index.ts";
 import { createWatching } from "../toolkit/resources/watching.ts";
@@ -37,6 +38,8 @@ const DAY_MS = 24 * HOUR_MS;
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
   readonly notes: readonly string[];
+  /** Files that may be registered, as far as they are known. */
+  readonly files?: readonly Candidate[];
   /** The service is in this process: neither proxies nor the keychain are for it. */
   readonly inProcess: boolean;
   /** How long a keychain may take: a server's calls wait less than a person at a prompt. */
@@ -54,7 +57,7 @@ export interface Composed {
   close(): Promise<void>;
 }
 
-export function compose(config: Config, { notes, inProcess, keychainLimitMs }: ComposeOptions): Composed {
+export function compose(config: Config, { notes, files = [], inProcess, keychainLimitMs }: ComposeOptions): Composed {
   const redactor = redactorOf(config);
   const log = createLog(config.logLevel, redactor);
   const transport = createTransport({ proxies: !inProcess });
@@ -107,7 +110,7 @@ export function compose(config: Config, { notes, inProcess, keychainLimitMs }: C
       tools: tools.map((tool) => tool.create(ports)),
       ports,
       resources,
-      candidates: createCandidates(ports.actions, timing.now),
+      candidates: createCandidates({ actions: ports.actions, now: timing.now, files }),
       watching: createWatching({ timing }),
       sealingKey: createSealingKey(identity),
       skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),

@@ -23,7 +23,7 @@ export async function emulator(args: readonly string[]): Promise<number> {
     ...(stageMs !== undefined && { stageMs }),
     ...(values["trust-forwarded-for"] === true && { trustReportedAddress: true }),
   });
-  const { close, isLocal, ...facts } = running;
+  const { close, isLocal, files: _, ...facts } = running;
   if (!isLocal)
     process.stderr.write(
       `mic-mcp: with --host ${values.host} the emulator answers to every machine that can reach it; /__emulator to this one alone.\n`,

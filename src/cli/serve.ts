@@ -1,7 +1,9 @@
 // `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
 import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
+import type { Emulator } from "../emulator/index.ts";
 import { serveOnStdio } from "../mcp/stdio/serve.ts";
+import type { Candidate } from "../toolkit/resources/candidate.ts";
 import { compose } from "./compose.ts";
 import { crashReason } from "./crash.ts";
 import type { HttpFlags } from "./serve-flags.ts";
@@ -11,10 +13,14 @@ import { onSignal } from "./signals.ts";
 interface Backend {
   readonly config: Config;
   readonly notes: readonly string[];
+  readonly files: readonly Candidate[];
   close(): Promise<void>;
 }
 
-const noBackend = (config: Config): Backend => ({ config, notes: [], close: async () => undefined });
+const noBackend = (config: Config): Backend => ({ config, notes: [], files: [], close: async () => undefined });
+
+const told = ({ id, name, about }: Emulator["files"][number]): string =>
+  `${id} ${name}${about === "" ? "" : ` (${about})`}`;
 
 async function emulated(config: Config): Promise<Backend> {
   const { startEmulator } = await import("../emulator/index.ts");
@@ -29,8 +35,9 @@ async function emulated(config: Config): Promise<Backend> {
     },
     notes: [
       "This server runs against an emulator of the service: nothing leaves this machine and all data is made up, but for the geography facts.",
-      `Files to register (inputKind M4_FILE) or download by the same id: ${emulator.fileIds.join(", ")}.`,
+      `Files to register (inputKind M4_FILE) or download by the same id: ${emulator.files.map(told).join(", ")}.`,
     ],
+    files: emulator.files.map(({ id, name }) => ({ value: id, name })),
     close: () => emulator.close(),
   };
 }
@@ -67,6 +74,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ServeOption
   const backend = options.emulator ? await emulated(config) : noBackend(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
+    files: backend.files,
     inProcess: options.emulator,
     keychainLimitMs: SERVER_LIMIT_MS,
   });

@@ -45,6 +45,8 @@ export interface Emulator {
   /** In this order, a job on the file: succeeds, fails retryably, fails for good, waits for review, pauses; then files
    *  not scanned yet and infected; then more that succeed. */
   readonly fileIds: readonly string[];
+  /** Their names, and what is in them. */
+  readonly files: readonly { readonly id: string; readonly name: string; readonly about: string }[];
   /** The files whose content can be downloaded. */
   readonly assetIds: readonly string[];
   /** First one for each file, in the files' order; then an acquisition, a dataset version, an expired and a withdrawn one. */
@@ -127,6 +129,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     ...credentials,
     workspaceId: world.workspaceId,
     fileIds: world.files.map(({ id }) => id),
+    files: world.files.map(({ id, name, about }) => ({ id, name, about })),
     assetIds: world.files.filter(({ scan }) => scan === "clean").map(({ id }) => id),
     inputIds: world.inputs.seeded.map(({ id }) => id),
     recipeVersionIds: world.recipes

@@ -38,7 +38,7 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
     const limits = { signal: context.mcpReq.signal, deadlineAt };
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));
-    const values = await runtime.candidates(kind, argument.value, {
+    const values = await runtime.candidates.suggest(kind, argument.value, {
       tools: offeredTools(runtime.tools, runtime.config),
       callOf: (tool) => toolCall(runtime, tool, limits),
       workspaceId,

@@ -26,7 +26,7 @@ export interface Runtime {
   /** What the tools were made with. */
   readonly ports: Ports;
   readonly resources: readonly Resource[];
-  /** Suggests values for the variables of a resource template. */
+  /** Suggests values for the variables of a resource template and the arguments of a prompt. */
   readonly candidates: Candidates;
   readonly watching: Watching;
   /** A key that only holders of the client credentials can derive; it seals what clients keep for us. Throws Failure. */

@@ -93,6 +93,7 @@ interface CreatedTool extends ToolFacts {
 export interface ReadingTool extends CreatedTool {
   readonly kind: "reading";
   readonly makes: undefined;
+  readonly traits: undefined;
   readonly candidates: CandidateSource | undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
@@ -102,6 +103,7 @@ export interface ReadingTool extends CreatedTool {
 export interface ActionTool<M extends keyof Made> extends CreatedTool {
   readonly kind: "action";
   readonly makes: M;
+  readonly traits: ActionTraits;
   readonly candidates: undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ActionResult<Made[M]>>;
@@ -117,6 +119,7 @@ export interface ProcedureResult<T = unknown> extends ToolResult<T> {
 export interface ProcedureTool extends CreatedTool {
   readonly kind: "procedure";
   readonly makes: "job" | undefined;
+  readonly traits: undefined;
   readonly candidates: undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ProcedureResult>;
@@ -240,7 +243,7 @@ function strictArguments<I extends z.ZodRawShape>(name: string, input: Arguments
     check(args: Arguments) {
       const parsed = input.safeParse(args);
       if (!parsed.success) return refuse(name, input, parsed.error);
-      refuseRounded(name, args, []);
+      refuseRounded(name, parsed.data, []);
       return parsed.data;
     },
   };
@@ -261,6 +264,7 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       ...facts,
       kind: "reading",
       makes: undefined,
+      traits: undefined,
       byKey: undefined,
       candidates: candidates && {
         kind: candidates.kind,
@@ -300,6 +304,7 @@ export function defineAction<const N extends ToolName, const I extends z.ZodRawS
     create: (ports) => ({
       ...facts,
       kind: "action",
+      traits,
       byKey: { tool: name, argumentsOf: (stored) => stored },
       candidates: undefined,
       question(args) {
@@ -334,6 +339,7 @@ export function defineProcedure<const N extends ToolName, const I extends z.ZodR
     create: (ports) => ({
       ...facts,
       kind: "procedure",
+      traits: undefined,
       byKey,
       candidates: undefined,
       question(args) {

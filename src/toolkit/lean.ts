@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const IS_INSTANT = /(?:At|windowStart|windowEnd)$/;
 
 /** To the second: an agent reads it, and no two of its steps are nearer. */
-const toTheSecond = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
+export const toTheSecond = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
 
 const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
 

@@ -48,7 +48,13 @@ export const outputs = {
   advised: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope }, ["nextStep", "meta"]) }),
   /** What an action made. */
   action: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope, action: object }, ["nextStep"]) }),
-  page: <T>(): Output<readonly T[]> => ({ schema: shape({ data: objects, page: object, meta: object }) }),
+  /** With what was read and the call that reads on. `facts`: what some calls say beside. */
+  page: <T>(facts: Readonly<Record<string, JsonSchema>> = {}): Output<readonly T[]> => ({
+    schema: shape({ ...advice, ...facts, data: objects, page: object, meta: object }, [
+      "nextStep",
+      ...Object.keys(facts),
+    ]),
+  }),
   whole,
   text,
   integer,

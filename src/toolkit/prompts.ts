@@ -35,7 +35,12 @@ export const prompts: readonly Prompt[] = [
     title: "Run a job",
     description: "From a file and a recipe to a finished job: register, submit once, wait, report.",
     arguments: [
-      { name: "referenceId", description: "The file, acquisition or dataset version to process.", required: true },
+      {
+        name: "referenceId",
+        description: "The file, acquisition or dataset version to process.",
+        required: true,
+        candidates: "referenceId",
+      },
       {
         name: "versionId",
         description: "The recipe version; left out, the one that fits is looked for.",
@@ -95,8 +100,8 @@ export const prompts: readonly Prompt[] = [
       lines(
         `Retry the failed jobs${workspaceId === undefined ? "" : ` of workspace ${quoted(workspaceId)}`} that are worth it, each once.`,
         "1. list_actions, state unknown, then open: settle each first by making the call in its nextStep.",
-        "2. list_jobs, page by page: note the jobs that are FAILED and retryable, newest first. Leave out rows with " +
-          "retriedBy: a later job retries those already.",
+        "2. list_jobs with unretried true: the jobs that are FAILED and retryable, and that no later job retries. While more " +
+          "remain, read on with the cursor.",
         "3. wait_for_jobs with their ids, 50 at a time: its nextStep is retry_jobs with those worth it. Make that call" +
           `${reason === undefined ? "" : `, but with reason ${quoted(reason)}`}; it waits for the new jobs. RESTART throws finished stages away: ask the person first.`,
         "4. Make the call in nextStep while there is one. A job that fails again is not retried again here.",
@@ -113,13 +118,13 @@ export const prompts: readonly Prompt[] = [
       { name: "question", description: "What you want to know.", required: true },
       { name: "state", description: "Two-letter code of the state it is about.", required: false, candidates: "code" },
     ],
-    tools: ["list_states", "list_districts"],
+    tools: ["list_states", "list_districts", "find_district", "rank_divisions"],
     text: ({ question = "", state }) =>
       lines(
         `Answer from the catalogue alone, not from memory: ${quoted(question)}`,
         state !== undefined && `It is about the state ${quoted(state)}.`,
-        "list_states has all states with their totals in one call; list_districts has one state's districts. Where a tool answers " +
-          "a question over many districts in one call, use that.",
+        "find_district finds a district by its name; rank_divisions answers which have most or fewest, totals and averages in one " +
+          "call. list_states has all states with their totals, list_districts one state's districts.",
         "Count and compare with the figures as they are. Say whether the answer is complete, or what could not be read; say the " +
           "vintage that the answers state; name the source if they do.",
         "If the question is not about states, districts or mandal counts, say that the catalogue does not hold it.",

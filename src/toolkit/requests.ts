@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { keySchemas } from "../actions/keys.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
-import type { Json, JsonObject } from "../contract/json.ts";
+import { isJsonObject, type Json, type JsonObject, jsonObject } from "../contract/json.ts";
 import type { CallRequest } from "../service/encode.ts";
 
 type Args = Readonly<Record<string, unknown>>;
@@ -40,3 +40,16 @@ export const heldTo = (schema: z.ZodType<string | null | undefined>) =>
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: heldTo(keySchemas[grammar]).describe("To repeat an earlier call: the key it reported.").optional(),
 });
+
+function objectWithin(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    const held: unknown = JSON.parse(value);
+    return isJsonObject(held) ? held : value;
+  } catch {
+    return value;
+  }
+}
+
+/** A free-form object. Some models send it as a string of JSON: that is read as the object that it holds. Listed as an object alone. */
+export const objectArgument = z.preprocess(objectWithin, jsonObject);

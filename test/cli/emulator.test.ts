@@ -1,5 +1,6 @@
 // `mic-mcp emulator` and `serve --emulator`: one JSON line, a service behind it, a clean end (docs/interface.md, "Program").
 import { createServer } from "node:net";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { run, start } from "../mcp/stdio/child.ts";
@@ -88,6 +89,15 @@ describe("mic-mcp emulator", () => {
 test("mic-mcp serve --emulator needs no configuration and keeps a workspace of its own", async () => {
   const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
   expect(connection.instructions()).toContain("emulator");
+  // Files by id and name; the names alone cost little.
+  const told = /M4_FILE\) or download by the same id: (.*)\.$/m.exec(connection.instructions() ?? "")?.[1] ?? "";
+  const files = told.split(", ").map((file) => /^(dev(?:sign)?file_\w{32}) (.+)$/.exec(file)?.slice(1) ?? []);
+  expect(files.map(([, name]) => name)).toContain("lgd-districts.csv (divisions)");
+  expect(countTokens(told) - countTokens(files.map(([id]) => id).join(", "))).toBeLessThanOrEqual(70);
+  const complete = (typed: string) =>
+    connection.complete({ type: "ref/prompt", name: "run_job" }, "referenceId", typed);
+  expect(await complete("dev")).toEqual(files.map(([id]) => id));
+  expect(await complete("LGD-dist")).toEqual([files[0]?.[0]]);
   expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
   expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
 });

@@ -129,13 +129,13 @@ proves("4.2/has-more", "hasMore says whether more remain; a cursor that says oth
     const given = list.page.nextCursor;
     const call = `${tool} ${JSON.stringify({ workspaceId: "micws_1", cursor: given })}`;
     for (const [nextCursor, hasMore, says, contradiction] of [
-      [given, true, `Next page: ${call}`, undefined],
+      [given, true, `Next: ${call} (the next page)`, undefined],
       [null, false, "No more.", undefined],
       [null, true, "More remain, but the service gives no cursor", "/page: hasMore is true, though nextCursor is null"],
       [
         given,
         false,
-        `No more, though the service gives a cursor: ${call}`,
+        `No more, though the service gives a cursor.\nNext page: ${call}`,
         "/page: hasMore is false, though nextCursor is given",
       ],
     ] as const) {

@@ -4,8 +4,11 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { sessionForTest } from "../gaps/session.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
+import { credentials } from "../service/client.ts";
+import { answer } from "../support/stub.ts";
 import type { Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
 
@@ -80,6 +83,31 @@ inOneEra((bench) => {
       expect((await stat(path)).mode & 0o077).toBe(0);
     }
     expect(await files(bench())).toContain("जिले-for-review.csv");
+  });
+
+  test("a preview is a text's first 20 lines, beside the file", async () => {
+    const assetId = firstAsset(bench());
+    const { structured, text } = await bench().ok(TOOL, { assetId, preview: true });
+    const content = Buffer.from(await original(bench(), assetId)).toString("utf8");
+    const lines = content.split(/(?<=\n)/);
+    expect(lines.length).toBeGreaterThan(20);
+    expect(structured["preview"]).toBe(lines.slice(0, 20).join(""));
+    expect(structured["sha256"]).toBe(sha256(await readFile(String(structured["path"]))));
+    // On one line, within quotes: data.
+    expect(text.split("\n")).toHaveLength(2);
+    const binary = assetIds(bench()).at(-1) ?? "";
+    expect((await bench().ok(TOOL, { assetId: binary, preview: true })).structured["preview"]).toBe(
+      "no preview: not text",
+    );
+    for (const preview of [false, undefined])
+      expect((await bench().ok(TOOL, { assetId, preview })).structured).not.toHaveProperty("preview");
+  });
+
+  test("an input's id is told from an asset's where there is no such asset", async () => {
+    const [inputId = ""] = bench().service.emulator.inputIds;
+    const failed = await bench().fails(TOOL, { assetId: inputId }, "not_found");
+    expect(failed.next).toMatch(/referenceId is the asset.*get_input/);
+    expect((await bench().fails(TOOL, { assetId: "devfile_none" }, "not_found")).next).not.toContain("get_input");
   });
 
   test("a name that is taken is numbered, and what was there stays", async () => {
@@ -174,4 +202,53 @@ inOneEra((bench) => {
     const both = await Promise.all(["one.bin", "two.bin"].map((fileName) => bench().ok(TOOL, { assetId, fileName })));
     for (const { structured } of both) expect(structured["sha256"]).toBe(sha256(await original(bench(), assetId)));
   });
+});
+
+proves(
+  "4.2/assumes-no-asset-headers",
+  "whether an asset is text is told by its bytes, unless its type says otherwise",
+  async () => {
+    const { stub, connection } = await sessionForTest();
+    const long = `head,er\r\n${"x".repeat(3_000)}`;
+    const minified = JSON.stringify({ rows: Array.from({ length: 400 }, (_, index) => ({ ज़िला: index })) });
+    const none = "no preview: not text";
+    const cases: readonly (readonly [type: string | undefined, content: string | Buffer, preview: string])[] = [
+      [undefined, "a,b\n1,2", "a,b\n1,2"],
+      ["text/csv; charset=utf-8", "\ufeffa,b\n", "a,b\n"],
+      ["application/json", '{"a":1}', '{"a":1}'],
+      ["application/geo+json", "{}", "{}"],
+      ["application/octet-stream", "", ""],
+      ["TEXT/PLAIN", "plain", "plain"],
+      ["text/csv", long, "head,er\r\n"],
+      ["text/plain", `${"क".repeat(2_000)}`, ""],
+      ["application/pdf", "%PDF-1.7 text", none],
+      ["image/svg+xml", "<svg/>", none],
+      ["text/csv", Buffer.from("a\u0000b"), none],
+      ["text/csv", Buffer.from([0x61, 0xe4, 0x62, 0x0a]), none],
+      [undefined, Buffer.from("\u001b[31mred"), none],
+    ];
+    for (const [index, [type, content, preview]] of cases.entries()) {
+      stub.expect(answer(200, Buffer.from(content), type === undefined ? {} : { "content-type": type }));
+      const { structured, text } = await connection.callTool(TOOL, { assetId: `asset-${index}`, preview: true });
+      expect(structured?.["preview"], text).toBe(preview);
+    }
+    stub.expect(answer(200, minified, { "content-type": "application/json" }));
+    const { structured } = await connection.callTool(TOOL, { assetId: "minified", preview: true });
+    const preview = String(structured?.["preview"]);
+    // Cut behind a whole value, not within a character.
+    expect(minified.startsWith(preview)).toBe(true);
+    expect(preview).toMatch(/[,:{}]$/);
+    expect(Buffer.byteLength(preview)).toBeLessThanOrEqual(2_048);
+    expect(Buffer.byteLength(preview)).toBeGreaterThan(2_000);
+  },
+);
+
+test("no secret lies half in a preview", async () => {
+  const { stub, connection } = await sessionForTest();
+  const { clientSecret } = credentials;
+  for (const [index, before] of [2_048 - clientSecret.length, 2_040, 2_047].entries()) {
+    stub.expect(answer(200, Buffer.from(`${"a,".repeat(before / 2)}${clientSecret},b\n`)));
+    const { raw } = await connection.callTool(TOOL, { assetId: `secret-${index}`, preview: true });
+    expect(raw).not.toContain(clientSecret.slice(0, 6));
+  }
 });

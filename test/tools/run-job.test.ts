@@ -253,7 +253,7 @@ forEachEra((bench) => {
         "/inputs",
       ],
       [{ inputs: Array.from({ length: 33 }, (_, at) => ({ port: `p${at}`, inputId: `x${at}` })) }, "/inputs"],
-      [{ parameterValues: "{}" }, "/parameterValues"],
+      [{ parameterValues: "[]" }, "/parameterValues"],
       [{ clientReference: "" }, "/clientReference"],
       [{ waitSeconds: 46 }, "/waitSeconds"],
       [{ waitSeconds: 0.5 }, "/waitSeconds"],

@@ -73,6 +73,28 @@ inOneEra((bench, era) => {
     },
   );
 
+  proves("4.2/job-parameter-values", "values that come as a string of JSON are the object that it holds", async () => {
+    const { args, values } = await nestedJob(bench());
+    const text = JSON.stringify(values);
+    const idempotencyKey = "values-as-text-1";
+    const asText = await bench().ok("submit_job", { ...args, parameterValues: text, idempotencyKey });
+    // It is the same action with the object itself.
+    const again = await bench().ok("submit_job", { ...args, parameterValues: values, idempotencyKey });
+    expect(again.structured).toMatchObject({ data: asText.structured["data"], action: { replayed: true } });
+    const bodies = (await bench().requests("createMicJob")).filter(
+      (request) => request.idempotencyKey === idempotencyKey,
+    );
+    expect(bodies).toHaveLength(1);
+    await bench().sendsNothing(async () => {
+      for (const other of ["", "[]", "null", "5", '"{}"', `${text} `.slice(1), "{"])
+        await bench().refuses("submit_job", { ...args, parameterValues: other }, "/parameterValues");
+      const rounded = { ...args, parameterValues: '{"level": {"at": 9007199254740993}}' };
+      await bench().refuses("submit_job", rounded, "/parameterValues/level/at");
+    });
+    const listed = (await bench().connection.listTools()).find(({ name }) => name === "submit_job")?.inputSchema;
+    expect(Object(listed?.["properties"])["parameterValues"]).toMatchObject({ type: "object" });
+  });
+
   test("offers that a list showed count as read", async () => {
     const { args, values } = await nestedJob(bench());
     await bench().ok("list_recipes", { workspaceId: bench().workspaceId });

@@ -11,6 +11,8 @@ export type JobOutcome = "succeeds" | "fails at CHURN, retryably" | "fails at SI
 export interface StoredFile {
   readonly id: string;
   readonly name: string;
+  /** What its rows are, where the name does not say it. */
+  readonly about: string;
   readonly bytes: Uint8Array;
   readonly sha256: string;
   /** Lines below the header; 0 for a binary file. */
@@ -44,7 +46,10 @@ const BINARY_BYTES = 300 * 1024;
 const noise = (seed: string): Uint8Array =>
   createHash("shake256", { outputLength: BINARY_BYTES }).update(seed).digest();
 
-type FileFacts = Pick<StoredFile, "name" | "outcome" | "scan"> & { readonly content: string | Uint8Array };
+type FileFacts = Pick<StoredFile, "name" | "outcome" | "scan"> & {
+  readonly about?: string;
+  readonly content: string | Uint8Array;
+};
 
 const clean = (name: string, outcome: JobOutcome, content: string | Uint8Array): FileFacts => ({
   name,
@@ -55,7 +60,7 @@ const clean = (name: string, outcome: JobOutcome, content: string | Uint8Array):
 
 /** In the order of `fileIds`: the first seven have the outcomes that the emulator promises. */
 const facts = (ids: Ids): readonly FileFacts[] => [
-  clean("lgd-districts.csv", "succeeds", districtsCsv()),
+  { ...clean("lgd-districts.csv", "succeeds", districtsCsv()), about: "divisions" },
   clean(
     "survey-overloaded.csv",
     "fails at CHURN, retryably",
@@ -66,13 +71,14 @@ const facts = (ids: Ids): readonly FileFacts[] => [
       ["Medak", "2026-03-09", 1322],
     ]),
   ),
+  // Each row breaks what the divisions recipes ask for: lifecycle.ts says how.
   clean(
-    "survey-broken.csv",
+    "divisions-broken.csv",
     "fails at SIFT",
     csv([
-      ["district", "surveyed", "households"],
-      ["Nizamabad", "04/03/2026", "eleven hundred"],
-      ["", "2026-03-05", -940],
+      ["code", "name", "mandalCount"],
+      ["501", "Nizamabad", "thirty-three"],
+      ["", "Adilabad", -21],
     ]),
   ),
   clean(
@@ -112,11 +118,12 @@ const facts = (ids: Ids): readonly FileFacts[] => [
 ];
 
 export function makeFiles(ids: Ids): readonly StoredFile[] {
-  return facts(ids).map(({ content, ...file }) => {
+  return facts(ids).map(({ content, about = "", ...file }) => {
     const isText = typeof content === "string";
     const bytes = isText ? bytesOf(content) : content;
     return {
       ...file,
+      about,
       id: ids.next(isText ? ID_PREFIX.file : ID_PREFIX.signedFile),
       bytes,
       sha256: sha256(bytes),

@@ -72,9 +72,9 @@ function strikesAt(outcome: JobOutcome, last: number): number {
 }
 
 const BROKEN_ROWS: readonly FieldError[] = [
-  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 1, surveyed: not a date YYYY-MM-DD." },
-  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 1, households: not a number." },
-  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 2, district: empty." },
+  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 1, mandalCount: not an integer." },
+  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 2, code: empty." },
+  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 2, mandalCount: below 0." },
 ];
 
 const failureOf = ({ outcome, requestId }: Plan): Problem =>

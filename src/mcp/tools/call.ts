@@ -11,7 +11,7 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import { argumentsObject, type Tool } from "../../toolkit/define-tool.ts";
-import type { ActionResult } from "../../toolkit/results.ts";
+import type { ActionResult, ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
@@ -113,13 +113,17 @@ async function taskOf(
 
 /** What the tool answers; or the task that its job is, for a client that follows tasks. */
 async function use(tool: Tool, args: Arguments, call: ToolCall, situation: Situation): Promise<CallToolResult> {
-  const { linkOf } = situation;
-  if (tool.makes !== "job") return shownResult(await tool.invoke(args, call), linkOf);
+  const { linkOf, runtime } = situation;
+  const noted = <R extends ToolResult>(result: R): R => {
+    runtime.candidates.note(result);
+    return result;
+  };
+  if (tool.makes !== "job") return shownResult(noted(await tool.invoke(args, call)), linkOf);
   if (tool.kind === "action") {
-    const result = await tool.invoke(args, call);
+    const result = noted(await tool.invoke(args, call));
     return (await taskOf(tool.name, result, situation)) ?? shownResult(result, linkOf);
   }
-  const result = await tool.invoke(args, call);
+  const result = noted(await tool.invoke(args, call));
   const task = result.job && (await taskOf(tool.name, result.job, situation));
   return task ?? shownResult(result, linkOf);
 }

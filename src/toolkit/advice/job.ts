@@ -3,7 +3,7 @@ import type { Job, Stage } from "../../contract/jobs.ts";
 import type { Problem } from "../../contract/problem.ts";
 import { quote, word } from "../../outside.ts";
 import { ENDED } from "../jobs/ended.ts";
-import { lean, leanFailure } from "../lean.ts";
+import { lean, leanFailure, toTheSecond } from "../lean.ts";
 import type { MovingSubject, Standing } from "../read-resource.ts";
 import { uris } from "../resources/uri.ts";
 import type { Advice } from "../results.ts";
@@ -228,7 +228,7 @@ export function jobProgress(job: Job) {
   return { progress: stagesBehind(job), total: job.stages.length, message: `${job.state}${units}` };
 }
 
-/** What an agent decides by, in a list; what is usual is left out. */
+/** What an agent decides by, in a list; what is usual is left out. When it last moved tells whether a moving job stands still. */
 export function summarizeJob(job: Job, retriedBy: string | undefined) {
   const stage = currentStage(job);
   return {
@@ -236,8 +236,10 @@ export function summarizeJob(job: Job, retriedBy: string | undefined) {
     state: job.state,
     ...(stage && job.state !== "CANCELLED" && { stage: stage.stage }),
     ...(job.failure && { failure: job.failure.code, retryable: job.failure.retryable }),
+    ...(job.retryOfBatchId !== null && { retryOf: job.retryOfBatchId }),
     ...(retriedBy !== undefined && { retriedBy }),
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
-    updatedAt: job.updatedAt,
+    createdAt: toTheSecond(job.createdAt),
+    ...(isJobMoving(job) && { updatedAt: toTheSecond(job.updatedAt) }),
   };
 }

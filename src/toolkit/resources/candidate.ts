@@ -1,8 +1,18 @@
 // A value that completion offers for a variable of a URI or an argument of a prompt.
-export type CandidateKind = "jobId" | "versionId" | "code" | "workspaceId" | "inputId" | "operationId" | "requestId";
+export type CandidateKind =
+  | "jobId"
+  | "versionId"
+  | "code"
+  | "workspaceId"
+  | "referenceId"
+  | "inputId"
+  | "operationId"
+  | "requestId";
 
 export interface Candidate {
   readonly value: string;
-  /** What a person may type instead. */
+  /** What a person may type instead: completion shows values alone. */
   readonly name?: string;
+  /** Something is still to come of it: offered first. */
+  readonly isUnsettled?: boolean;
 }

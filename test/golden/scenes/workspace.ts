@@ -23,7 +23,22 @@ const list =
     await readFailures(stage, { operationId, args, wrong: { ...args, limit: 0, state: "FAILED" } });
   };
 
-const listJobs = list("listMicJobs");
+const listJobs: Scene = async (stage) => {
+  await list("listMicJobs")(stage);
+  const args = { workspaceId: stage.workspaceId };
+  const some = await stage.show("Some states", { ...args, states: ["FAILED", "PAUSED"], limit: 3 });
+  await stage.show("Some states, the next ones", {
+    ...args,
+    states: ["FAILED", "PAUSED"],
+    limit: 3,
+    cursor: nextCursor(some),
+  });
+  await stage.show("All that failed", { ...args, states: ["FAILED"], limit: 100 });
+  await stage.show("Not retried yet", { ...args, unretried: true, limit: 4 });
+  await stage.show("Created since", { ...args, createdSince: "2100-01-14T00:00:00Z" });
+  await stage.show("None that fits", { ...args, states: ["QUEUED"], createdSince: "2100-01-15T00:00:00Z" });
+  await stage.show("More whole items than have room", { ...args, limit: 100, states: ["FAILED"], view: "full" });
+};
 
 const listRecipes: Scene = async (stage) => {
   const args = { workspaceId: stage.workspaceId };
@@ -68,6 +83,10 @@ const downloadAsset: Scene = async (stage) => {
   await stage.show("Saved once more", args);
   await stage.show("Saved under a name that was asked for", { ...args, fileName: "districts.csv" });
   await stage.show("Saved under a name in another script", { assetId: fileId(stage.service, FILE.waitsForReview) });
+  await stage.show("With a preview", { ...args, preview: true });
+  const binary = { assetId: stage.service.emulator.assetIds.at(-1) };
+  await stage.show("With a preview of what is no text", { ...binary, preview: true });
+  await stage.show("An input's id", { assetId: stage.service.emulator.inputIds[0] });
   await stage.show("A name that is a path", { ...args, fileName: "../districts.csv" });
   await stage.show("Not found", { assetId: fileId(stage.service, FILE.quarantined) });
   const operationId = "getMicPublicAssetContent";

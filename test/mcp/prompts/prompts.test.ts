@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { prompts } from "../../../src/toolkit/prompts.ts";
 import { tools } from "../../../tools/index.ts";
 import { FILE, submitJob } from "../../emulator/work.ts";
+import { operations } from "../../operations.ts";
 import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
 import { forEachEra } from "../../tools/eras.ts";
 
@@ -67,6 +68,61 @@ forEachEra((bench, era) => {
     expect(await of("geography_question", "question", "How")).toEqual([]);
     expect((await of("run_job", "versionId", "micrecipev_")).toSorted()).toEqual([...emulator.recipeVersionIds].sort());
     await expect(of("sing", "song", "")).rejects.toThrow(/sing/);
+  });
+
+  test("ids complete with the unsettled and the newest first, and by what is known of them", async () => {
+    const { emulator } = bench().service;
+    const { workspaceId, fileIds, inputIds } = emulator;
+    const connection = await connectionForTest(era, {
+      env: { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId },
+    });
+    const of = (argument: string, value: string) =>
+      connection.complete(
+        { type: "ref/prompt", name: argument === "jobId" ? "diagnose_job" : "run_job" },
+        argument,
+        value,
+      );
+    const jobs = await of("jobId", "");
+    const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
+    const ENDED = ["SUCCEEDED", "FAILED", "CANCELLED"];
+    const ended = data.filter(({ state }) => ENDED.includes(state));
+    expect(jobs).toEqual([...data.filter((job) => !ended.includes(job)), ...ended].map(({ id }) => id));
+    expect(await of("jobId", "stage_unavail")).toEqual(
+      data.filter(({ failure }) => failure?.code === "STAGE_UNAVAILABLE").map(({ id }) => id),
+    );
+    // What was registered, and what was looked at; a note is a name.
+    expect(await of("referenceId", "")).toEqual([]);
+    await connection.callTool("get_input", { inputId: inputIds[2] });
+    const input = { inputKind: "M4_FILE", referenceId: fileIds[0], alias: "Census 2031" };
+    const made = await connection.callTool("register_input", input);
+    expect(await of("referenceId", "")).toEqual([fileIds[0], fileIds[2]]);
+    expect(await of("referenceId", "census")).toEqual([fileIds[0]]);
+    const template = { type: "ref/resource", uri: "mic://inputs/{inputId}" } as const;
+    const { id } = Object(made.structured?.["data"]);
+    expect(await connection.complete(template, "inputId", "")).toEqual([id, inputIds[2]]);
+    expect(await connection.complete(template, "inputId", fileIds[2] ?? "")).toEqual([inputIds[2]]);
+    expect(await connection.complete(template, "inputId", "2031")).toEqual([id]);
+  });
+
+  test("an action that is not settled comes first among what it is about", async () => {
+    const { emulator } = bench().service;
+    const { workspaceId, fileIds } = emulator;
+    const connection = await connectionForTest(era, {
+      env: { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId },
+    });
+    const register = (referenceId: string | undefined) =>
+      connection.callTool("register_input", { inputKind: "M4_FILE", referenceId });
+    await bench().service.fault(
+      { kind: "status", status: 500, problem: true },
+      { operationId: "createMicPublicInput", times: 20 },
+    );
+    expect((await register(fileIds[1])).error?.kind).toBe("outcome_unknown");
+    await bench().service.admin("DELETE", "faults");
+    await register(fileIds[0]);
+    expect(await connection.complete({ type: "ref/prompt", name: "run_job" }, "referenceId", "")).toEqual([
+      fileIds[1],
+      fileIds[0],
+    ]);
   });
 
   test("a service that is away leaves completions empty, never an error", async () => {

@@ -1,0 +1,89 @@
+// Lists of jobs as an agent reads them: a page as the service has it, or the rows that a filter keeps.
+import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
+import type { Job } from "../../contract/jobs.ts";
+import { jobAdvice, summarizeJob } from "../advice/job.ts";
+import { pageResult, readPage } from "../pages.ts";
+import type { JobPorts } from "../ports.ts";
+import { uris } from "../resources/uri.ts";
+import type { NextStep, ToolResult, View } from "../results.ts";
+import type { ToolCall } from "../tool-call.ts";
+import { type FoundJobs, findJobs } from "./find-jobs.ts";
+import { countStates, countsText, type JobCounts, type JobFilter } from "./job-filter.ts";
+
+interface ListArguments extends JobFilter {
+  readonly workspaceId: string;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly view?: View | undefined;
+}
+
+type JobList = ToolResult<readonly Job[]>;
+
+const TOOL = "list_jobs";
+
+const rowsOf = ({ retries }: JobPorts, { workspaceId }: ListArguments) =>
+  ({
+    tool: TOOL,
+    summarize: (job: Job) => summarizeJob(job, retries.of(job.id)),
+    link: uris.jobs(workspaceId),
+  }) as const;
+
+const counted = (count: number): string => `${count} ${count === 1 ? "job" : "jobs"}`;
+
+const inStates = (counts: JobCounts): string => (Object.keys(counts).length === 0 ? "" : `: ${countsText(counts)}`);
+
+export async function pageOfJobs(args: ListArguments, { context }: ToolCall, ports: JobPorts): Promise<JobList> {
+  const { view, workspaceId, limit: wanted, cursor } = args;
+  const query = { workspaceId, ...(cursor !== undefined && { cursor }) };
+  const { answer, isCut } = await readPage((limit = wanted) => {
+    const asked = { ...query, ...(limit !== undefined && { limit }) };
+    return ports.service.call(listMicJobs, { query: asked }, context);
+  }, view);
+  const { data } = answer.value;
+  ports.retries.remember(data);
+  return pageResult(answer, {
+    ...rowsOf(ports, args),
+    query: { workspaceId, ...(wanted !== undefined && { limit: wanted }) },
+    view,
+    summary: `${counted(data.length)}${inStates(countStates(data))}.`,
+    isCut,
+  });
+}
+
+/** What to do about the first of them that a retry may help, and that loses nothing by it. */
+function retryOf(jobs: readonly Job[], call: ToolCall): NextStep | undefined {
+  const steps = jobs.flatMap((job) => jobAdvice(job).nextStep ?? []);
+  return steps.find(
+    (step) => step.tool === "retry_job" && step.arguments["retryMode"] === "SAFE_RESUME" && call.isOffered(step.tool),
+  );
+}
+
+function findingText({ data, counts, read, ended, isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string {
+  const found = `${counted(data.length)} found; ${read.jobs} ${read.jobs === 1 ? "was" : "were"} read${inStates(counts)}.`;
+  const early = ended === undefined ? "" : ` Reading ended early: ${ended}`;
+  const old = isRestOld
+    ? ` So far the list is newest first, and the last page was created before ${createdSince}.`
+    : "";
+  return found + early + old;
+}
+
+export async function filteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
+  const { workspaceId, limit, cursor, view, states, createdSince, unretried } = args;
+  const filter = { states, createdSince, unretried };
+  const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, call, ports);
+  const { data, page, meta, drift, counts, read, isCut, isRestOld } = found;
+  const { cursor: _, view: _view, ...query } = args;
+  return pageResult(
+    { value: { data, page, meta }, drift },
+    {
+      ...rowsOf(ports, args),
+      query,
+      view,
+      summary: findingText(found, filter),
+      nextStep: unretried === true ? retryOf(data, call) : undefined,
+      isCut,
+      isEnough: isRestOld,
+      facts: { counts, read },
+    },
+  );
+}

@@ -1,0 +1,49 @@
+// The job list in any order: a filter concludes nothing from it that it does not say.
+import { expect } from "vitest";
+import * as z from "zod/v4";
+import { proves } from "../proves.ts";
+import { hourlyJobs, serveJobs } from "../support/job-list.ts";
+import { sessionForTest } from "./session.ts";
+
+const Found = z.looseObject({
+  summary: z.string(),
+  nextStep: z.unknown().optional(),
+  data: z.array(z.looseObject({ id: z.string() })),
+  read: z.object({ jobs: z.number(), complete: z.boolean() }),
+});
+
+const newestFirst = hourlyJobs(350);
+/** What was created in the last 31 hours. */
+const createdSince = "2026-11-19T06:00:00Z";
+const young = newestFirst.slice(0, 31).map(({ id }) => id);
+const args = { workspaceId: "micws_1", createdSince, limit: 100 };
+
+proves("4.2/assumes-no-job-order", "what was created since is found in a list of any order", async () => {
+  const oldestFirst = newestFirst.toReversed();
+  const mixed = newestFirst.map((_, index) => newestFirst[(index * 137) % newestFirst.length] ?? { id: "none" });
+  for (const jobs of [oldestFirst, mixed]) {
+    const { stub, connection } = await sessionForTest();
+    serveJobs(stub, () => jobs);
+    const { structured } = await connection.callTool("list_jobs", args);
+    const { data, read } = Found.parse(structured);
+    expect(data.map(({ id }) => id).toSorted()).toEqual(young.toSorted());
+    expect(read).toEqual({ jobs: 350, complete: true });
+  }
+});
+
+proves(
+  "4.2/assumes-no-job-order",
+  "newest first, reading ends behind a whole page that is older, and says so",
+  async () => {
+    const { stub, connection } = await sessionForTest();
+    const asked = serveJobs(stub, () => newestFirst);
+    const { structured } = await connection.callTool("list_jobs", args);
+    const { data, read, summary, nextStep } = Found.parse(structured);
+    expect(data.map(({ id }) => id)).toEqual(young);
+    expect(asked).toHaveLength(2);
+    expect(read).toEqual({ jobs: 200, complete: false });
+    expect(summary).toContain(`the last page was created before ${createdSince}`);
+    expect(nextStep).toBeUndefined();
+    expect(structured).toMatchObject({ page: { nextCursor: "at 200", hasMore: true } });
+  },
+);

@@ -1,0 +1,41 @@
+// A service whose jobs are listed as a test has them: in its order, with cursors of its own, and whatever happens to it on the way.
+import { job } from "../contract/samples.ts";
+import { answer, type Step, type Stub } from "./stub.ts";
+
+export type ListedJob = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** `count` jobs, each an hour older than the one before. */
+export const hourlyJobs = (count: number, of: (index: number) => object = () => ({})): readonly ListedJob[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...job,
+    retryOfBatchId: null,
+    id: `job-${index}`,
+    createdAt: new Date(Date.parse("2026-11-20T12:00:00.000Z") - index * 3_600_000).toISOString(),
+    ...of(index),
+  }));
+
+export interface AskedPage {
+  readonly limit: number | undefined;
+  readonly cursor: string | undefined;
+}
+
+/** Answers pages of `jobs`; a cursor is the place of the next job. `instead`: what the nth request gets, from 1. */
+export function serveJobs(
+  stub: Stub,
+  jobs: () => readonly ListedJob[],
+  instead: (request: number) => Step | undefined = () => undefined,
+): readonly AskedPage[] {
+  const asked: AskedPage[] = [];
+  stub.respond(({ target }) => {
+    const query = new URL(target, "http://service.example").searchParams;
+    const cursor = query.get("cursor") ?? undefined;
+    const limit = query.has("limit") ? Number(query.get("limit")) : undefined;
+    asked.push({ limit, cursor });
+    const from = cursor === undefined ? 0 : Number(cursor.slice("at ".length));
+    const until = from + (limit ?? 25);
+    const hasMore = until < jobs().length;
+    const page = { nextCursor: hasMore ? `at ${until}` : null, hasMore };
+    return instead(asked.length) ?? answer(200, { data: jobs().slice(from, until), meta: { requestId: "r" }, page });
+  });
+  return asked;
+}

@@ -1,0 +1,237 @@
+// list_jobs with a filter: the server reads the pages, gives the rows that fit, counts what it read, and goes on where it ended.
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { problem } from "../contract/samples.ts";
+import { retryableJob } from "../emulator/work.ts";
+import { sessionForTest } from "../gaps/session.ts";
+import { operations } from "../operations.ts";
+import { proves } from "../proves.ts";
+import { hourlyJobs, serveJobs } from "../support/job-list.ts";
+import type { CallResult } from "../support/mcp.ts";
+import { answer } from "../support/stub.ts";
+import type { Args, Bench } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
+
+const Row = z.looseObject({ id: z.string(), state: z.string() });
+const Found = z.looseObject({
+  summary: z.string(),
+  nextStep: z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
+  data: z.array(Row),
+  counts: z.record(z.string(), z.number()),
+  read: z.object({ jobs: z.number(), complete: z.boolean() }),
+  page: z.object({ nextCursor: z.string().nullable(), hasMore: z.boolean() }),
+});
+const found = ({ isError, text, structured }: CallResult) => {
+  expect(isError, text).toBe(false);
+  return Found.parse(structured);
+};
+const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, count) => total + count);
+
+async function everyJob(bench: Bench) {
+  const { workspaceId, service } = bench;
+  const first = await service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
+  const cursor = String(first.page.nextCursor);
+  const second = await service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100, cursor } });
+  return [...first.data, ...second.data];
+}
+
+/** All rows, by the calls that each answer names. */
+async function follow(bench: Bench, args: Args) {
+  const rows: z.infer<typeof Row>[] = [];
+  let read = 0;
+  for (let next: Args | undefined = args; next; ) {
+    const { structured } = await bench.ok("list_jobs", next);
+    const page = Found.parse(structured);
+    rows.push(...page.data);
+    read += page.read.jobs;
+    expect(sum(page.counts)).toBe(page.read.jobs);
+    expect(page.read.complete).toBe(page.page.nextCursor === null);
+    next = page.nextStep?.tool === "list_jobs" ? page.nextStep.arguments : undefined;
+  }
+  return { rows, read };
+}
+
+forEachEra((bench) => {
+  proves(["4.2/list-jobs", "4.2/next-cursor"], "the jobs in some states, all of them, in one call", async () => {
+    const { workspaceId } = bench();
+    const jobs = await everyJob(bench());
+    const [sent, all] = await (async () => {
+      let told: unknown;
+      const requests = await bench().sentDuring(async () => {
+        told = (await bench().ok("list_jobs", { workspaceId, states: ["FAILED", "PAUSED"], limit: 100 })).structured;
+      });
+      return [requests, Found.parse(told)] as const;
+    })();
+    const wanted = jobs.filter(({ state }) => state === "FAILED" || state === "PAUSED");
+    expect(idsOf(all.data)).toEqual(idsOf(wanted));
+    expect(all.read).toEqual({ jobs: jobs.length, complete: true });
+    expect(sum(all.counts)).toBe(jobs.length);
+    expect(all.counts["FAILED"]).toBe(jobs.filter(({ state }) => state === "FAILED").length);
+    expect(all.summary).toContain(`${wanted.length} jobs found; ${jobs.length} were read`);
+    expect(all.summary).toContain(`${all.counts["FAILED"]} FAILED`);
+    expect(all.nextStep).toBeUndefined();
+    expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "100"]);
+  });
+
+  proves(
+    "4.2/next-cursor",
+    "with fewer rows than fit, each next call goes on exactly where the last one ended",
+    async () => {
+      const { workspaceId } = bench();
+      const jobs = await everyJob(bench());
+      for (const args of [
+        { states: ["FAILED"], limit: 7 },
+        { states: ["SUCCEEDED"] },
+        { states: ["FAILED", "SUCCEEDED"], limit: 30, view: "full" },
+      ]) {
+        const { rows, read } = await follow(bench(), { workspaceId, ...args });
+        expect(idsOf(rows)).toEqual(idsOf(jobs.filter(({ state }) => args.states.includes(state))));
+        expect(read).toBe(jobs.length);
+      }
+    },
+  );
+
+  test("createdSince keeps what was created then or later, to the microsecond", async () => {
+    const { workspaceId } = bench();
+    const jobs = await everyJob(bench());
+    const since = String(jobs[40]?.createdAt);
+    const { structured } = await bench().ok("list_jobs", { workspaceId, createdSince: since, limit: 100 });
+    expect(idsOf(Found.parse(structured).data)).toEqual(idsOf(jobs.slice(0, 41)));
+  });
+
+  test("unretried leaves out what was retried, by this server or by another, and the next step retries the first", async () => {
+    const { workspaceId, service } = bench();
+    const [ours, theirs, left] = [
+      await retryableJob(service),
+      await retryableJob(service),
+      await retryableJob(service),
+    ];
+    const retry = { retryMode: "SAFE_RESUME", reason: "Once more" };
+    await bench().ok("retry_job", { jobId: ours.id, ...retry });
+    const elsewhere = await service.ok(operations.retryMicJob, { path: { jobId: theirs.id }, body: retry });
+    const { structured } = await bench().ok("list_jobs", { workspaceId, unretried: true, limit: 100 });
+    const { data, nextStep } = Found.parse(structured);
+    const failed = (await everyJob(bench())).filter(({ failure }) => failure?.retryable === true);
+    expect(idsOf(data)).toEqual(idsOf(failed.filter(({ id }) => id !== ours.id && id !== theirs.id)));
+    expect(data[0]?.id).toBe(left.id);
+    expect(nextStep).toMatchObject({ tool: "retry_job", arguments: { jobId: left.id, retryMode: "SAFE_RESUME" } });
+    await bench().ok("retry_job", nextStep?.arguments);
+    const rows = Found.parse((await bench().ok("list_jobs", { workspaceId, states: ["FAILED"] })).structured).data;
+    expect(rows.find(({ id }) => id === theirs.id)).toMatchObject({ retriedBy: elsewhere.data.id });
+    const newest = z.object({ data: z.array(Row) }).parse((await bench().ok("list_jobs", { workspaceId })).structured);
+    expect(newest.data.find(({ id }) => id === elsewhere.data.id)).toMatchObject({ retryOf: theirs.id });
+  });
+
+  test("a filter costs an agent what its rows cost, not what is read for them", async () => {
+    const { workspaceId } = bench();
+    const { structured, text } = await bench().ok("list_jobs", { workspaceId, unretried: true, limit: 10 });
+    expect(countTokens(JSON.stringify(structured))).toBeLessThanOrEqual(1_000);
+    expect(countTokens(text)).toBeLessThanOrEqual(900);
+  });
+});
+
+const args = { workspaceId: "micws_1" };
+const failed = { state: "FAILED", processingState: "FAILED", failure: { ...problem, retryable: true } };
+
+test("a call reads 1,000 jobs at most, and the next one goes on behind them", async () => {
+  const { stub, connection } = await sessionForTest();
+  const jobs = hourlyJobs(1_250, (index) => (index % 400 === 399 ? failed : {}));
+  const asked = serveJobs(stub, () => jobs);
+  const first = found(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
+  expect(first).toMatchObject({
+    read: { jobs: 1_000, complete: false },
+    page: { nextCursor: "at 1000", hasMore: true },
+  });
+  expect(idsOf(first.data)).toEqual(["job-399", "job-799"]);
+  expect(asked).toHaveLength(10);
+  expect(first.nextStep?.arguments).toEqual({ ...args, states: ["FAILED"], cursor: "at 1000" });
+  const second = found(await connection.callTool("list_jobs", first.nextStep?.arguments ?? {}));
+  expect(second).toMatchObject({ read: { jobs: 250, complete: true }, data: [{ id: "job-1199" }] });
+});
+
+test("a page that fails behind others ends the reading, and nothing that was read is lost", async () => {
+  const { stub, connection } = await sessionForTest();
+  const refused = answer(403, { ...problem, status: 403 });
+  serveJobs(
+    stub,
+    () => hourlyJobs(300, (index) => (index % 90 === 0 ? failed : {})),
+    (request) => (request === 3 ? refused : undefined),
+  );
+  const part = found(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
+  expect(idsOf(part.data)).toEqual(["job-0", "job-90", "job-180"]);
+  expect(part).toMatchObject({ read: { jobs: 200, complete: false }, page: { nextCursor: "at 200", hasMore: true } });
+  expect(part.summary).toMatch(/Reading ended early: .*403/);
+  serveJobs(
+    stub,
+    () => [],
+    () => refused,
+  );
+  expect((await connection.callTool("list_jobs", { ...args, states: ["FAILED"] })).error?.kind).toBe("forbidden");
+});
+
+test("jobs that come while a page is read again are neither lost nor told twice", async () => {
+  const { stub, connection } = await sessionForTest();
+  const jobs = [...hourlyJobs(60, () => failed)];
+  const asked = serveJobs(
+    stub,
+    () => jobs,
+    (request) => {
+      if (request === 2) jobs.unshift(...hourlyJobs(2, (index) => ({ ...failed, id: `new-${index}` })));
+      return undefined;
+    },
+  );
+  const first = found(await connection.callTool("list_jobs", { ...args, states: ["FAILED"], limit: 10 }));
+  expect(asked.map(({ limit }) => limit)).toEqual([100, 10]);
+  expect(idsOf(first.data)).toEqual(["new-0", "new-1", ...idsOf(hourlyJobs(8, () => failed))]);
+  expect(first.page.nextCursor).toBe("at 10");
+});
+
+proves(
+  "4.2/list-limit",
+  "whole jobs are as many as one answer holds, and the cursor goes on behind the last",
+  async () => {
+    const { stub, connection } = await sessionForTest();
+    const long = {
+      ...problem,
+      fieldErrors: Array.from({ length: 20 }, () => ({ pointer: "/a", code: "c", message: "ज़".repeat(60) })),
+    };
+    const jobs = hourlyJobs(30, () => ({ ...failed, failure: { ...long, retryable: true } }));
+    const asked = serveJobs(stub, () => jobs);
+    for (const filter of [{}, { states: ["FAILED"] }]) {
+      const ids: string[] = [];
+      for (let next: Args | undefined = { ...args, ...filter, view: "full" }; next; ) {
+        const { structured, text, isError } = await connection.callTool("list_jobs", next);
+        expect(isError, text).toBe(false);
+        const json = JSON.stringify(structured);
+        expect(json.length).toBeLessThan(50_000);
+        expect(countTokens(json)).toBeLessThan(25_000);
+        const page = Found.partial({ counts: true, read: true }).parse(structured);
+        ids.push(...idsOf(page.data));
+        if (page.page.hasMore) expect(page.summary).toContain("as many as one answer holds");
+        next = page.nextStep?.arguments;
+      }
+      expect(ids).toEqual(jobs.map(({ id }) => id));
+    }
+    expect(asked.length).toBeGreaterThan(4);
+  },
+);
+
+test("one job that is longer than an answer should be is given all the same", async () => {
+  const { stub, connection } = await sessionForTest();
+  const fieldErrors = Array.from({ length: 60 }, () => ({ pointer: "/a", code: "c", message: "m".repeat(1_000) }));
+  serveJobs(stub, () => hourlyJobs(2, () => ({ ...failed, failure: { ...problem, fieldErrors } })));
+  for (const filter of [{}, { states: ["FAILED"] }]) {
+    const { structured } = await connection.callTool("list_jobs", { ...args, ...filter, view: "full" });
+    expect(structured).toMatchObject({ data: [{ id: "job-0" }], page: { nextCursor: "at 1", hasMore: true } });
+  }
+});
+
+test("a retry that only a later page shows takes the row away", async () => {
+  const { stub, connection } = await sessionForTest();
+  const jobs = hourlyJobs(150, (index) => (index === 3 ? failed : index === 140 ? { retryOfBatchId: "job-3" } : {}));
+  serveJobs(stub, () => jobs);
+  const { data, read } = found(await connection.callTool("list_jobs", { ...args, unretried: true }));
+  expect({ data, read }).toEqual({ data: [], read: { jobs: 150, complete: true } });
+});
