@@ -1,0 +1,9 @@
+// All kinds of work, in their order.
+import { manyJobs } from "./many-jobs.ts";
+import { oneJob } from "./one-job.ts";
+import type { Task } from "./task.ts";
+import { workspace } from "./workspace.ts";
+
+export const tasks: readonly Task[] = [...oneJob, ...manyJobs, ...workspace].sort(
+  (a, b) => Number.parseInt(a.id, 10) - Number.parseInt(b.id, 10),
+);
