@@ -1,5 +1,6 @@
 // The one oracle of the operations: the tables of docs/contract.md, 4.1, 4.2 and 5, and the tools of docs/interface.md, copied
-// out by hand, so that a slip in src/contract/endpoints or tools/ shows.
+// out by hand, so that a slip in src/contract/endpoints or tools/ shows. Each field has the rules that it obeys, and values to try:
+// contract/fields.test.ts tries them on the schemas, emulator/fields.test.ts over HTTP, tools/arguments.test.ts through the tools.
 import type * as z from "zod/v4";
 import { envelope, jobPage, micEnvelope, recipePage } from "../src/contract/envelope.ts";
 import { Input } from "../src/contract/inputs.ts";
@@ -9,6 +10,28 @@ import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../src/contr
 import { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { RecipeOffer } from "../src/contract/recipes.ts";
 import { CapabilitySet, UsageSummary } from "../src/contract/usage.ts";
+import * as field from "./contract/field-rules.ts";
+import type { World } from "./emulator/example.ts";
+import { type Fields, free, type KeyGrammar, of, optional } from "./fields.ts";
+
+const keyArgument = {
+  text: { idempotencyKey: field.textKeyArgument },
+  input: { idempotencyKey: field.inputKey },
+  processing: { idempotencyKey: field.processingKey },
+} as const;
+const waitSeconds = { accepts: [0], refuses: [-1, 46, 0.5, "0", true, null] };
+const view = field.oneOf("summary", "full");
+const anyId = field.text(1, 128);
+const recipeVersionId = field.prefixedHex32("micrecipev_");
+const limit = optional("4.2/list-limit", field.integer(1, 100));
+const reason = free(of("4.2/reason", field.writtenText(1, 1000)));
+
+/** A request of an operation that succeeds. */
+export interface Example {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly ifMatch?: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
 
 export interface OperationRow {
   readonly id: string;
@@ -21,8 +44,20 @@ export interface OperationRow {
   /** The strict schema of the success body; absent where it is raw bytes. */
   readonly answer?: z.ZodType;
   readonly tool: string;
+  /** The fields, those that lie deeper in a body dotted. */
+  readonly pathFields?: Fields;
+  readonly queryFields?: Fields;
+  readonly bodyFields?: Fields;
+  /** Which grammar its Idempotency-Key has; of a POST alone. */
+  readonly key?: KeyGrammar;
+  /** It takes If-Match. */
+  readonly ifMatch?: true;
   /** The tool's arguments beyond the operation's own path, query and body fields. */
-  readonly adds?: readonly string[];
+  readonly adds?: Readonly<Record<string, field.FieldRule>>;
+  /** How it succeeds; of a GET, emulator/example.ts knows it by its fields. */
+  readonly example?: (world: World) => Example | Promise<Example>;
+  /** What makes an example another command. */
+  readonly another?: Readonly<Record<string, unknown>>;
 }
 
 export const operations = {
@@ -43,6 +78,7 @@ export const operations = {
     success: 200,
     answer: DistrictsResponse,
     tool: "list_districts",
+    queryFields: { state: free(of("4.1/state-required", field.stateCode)) },
   },
   getPlaygroundOpenApi: {
     id: "getPlaygroundOpenApi",
@@ -61,7 +97,8 @@ export const operations = {
     success: 200,
     answer: envelope(CapabilitySet),
     tool: "get_capabilities",
-    adds: ["view"],
+    queryFields: { workspaceId: of("4.2/query-workspace-id", anyId) },
+    adds: { view },
   },
   createMicPublicInput: {
     id: "createMicPublicInput",
@@ -71,7 +108,17 @@ export const operations = {
     success: 201,
     answer: envelope(Input),
     tool: "register_input",
-    adds: ["idempotencyKey"],
+    bodyFields: {
+      workspaceId: of("4.2/input-ids", anyId),
+      inputKind: of("4.2/input-kind", field.oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION")),
+      referenceId: of(["4.2/input-ids", "4.2/input-reference-file"], field.fileReference),
+      alias: free(optional("4.2/input-alias-and-client-reference", field.text(1, 160))),
+      clientReference: free(optional("4.2/input-alias-and-client-reference", field.text(1, 160))),
+    },
+    key: "input",
+    adds: keyArgument.input,
+    example: ({ registration }) => ({ body: registration }),
+    another: { clientReference: "another" },
   },
   getMicPublicInput: {
     id: "getMicPublicInput",
@@ -81,7 +128,8 @@ export const operations = {
     success: 200,
     answer: envelope(Input),
     tool: "get_input",
-    adds: ["waitSeconds", "view"],
+    pathFields: { inputId: of("4.2/get-input", anyId) },
+    adds: { waitSeconds, view },
   },
   getMicPublicAssetContent: {
     id: "getMicPublicAssetContent",
@@ -90,7 +138,11 @@ export const operations = {
     scopes: ["files:read", "mic.assets:read"],
     success: 200,
     tool: "download_asset",
-    adds: ["fileName", "preview"],
+    pathFields: { assetId: of("4.2/get-asset-content", anyId) },
+    adds: {
+      fileName: { accepts: ["a-copy.csv"], refuses: ["", ".", "..", "a/b", "a\\b", "a\n", ...field.anyText.refuses] },
+      preview: field.boolean,
+    },
   },
   listMicExecutableRecipes: {
     id: "listMicExecutableRecipes",
@@ -100,7 +152,13 @@ export const operations = {
     success: 200,
     answer: recipePage(RecipeOffer),
     tool: "list_recipes",
-    adds: ["view"],
+    queryFields: {
+      workspaceId: of("4.2/query-workspace-style-id", field.workspaceStyleId),
+      limit: free(limit),
+      cursor: optional("4.2/recipes-cursor", field.recipeCursor),
+      sort: free(optional("4.2/recipes-sort", field.oneOf("versionId"))),
+    },
+    adds: { view },
   },
   getMicExecutableRecipe: {
     id: "getMicExecutableRecipe",
@@ -110,7 +168,8 @@ export const operations = {
     success: 200,
     answer: micEnvelope(RecipeOffer),
     tool: "get_recipe",
-    adds: ["view"],
+    pathFields: { versionId: of("4.2/path-ids", recipeVersionId) },
+    adds: { view },
   },
   createMicJob: {
     id: "createMicJob",
@@ -120,7 +179,19 @@ export const operations = {
     success: 202,
     answer: envelope(Job),
     tool: "submit_job",
-    adds: ["idempotencyKey"],
+    bodyFields: {
+      workspaceId: of("4.2/job-ids", field.workspaceStyleId),
+      recipeVersionId: of("4.2/job-ids", recipeVersionId),
+      inputBindings: of(["4.2/job-input-bindings", "4.2/job-input-bindings-unique"], field.inputBindings),
+      "inputBindings.0.port": of("4.2/job-input-binding-port", field.port),
+      "inputBindings.0.inputId": of("4.2/job-input-binding-input-id", field.workspaceStyleId),
+      parameterValues: of("4.2/job-parameter-values", field.freeFormObject),
+      clientReference: free(optional("4.2/job-client-reference", field.nullable(field.writtenText(1, 160)))),
+    },
+    key: "text",
+    adds: keyArgument.text,
+    example: ({ jobOrder }) => ({ body: jobOrder }),
+    another: { clientReference: "another" },
   },
   listMicJobs: {
     id: "listMicJobs",
@@ -130,7 +201,20 @@ export const operations = {
     success: 200,
     answer: jobPage(Job),
     tool: "list_jobs",
-    adds: ["states", "createdSince", "unretried", "view"],
+    queryFields: {
+      workspaceId: of("4.2/query-workspace-id", anyId),
+      limit: free(limit),
+      cursor: optional("4.2/jobs-cursor", field.text(1, 4096)),
+    },
+    adds: {
+      view,
+      states: {
+        accepts: [["FAILED"], ["QUEUED", "PAUSED"]],
+        refuses: [[], "FAILED", Array(9).fill("FAILED"), null, {}],
+      },
+      createdSince: field.dateTime,
+      unretried: field.boolean,
+    },
   },
   getMicJob: {
     id: "getMicJob",
@@ -140,7 +224,8 @@ export const operations = {
     success: 200,
     answer: envelope(Job),
     tool: "get_job",
-    adds: ["waitSeconds", "view"],
+    pathFields: { jobId: of("4.2/get-job", anyId) },
+    adds: { waitSeconds, view },
   },
   cancelMicJob: {
     id: "cancelMicJob",
@@ -150,7 +235,16 @@ export const operations = {
     success: 202,
     answer: envelope(Operation),
     tool: "cancel_job",
-    adds: ["idempotencyKey", "resourceVersion"],
+    pathFields: { jobId: of("4.2/cancel-job", anyId) },
+    bodyFields: { reason },
+    key: "text",
+    ifMatch: true,
+    adds: { ...keyArgument.text, resourceVersion: field.integer(1, field.MAX_SAFE) },
+    example: async ({ newJob }) => {
+      const { id: jobId, resourceVersion } = await newJob();
+      return { path: { jobId }, ifMatch: `"${resourceVersion}"`, body: { reason: "Not needed" } };
+    },
+    another: { reason: "Another reason" },
   },
   retryMicJob: {
     id: "retryMicJob",
@@ -160,7 +254,15 @@ export const operations = {
     success: 202,
     answer: envelope(Job),
     tool: "retry_job",
-    adds: ["idempotencyKey"],
+    pathFields: { jobId: of("4.2/retry-job", anyId) },
+    bodyFields: { retryMode: free(of("4.2/retry-mode", field.oneOf("SAFE_RESUME", "RESTART"))), reason },
+    key: "text",
+    adds: keyArgument.text,
+    example: async ({ failedJob }) => ({
+      path: { jobId: (await failedJob()).id },
+      body: { retryMode: "SAFE_RESUME", reason: "The fault has been mended" },
+    }),
+    another: { reason: "Another reason" },
   },
   getMicPublicOperation: {
     id: "getMicPublicOperation",
@@ -170,7 +272,8 @@ export const operations = {
     success: 200,
     answer: envelope(Operation),
     tool: "get_operation",
-    adds: ["waitSeconds", "view"],
+    pathFields: { operationId: of("4.2/get-operation", anyId) },
+    adds: { waitSeconds, view },
   },
   getMicPublicUsage: {
     id: "getMicPublicUsage",
@@ -180,7 +283,11 @@ export const operations = {
     success: 200,
     answer: envelope(UsageSummary),
     tool: "get_usage",
-    adds: ["view"],
+    queryFields: {
+      workspaceId: of("4.2/query-workspace-style-id", field.workspaceStyleId),
+      window: of("4.2/usage-window", field.oneOf("DAY", "MONTH", "ENTITLEMENT")),
+    },
+    adds: { view },
   },
   requestMicSharedFileProcessing: {
     id: "requestMicSharedFileProcessing",
@@ -190,7 +297,18 @@ export const operations = {
     success: 201,
     answer: micEnvelope(ProcessingRequest),
     tool: "request_file_processing",
-    adds: ["idempotencyKey"],
+    bodyFields: {
+      workspaceId: of("4.2/processing-request-ids", field.workspaceStyleId),
+      inputId: of("4.2/processing-request-ids", field.prefixedHex32("micinput_")),
+      recipeVersionId: of("4.2/processing-request-ids", recipeVersionId),
+      recipeVersionHash: of("4.2/processing-request-recipe-version-hash", field.hex64),
+      purpose: free(of("4.2/processing-request-purpose", field.unicodeText(160))),
+      expiresAt: of("4.2/processing-request-expires-at", field.utcInstant),
+    },
+    key: "processing",
+    adds: keyArgument.processing,
+    example: ({ permissionOrder }) => ({ body: permissionOrder }),
+    another: { purpose: "Another purpose" },
   },
   getMicSharedFileProcessingRequest: {
     id: "getMicSharedFileProcessingRequest",
@@ -200,7 +318,8 @@ export const operations = {
     success: 200,
     answer: micEnvelope(ProcessingRequest),
     tool: "get_file_processing_request",
-    adds: ["waitSeconds", "view"],
+    pathFields: { requestId: of("4.2/path-ids", field.prefixedHex32("micsharedrequest_")) },
+    adds: { waitSeconds, view },
   },
 } as const satisfies Record<string, OperationRow>;
 

@@ -12,7 +12,7 @@ export const getRecipe = defineTool({
   name: "get_recipe",
   title: "Get a recipe version",
   description:
-    "One recipe offer, whole: recipe.inputs[].name are the ports to bind, recipe.parameters.definition is the JSON Schema " +
+    "One recipe version: recipe.inputs[].name are the ports to bind, recipe.parameters.definition is the JSON Schema " +
     "of parameterValues, recipe.versionHash is for processing requests.",
   effect: "read",
   input: z.strictObject({ ...getMicExecutableRecipe.pathParameters.shape, view }),

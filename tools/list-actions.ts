@@ -4,6 +4,26 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
 import { callText, table, wholeResult } from "../src/toolkit/results.ts";
+import type { ToolCall } from "../src/toolkit/tool-call.ts";
+import { isToolName } from "../src/toolkit/tool-names.ts";
+
+interface Listing {
+  readonly summary: string;
+  /** Settles the latest that is not settled. */
+  readonly nextStep?: ListedAction["nextStep"];
+  readonly actions: readonly ListedAction[];
+}
+
+const isOffered = (step: ListedAction["nextStep"], call: ToolCall): boolean =>
+  step !== undefined && isToolName(step.tool) && call.isOffered(step.tool);
+
+const STATES = ["open", "unknown", "rejected", "succeeded"] as const;
+
+function summaryOf(actions: readonly ListedAction[]): string {
+  const counts = STATES.map((state) => [actions.filter((action) => action.state === state).length, state] as const);
+  const said = counts.flatMap(([count, state]) => (count === 0 ? [] : [`${count} ${state}`]));
+  return `${actions.length} ${actions.length === 1 ? "action" : "actions"}${said.length === 0 ? "" : `: ${said.join(", ")}`}.`;
+}
 
 export const listActions = defineTool({
   name: "list_actions",
@@ -14,8 +34,8 @@ export const listActions = defineTool({
     state: z.enum(["open", "succeeded", "rejected", "unknown"]).optional(),
     limit: z.int().min(1).max(100).describe("Default 20.").optional(),
   }),
-  output: outputs.whole<{ readonly actions: readonly ListedAction[] }>({ actions: outputs.objects }),
-  async run({ state, limit = DEFAULT_LIMIT }, _call, { actions: journal }) {
+  output: outputs.whole<Listing>({ summary: outputs.text, actions: outputs.objects }),
+  async run({ state, limit = DEFAULT_LIMIT }, call, { actions: journal }) {
     const actions = await journal.list({ state, limit });
     const rows = actions.map((action) => [
       action.tool,
@@ -27,12 +47,13 @@ export const listActions = defineTool({
       action.attempts,
       action.updatedAt,
     ]);
-    const head = `${actions.length} actions${state === undefined ? "" : ` ${state}`}.`;
+    const nextStep = actions.find((action) => isOffered(action.nextStep, call))?.nextStep;
+    const summary = summaryOf(actions);
     const columns = ["tool", "state", "idempotencyKey", "about", "resourceId", "code", "attempts", "updatedAt"];
     const steps = actions.flatMap(({ nextStep }) =>
       nextStep ? [`Next: ${callText(nextStep)} (${nextStep.why})`] : [],
     );
-    const text = [head, table(columns, rows), ...steps].join("\n");
-    return wholeResult({ actions }, { text, link: uris.actions });
+    const text = [summary, table(columns, rows), ...steps].join("\n");
+    return wholeResult<Listing>({ summary, ...(nextStep && { nextStep }), actions }, { text, link: uris.actions });
   },
 });

@@ -8,9 +8,11 @@ import { escaped } from "../outside.ts";
 /** Some clients never read stderr: what they leave unread beyond this is dropped. Waiting for them would stop the server. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
+/** A closed stderr must not take the server down. */
+const ignore = () => undefined;
+
 export function createLog(level: LogLevel, redactor: Redactor): Log {
-  // A closed stderr must not take the server down.
-  process.stderr.on("error", () => undefined);
+  process.stderr.off("error", ignore).on("error", ignore);
   return pino(
     { level, base: null },
     {

@@ -2,7 +2,6 @@
 // POST geography {states?, districts?: {TG: answer | {status} | null}, unknownState?}: the playground answers with these
 // instead of its own table (geography/variant.ts); DELETE geography: with its own again.
 import * as z from "zod/v4";
-import { MAX_JSON_DEPTH } from "./choices.ts";
 import { type AdjustableClock, DAY, instant } from "./clock.ts";
 import { FaultOrder, type Faults } from "./faults.ts";
 import { GeographyVariant } from "./geography/variant.ts";
@@ -33,7 +32,7 @@ function readBody<S extends z.ZodType>(request: HttpRequest, schema: S): { value
     return { refused: fail(415, "Content-Type must be application/json.") };
   if (request.body === "too large") return { refused: fail(413, "The body is larger than 1 MiB.") };
   try {
-    const parsed = z.safeParse(schema, readJson(request.body, MAX_JSON_DEPTH));
+    const parsed = z.safeParse(schema, readJson(request.body));
     return parsed.success ? { value: parsed.data } : { refused: fail(400, z.prettifyError(parsed.error)) };
   } catch (error) {
     if (error instanceof JsonError) return { refused: fail(400, `The body is not JSON: ${error.message}.`) };

@@ -2,7 +2,6 @@
 // reason. The client assumes none of it. How jobs move stands in world/lifecycle.ts, by the times given here.
 
 import type { StageName } from "../contract/jobs.ts";
-import { MAX_DEPTH } from "../contract/json.ts";
 import type { RecipeDefinition } from "../contract/recipes.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
 
@@ -10,8 +9,8 @@ import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
 
 /** 413 above it (RFC 9110, 15.5.14): the largest valid body of the contract is a job with its parameterValues. */
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Deeper JSON is refused with 400: RFC 8259, section 9, lets a parser limit nesting. The body is one level of its own. */
-export const MAX_JSON_DEPTH = MAX_DEPTH + 1;
+// 400 for JSON that names a field of one object twice with different values (RFC 8259, section 4, calls the outcome unpredictable),
+// that holds a number beyond every double, or that is too deep to read (RFC 8259, section 9, lets a parser limit nesting).
 /** An answer given before the request's body was read waits this long for the rest, so that the client can read it. */
 export const LINGER_MS = 1000;
 

@@ -1,6 +1,6 @@
 // An answer's bytes held against the contract: lossless JSON, strict schema, unknown extra fields dropped and named.
 import { isAscii } from "node:buffer";
-import { parse as parseLossless } from "lossless-json";
+import { type ParseOptions, parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
@@ -27,48 +27,28 @@ export const readNumber = (text: string): number | bigint => {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-const QUOTE = 0x22;
-
-function countNames(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf(":"); at !== -1; at = text.indexOf(":", at + 1))
-    if (text.charCodeAt(at - 1) === QUOTE) count++;
-  return count;
+/** Whether a parsed value holds a number that may have been another one: none that is exact is that large. */
+function holdsRounded(value: unknown): boolean {
+  if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  if (Array.isArray(value)) return value.some(holdsRounded);
+  if (isJsonObject(value))
+    // What JSON makes inherits no field, and this makes no list of them.
+    for (const name in value) if (holdsRounded(value[name])) return true;
+  return false;
 }
 
-/** Fields of a parsed value; NaN where it holds a number that may have been another one: none that is exact is that large. */
-function countFields(value: unknown): number {
-  if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER ? Number.NaN : 0;
-  let count = 0;
-  if (Array.isArray(value)) for (const part of value) count += countFields(part);
-  // What JSON makes inherits no field, and this makes no list of them.
-  else if (isJsonObject(value)) for (const name in value) count += 1 + countFields(value[name]);
-  return count;
-}
-
-/** A colon after every whitespace character that JSON allows. */
-const SPACED_COLONS = [" :", "\t:", "\n:", "\r:"];
-
-/**
- * Whether no object of this text names a field twice. Without a backslash every quote begins or ends a string; without
- * space before a colon every name is followed by one at once. So as many `":` as there are fields mean that none was lost:
- * a string that begins with a colon only makes them more. Else the text must come out as it went in.
- */
-const namesEachFieldOnce = (text: string, value: unknown, fields: number): boolean =>
-  text.includes("\\") || SPACED_COLONS.some((colon) => text.includes(colon))
-    ? JSON.stringify(value) === text
-    : countNames(text) === fields;
-
-/** The platform's parser, where it says the same as the lossless one: it rounds long integers, and of two fields of one name keeps the last. */
+/** The platform's parser, where it says the same as the lossless one: it rounds long integers. */
 function parsePlain(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    const fields = countFields(value);
-    return !Number.isNaN(fields) && namesEachFieldOnce(text, value, fields) ? value : undefined;
+    return holdsRounded(value) ? undefined : value;
   } catch {
     return undefined;
   }
 }
+
+/** Of two fields of one name the last is read, by either parser: no rule of the contract speaks of them. */
+const LOSSLESS: ParseOptions = { parseNumber: readNumber, onDuplicateKey: ({ newValue }) => newValue };
 
 /** Parses JSON; integers beyond 2^53-1 become bigint. Throws ContractViolation. */
 export function parseJson(bytes: Buffer): unknown {
@@ -83,7 +63,7 @@ export function parseJson(bytes: Buffer): unknown {
   const plain = parsePlain(text);
   if (plain !== undefined) return plain;
   try {
-    return parseLossless(text, null, readNumber);
+    return parseLossless(text, null, LOSSLESS);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "nested too deep";
     throw new ContractViolation(`the body is not valid JSON: ${excerpt(reason, 200)}`, { cause: error });

@@ -3,15 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect } from "vitest";
-import {
-  cancelJob,
-  createInput,
-  createJob,
-  createProcessingRequest,
-  processingRequest,
-  recipeOffer,
-  retryJob,
-} from "../contract/samples.ts";
+import { sampleOf } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { credentials } from "../service/client.ts";
@@ -34,28 +26,12 @@ const connectionOf = connectionForFile("v2-modern", () => ({
   },
 }));
 
-const workspaceId = "micws_1";
-const jobId = "job-1";
-
-const argumentsOf: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  get_capabilities: { workspaceId },
-  register_input: createInput,
-  get_input: { inputId: "input-1" },
-  download_asset: { assetId: "asset-1" },
-  list_recipes: { workspaceId },
-  get_recipe: { versionId: recipeOffer.recipe.versionId },
-  submit_job: createJob,
-  list_jobs: { workspaceId },
-  get_job: { jobId },
-  cancel_job: { jobId, ...cancelJob, resourceVersion: 3 },
-  retry_job: { jobId, ...retryJob },
-  get_operation: { operationId: "operation-1" },
-  get_usage: { workspaceId, window: "DAY" },
-  request_file_processing: createProcessingRequest,
-  get_file_processing_request: { requestId: processingRequest.id },
-};
-
-const table = jobOperations.map(({ tool, scopes }) => [tool, argumentsOf[tool], scopes.join(" ")] as const);
+const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, adds = {} }) => {
+  const own = { ...sampleOf(pathFields), ...sampleOf(queryFields), ...sampleOf(bodyFields) };
+  // With a version a job is cancelled without being read before.
+  const version = adds["resourceVersion"] && { resourceVersion: 3 };
+  return [tool, { ...own, ...version }, scopes.join(" ")] as const;
+});
 
 const tokenFor = (scope: string): string => `token-${Buffer.from(scope).toString("base64url")}`;
 

@@ -1,6 +1,6 @@
-// The contract's endpoints against the tables of docs/contract.md, 4 and 5: the oracle's, and those of parameters given here.
+// The contract's endpoints against the tables of docs/contract.md, 4 and 5: the oracle's. Their fields: fields.test.ts.
 import { expect, test } from "vitest";
-import * as z from "zod/v4";
+import type * as z from "zod/v4";
 import { API_PREFIX, type Endpoint, scopesToRequest, TOKEN_PATH } from "../../src/contract/endpoints/endpoint.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";
 import { jobOperations, type ListedOperation, playgroundOperations, rows } from "../operations.ts";
@@ -52,13 +52,6 @@ const oracleOf = ({ id, method, path, scopes, success, answer }: ListedOperation
   success,
   answer: answer === undefined ? "binary" : passing(answer),
 });
-
-const lines = (table: string): readonly string[] => table.trim().split("\n");
-
-const fieldsOf = (fields: z.ZodObject<z.ZodRawShape>): string =>
-  Object.entries(fields.shape)
-    .map(([name, field]) => (z.safeParse(field, undefined).success ? `${name}?` : name))
-    .join(" ");
 
 proves(["4.1/states", "4.1/districts", "4.1/openapi", "4.1/operation-ids"], "table 4.1", () => {
   expect(endpoints.filter(({ api }) => api === "playground").map(rowOf)).toEqual(playgroundOperations.map(oracleOf));
@@ -121,43 +114,6 @@ test("the playground's endpoints come first, then the job-processing ones", () =
 test("the playground has no scope, no key and no body", () => {
   for (const row of endpoints.filter(({ api }) => api === "playground"))
     expect(Object.keys(row).sort()).toEqual(["api", "id", "method", "path", "pathParameters", "query", "success"]);
-});
-
-proves(["4.1/closed-query", "4.2/closed-query"], "the query parameters of each endpoint that has any", () => {
-  const table = `
-listPlaygroundDistricts: state
-getMicPublicCapabilities: workspaceId
-listMicExecutableRecipes: workspaceId limit? cursor? sort?
-listMicJobs: workspaceId limit? cursor?
-getMicPublicUsage: workspaceId window`;
-  const found = endpoints.flatMap(({ id, query }) => (fieldsOf(query) === "" ? [] : [`${id}: ${fieldsOf(query)}`]));
-  expect(found).toEqual(lines(table));
-});
-
-// Which Idempotency-Key grammar is whose, and what each is, is shown in text.test.ts; If-Match in jobs.test.ts.
-test("the request headers of the POST endpoints, and of no other", () => {
-  const table = `
-createMicPublicInput: Idempotency-Key as input
-createMicJob: Idempotency-Key as text
-cancelMicJob: Idempotency-Key as text, If-Match
-retryMicJob: Idempotency-Key as text
-requestMicSharedFileProcessing: Idempotency-Key as processing`;
-  const found = endpoints.flatMap(({ id, idempotencyKey, ifMatch }) => {
-    const headers = [idempotencyKey ? `Idempotency-Key as ${idempotencyKey}` : "", ifMatch ? "If-Match" : ""];
-    const given = headers.filter((header) => header !== "").join(", ");
-    return given === "" ? [] : [`${id}: ${given}`];
-  });
-  expect(found).toEqual(lines(table));
-});
-
-proves("4.2/bodies-closed", "the body fields of the POST endpoints, and of no other", () => {
-  const table = `
-createMicPublicInput: workspaceId inputKind referenceId alias? clientReference?
-createMicJob: workspaceId recipeVersionId inputBindings parameterValues clientReference?
-cancelMicJob: reason
-retryMicJob: retryMode reason
-requestMicSharedFileProcessing: workspaceId inputId recipeVersionId recipeVersionHash purpose expiresAt`;
-  expect(endpoints.flatMap(({ id, body }) => (body ? [`${id}: ${fieldsOf(body)}`] : []))).toEqual(lines(table));
 });
 
 proves("4.2/base-path", "where each API lives below the base URL", () => {

@@ -225,12 +225,12 @@ export const dateTime: FieldRule = {
 /** `YYYY-MM-DDThh:mm:ss`, optional 1-6 fractional digits, `Z`. */
 export const utcInstant: FieldRule = {
   accepts: [
+    "9999-12-31T23:59:59Z",
     "2026-11-20T10:00:00Z",
     "2026-11-20T10:00:00.1Z",
     "2026-11-20T10:00:00.123456Z",
     "2028-02-29T23:59:59.999999Z",
     "2016-12-31T23:59:60Z",
-    "9999-12-31T23:59:59Z",
   ],
   refuses: [
     ...notDateTimes,
@@ -337,4 +337,93 @@ export const freeFormObject: FieldRule = {
     { big: 9223372036854775807n },
   ],
   refuses: otherTypes("object"),
+};
+
+export const inputKey: FieldRule = {
+  accepts: [
+    `${alphanumeric}._:/-`,
+    ...["a", "Z", "0", ".", "_", ":", "/", "-", "..", "../..", "a/b:c_d.e-f"],
+    ...["k".repeat(127), "k".repeat(128)],
+  ],
+  refuses: [
+    ...["", "k".repeat(129), "a b", "a~b", "a,b", "a+b", "a@b", 'a"b', "a\n", "\u0000", "é", "😀", "~"],
+    ...otherThanText,
+  ],
+};
+
+export const processingKey: FieldRule = {
+  accepts: [
+    `${alphanumeric}_.:-`,
+    ...[...alphanumeric].map((head) => `${head}2345678`),
+    ...["a.b:c_d-", "Z-------", "9_.:-.:_", "Abcdefg.", "k".repeat(127), "k".repeat(128)],
+  ],
+  refuses: [
+    ...["", "1234567", "k".repeat(129), "_2345678", ".2345678", ":2345678", "-2345678", "1234 678", "1234/678"],
+    ...["12345678\n", "1234567é", ...otherThanText],
+  ],
+  refusesBeyondJsonSchema: ["1234..78", "123456..", "1...5678"],
+};
+
+/** The Idempotency-Key of creation, retry and cancellation. */
+export const textKey: FieldRule = writtenText(8, 160);
+
+/** Of that, what may come as an argument: it goes into a header, so printable ASCII alone (docs/interface.md, "Settled readings"). */
+export const textKeyArgument: FieldRule = {
+  accepts: ["k".repeat(8), "k".repeat(160), 'a b"c,d;e'],
+  refuses: [
+    ...["", "k".repeat(7), "k".repeat(161), " ".repeat(8), " kkkkkkkk", "kkkkkkkk ", "schlüssel", "kkkkkkkk\n"],
+    ...["\u0000", "\u001f", "\u007f", "\u009f"].map((control) => `text${control}text`),
+    ...otherThanText,
+  ],
+};
+
+export const eTag: FieldRule = {
+  accepts: ['"1"', '"9"', '"10"', '"1000000000000000"', '"9007199254740990"', '"9007199254740991"'],
+  refuses: [
+    ...['"0"', '"01"', '"-1"', '"+1"', '"1.5"', '""', '"', '"1', '1"', "'1'", 'W/"1"', '"a"', '"1e3"', "*", '" 1"'],
+    ...['"10000000000000000"', ' "1"', '"1" ', '"1"\n', '"1", "2"', `"${"9".repeat(400)}"`, ...otherThanText, "", "1"],
+  ],
+  refusesBeyondJsonSchema: ['"9007199254740992"', '"9999999999999999"'],
+};
+
+const cursor43 = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ012345_";
+/** Exactly 43 characters of base64url. */
+export const recipeCursor: FieldRule = {
+  accepts: [cursor43, "-".repeat(43), "_".repeat(43), "0".repeat(43)],
+  refuses: ["", "a".repeat(42), "a".repeat(44), `${"a".repeat(42)}.`, `${cursor43}\n`, ...otherThanText],
+};
+
+/** A two-letter state code; lower case is taken and raised. */
+export const stateCode: FieldRule = {
+  accepts: ["TG", "AP", "MZ"],
+  refuses: ["", "T", "TGA", "T1", "36", "T ", " T", "TG\n", "ÄÖ", "ßa", "ſs", "𝐓𝐆", "त्", ...otherThanText],
+};
+
+/** A letter, then letters, digits, `_` and `-`, 80 in all. */
+export const port: FieldRule = {
+  accepts: [...alphanumeric.slice(0, 52), `${alphanumeric}_-`, "a-b_9", "a".repeat(79), "a".repeat(80)],
+  refuses: ["", "1a", "_a", "-a", "a.b", "a b", "a:b", "é", "aé", "a\n", "a".repeat(81), ...otherThanText],
+};
+
+const binding = (of: string, inputId: string) => ({ port: of, inputId });
+/** 1-32 of them, no port and no input twice. */
+export const inputBindings: FieldRule = {
+  accepts: [
+    ...list(1, 32, (index) => binding(`port${index}`, `input${index}`)).accepts,
+    [binding("a", "b"), binding("b", "a")],
+    [binding("a", "x"), binding("A", "X")],
+  ],
+  refuses: list(1, 32, (index) => binding(`port${index}`, `input${index}`)).refuses,
+  refusesBeyondJsonSchema: [
+    [binding("a", "1"), binding("a", "2")],
+    [binding("a", "1"), binding("b", "1")],
+    [binding("a", "1"), binding("b", "2"), binding("c", "3"), binding("a", "4")],
+  ],
+};
+
+/** What an input refers to when it is an M4_FILE. */
+export const fileReference: FieldRule = {
+  accepts: ["devfile_a", "devsignfile_a", `devfile_${"a".repeat(120)}`],
+  refuses: ["", `devfile_${"a".repeat(121)}`, ...otherThanText],
+  refusesBeyondJsonSchema: ["a", "devfile", "micinput_a", "xdevfile_a", "a".repeat(128)],
 };

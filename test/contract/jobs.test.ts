@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { Job, JobETag, jobETag, STAGES, Stage } from "../../src/contract/jobs.ts";
 import { proves } from "../proves.ts";
-import { anyText, dateTime, integer, list, MAX_SAFE, nullable, object, oneOf, text } from "./field-rules.ts";
+import { dateTime, eTag, integer, list, MAX_SAFE, nullable, object, oneOf, text } from "./field-rules.ts";
 import { holds, objectUnderTest } from "./object-rules.ts";
 import * as samples from "./samples.ts";
 
@@ -70,18 +70,7 @@ proves("2.2/stage-name", "the nine stages stand in the contract's order", () => 
   expect(STAGES).toEqual(["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"]);
 });
 
-proves(
-  "4.2/if-match-form",
-  "If-Match is a positive integer in double quotes",
-  holds(JobETag, {
-    accepts: ['"1"', '"9"', '"10"', '"1000000000000000"', '"9007199254740990"', '"9007199254740991"'],
-    refuses: [
-      ...['"0"', '"01"', '"-1"', '"+1"', '"1.5"', '""', '"', '"1', '1"', "'1'", 'W/"1"', '"a"', '"1e3"', "*"],
-      ...['"10000000000000000"', ' "1"', '"1" ', '"1"\n', '"1", "2"', ...anyText.refuses, "", "1"],
-    ],
-    refusesBeyondJsonSchema: ['"9007199254740992"', '"9999999999999999"'],
-  }),
-);
+proves("4.2/if-match-form", "If-Match is a positive integer in double quotes", holds(JobETag, eTag));
 
 proves("4.2/if-match-form", "a version becomes its ETag", () => {
   expect([1, 42, 9007199254740991].map(jobETag)).toEqual(['"1"', '"42"', '"9007199254740991"']);

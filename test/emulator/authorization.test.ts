@@ -18,16 +18,16 @@ const needs =
   (id: OperationId, ...scopes: readonly string[]) =>
   async () => {
     const operation = operations[id];
-    const enough = await service().call(operation, { ...(await example(service(), await world(), id)), scopes });
+    const enough = await service().call(operation, { ...(await example(await world(), id)), scopes });
     expect(enough.status, enough.text).toBe(operation.success);
     for (const missing of scopes) {
-      const parts = await example(service(), await world(), id);
+      const parts = await example(await world(), id);
       const others = allScopes.filter((scope) => scope !== missing);
       const answer = await service().call(operation, { ...parts, scopes: others });
       expectProblem(answer, 403);
       expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b.*error="insufficient_scope"/);
     }
-    const everything = { ...(await example(service(), await world(), id)), scopes: allScopes };
+    const everything = { ...(await example(await world(), id)), scopes: allScopes };
     expect((await service().call(operation, everything)).status).toBe(operation.success);
   };
 
@@ -60,7 +60,7 @@ proves(
   "without a token, every operation is a 401 that says how to authenticate",
   async () => {
     for (const operation of jobOperations) {
-      const parts = await example(service(), await world(), operation.id);
+      const parts = await example(await world(), operation.id);
       const answer = await service().call(operation, { ...parts, headers: { authorization: undefined } });
       expectProblem(answer, 401);
       expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b/);
@@ -116,7 +116,7 @@ test("the scheme's name is not case-sensitive", async () => {
 proves("5/scope-covers-operation", "a refused caller changes nothing", async () => {
   const commands = [];
   for (const operation of jobOperations.filter(({ method }) => method === "POST"))
-    commands.push({ operation, parts: await example(service(), await world(), operation.id) });
+    commands.push({ operation, parts: await example(await world(), operation.id) });
   const before = await service().admin("GET", "executions");
   for (const { operation, parts } of commands)
     expectProblem(await service().call(operation, { ...parts, scopes: ["mic.usage:read"] }), 403);

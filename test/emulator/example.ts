@@ -1,6 +1,8 @@
 // One example request for each operation that succeeds, made of resources that the running emulator holds.
+import type { Job } from "../../src/contract/jobs.ts";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
-import { type OperationId, operations } from "../operations.ts";
+import type { Fields } from "../fields.ts";
+import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import type { Parts, Service } from "./service.ts";
 import {
   FILE,
@@ -13,92 +15,86 @@ import {
   submitJob,
 } from "./work.ts";
 
-/** Resources of one emulator that the examples name; made once. */
+/** What the examples of one emulator name; made once. */
 export interface World {
-  readonly workspaceId: string;
   readonly offer: RecipeOffer;
-  readonly inputId: string;
   /** For requests of permission: until one is granted, the same input runs no job with the same recipe. */
   readonly sharedInputId: string;
-  readonly jobId: string;
   /** Failed retryably; no example retries it. */
   readonly failedJobId: string;
-  readonly operationId: string;
-  readonly requestId: string;
+  /** Values of path and query parameters, by their names. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly registration: Body;
+  readonly jobOrder: Body;
+  readonly permissionOrder: Body;
+  /** One that can be cancelled. */
+  newJob(): Promise<Job>;
+  /** One that can be retried. */
+  failedJob(): Promise<Job>;
 }
+type Body = Readonly<Record<string, unknown>>;
 
 export async function makeWorld(service: Service): Promise<World> {
+  const { workspaceId } = service.emulator;
   const [offer, input, sharedInput] = await Promise.all([
     oneInputOffer(service),
     registerInput(service, FILE.succeeds),
     registerInput(service, FILE.succeeds),
   ]);
-  const failed = await retryableJob(service);
-  const job = await submitJob(service, FILE.succeeds);
-  const cancelled = await submitJob(service, FILE.succeeds);
+  const failedJob = () => retryableJob(service);
+  const newJob = () => submitJob(service, FILE.succeeds);
+  const failed = await failedJob();
+  const job = await newJob();
+  const cancelled = await newJob();
   const operation = await service.ok(operations.cancelMicJob, {
     path: { jobId: cancelled.id },
     ifMatch: `"${cancelled.resourceVersion}"`,
     body: { reason: "An example" },
   });
-  const request = await service.ok(operations.requestMicSharedFileProcessing, {
-    body: processingBody(service, offer, sharedInput.id),
-  });
+  const permissionOrder = processingBody(service, offer, sharedInput.id);
+  const request = await service.ok(operations.requestMicSharedFileProcessing, { body: permissionOrder });
+  const assetId = fileId(service, FILE.succeeds);
   return {
-    workspaceId: service.emulator.workspaceId,
     offer,
-    inputId: input.id,
     sharedInputId: sharedInput.id,
-    jobId: job.id,
     failedJobId: failed.id,
-    operationId: operation.data.id,
-    requestId: request.data.id,
+    values: {
+      workspaceId,
+      state: "TG",
+      window: "DAY",
+      inputId: input.id,
+      assetId,
+      versionId: offer.recipe.versionId,
+      jobId: job.id,
+      operationId: operation.data.id,
+      requestId: request.data.id,
+    },
+    registration: { workspaceId, inputKind: "M4_FILE", referenceId: assetId },
+    jobOrder: { ...jobBody(service, offer, input.id) },
+    permissionOrder,
+    newJob,
+    failedJob,
   };
 }
 
-/** Parts of a request that the service accepts. Cancelling needs a job of its own each time, and retrying a failed one. */
-export async function example(service: Service, world: World, id: OperationId): Promise<Parts> {
-  const { workspaceId, offer, inputId, sharedInputId } = world;
-  switch (id) {
-    case "listPlaygroundStates":
-    case "getPlaygroundOpenApi":
-      return {};
-    case "listPlaygroundDistricts":
-      return { query: { state: "TG" } };
-    case "getMicPublicCapabilities":
-    case "listMicExecutableRecipes":
-    case "listMicJobs":
-      return { query: { workspaceId } };
-    case "getMicPublicUsage":
-      return { query: { workspaceId, window: "DAY" } };
-    case "createMicPublicInput":
-      return { body: { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, FILE.succeeds) } };
-    case "getMicPublicInput":
-      return { path: { inputId } };
-    case "getMicPublicAssetContent":
-      return { path: { assetId: fileId(service, FILE.succeeds) } };
-    case "getMicExecutableRecipe":
-      return { path: { versionId: offer.recipe.versionId } };
-    case "createMicJob":
-      return { body: jobBody(service, offer, inputId) };
-    case "getMicJob":
-      return { path: { jobId: world.jobId } };
-    case "cancelMicJob": {
-      const job = await submitJob(service, FILE.succeeds);
-      return { path: { jobId: job.id }, ifMatch: `"${job.resourceVersion}"`, body: { reason: "Not needed" } };
-    }
-    case "retryMicJob":
-      return {
-        path: { jobId: (await retryableJob(service)).id },
-        body: { retryMode: "SAFE_RESUME", reason: "The fault has been mended" },
-      };
-    case "getMicPublicOperation":
-      return { path: { operationId: world.operationId } };
-    case "requestMicSharedFileProcessing":
-      return { body: processingBody(service, offer, sharedInputId) };
-    case "getMicSharedFileProcessingRequest":
-      return { path: { requestId: world.requestId } };
-  }
+/** Parts of a request that the service accepts: of a POST by its row, of a GET all that it requires. */
+export async function example(world: World, id: OperationId): Promise<Parts> {
+  const { example: make, pathFields, queryFields }: OperationRow = operations[id];
+  if (make !== undefined) return make(world);
+  const required = (fields: Fields = {}) =>
+    Object.fromEntries(
+      Object.entries(fields).flatMap(([name, { isOptional }]) => (isOptional ? [] : [[name, valueFor(world, name)]])),
+    );
+  return {
+    ...(pathFields && { path: required(pathFields) }),
+    ...(queryFields && { query: required(queryFields) }),
+  };
+}
+
+function valueFor({ values }: World, name: string): string {
+  const value = values[name];
+  if (value === undefined) throw new Error(`the world of the examples has no ${name}`);
+  return value;
 }
 
 /** The world of a file's emulator, made when first asked for. */

@@ -19,7 +19,7 @@ const idsInList = async (of = service()) => {
 
 proves("4.2/key-names-one-command", "the same key and bytes give the stored answer, and run once", async () => {
   for (const operation of posts) {
-    const parts = { ...(await example(service(), await world(), operation.id)), key: nextKey() };
+    const parts = { ...(await example(await world(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
     expect([operation.id, first.status]).toEqual([operation.id, operation.success]);
     expect(first.headers["idempotent-replayed"]).toBeUndefined();
@@ -37,7 +37,7 @@ proves("4.2/key-names-one-command", "the same key and bytes give the stored answ
 
 proves("4.2/key-names-one-command", "the same key with other bytes is refused and changes nothing", async () => {
   for (const operation of posts) {
-    const parts = { ...(await example(service(), await world(), operation.id)), key: nextKey() };
+    const parts = { ...(await example(await world(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
     expect(first.status).toBe(operation.success);
     const text = JSON.stringify(parts.body);
@@ -59,10 +59,7 @@ proves("4.2/key-names-one-command", "the same key with other bytes is refused an
 
 test("a key belongs to one resource: the same bytes for another job are another command", async () => {
   const key = nextKey();
-  const [one, other] = [
-    await example(service(), await world(), "cancelMicJob"),
-    await example(service(), await world(), "cancelMicJob"),
-  ];
+  const [one, other] = [await example(await world(), "cancelMicJob"), await example(await world(), "cancelMicJob")];
   expect((await service().call(operations.cancelMicJob, { ...one, key })).status).toBe(202);
   const answer = await service().call(operations.cancelMicJob, { ...other, body: one.body, key });
   expect(expectProblem(answer, 422).code).toBe("IDEMPOTENCY_KEY_REUSED");
@@ -72,7 +69,7 @@ test("a key is scoped by its operation", async () => {
   const key = nextKey();
   for (const operation of posts) {
     const answer = await service().call(operation, {
-      ...(await example(service(), await world(), operation.id)),
+      ...(await example(await world(), operation.id)),
       key,
     });
     expect([operation.id, answer.status]).toEqual([operation.id, operation.success]);
@@ -82,7 +79,7 @@ test("a key is scoped by its operation", async () => {
 });
 
 test("keys are told apart by every character", async () => {
-  const { body } = await example(service(), await world(), "createMicPublicInput");
+  const { body } = await example(await world(), "createMicPublicInput");
   const ids = [];
   for (const key of ["case-key-1", "CASE-KEY-1", "case-key-1.", "case-key-1/"]) {
     const answer = await service().call(operations.createMicPublicInput, { body: body ?? null, key });

@@ -34,7 +34,7 @@ proves(["4.1/openapi", "5/playground-anonymous"], "getPlaygroundOpenApi answers 
 
 const succeeds = (id: keyof typeof operations) => async () => {
   const operation = operations[id];
-  const answer = await service().call(operation, await example(service(), await world(), id));
+  const answer = await service().call(operation, await example(await world(), id));
   expect(answer.status, answer.text).toBe(operation.success);
   if (!("answer" in operation)) return;
   expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
@@ -43,7 +43,7 @@ const succeeds = (id: keyof typeof operations) => async () => {
 
 proves("1/json-bodies", "every answer is JSON, refusals too, but for an asset's bytes", async () => {
   for (const operation of [...playgroundOperations, ...jobOperations]) {
-    const parts = await example(service(), await world(), operation.id);
+    const parts = await example(await world(), operation.id);
     const done = await service().call(operation, parts);
     if (operation.id === "getMicPublicAssetContent") {
       expect(done.headers["content-type"]).toBe("application/octet-stream");
@@ -89,7 +89,7 @@ proves("4.2/base-path", "job-processing paths lie under /sandbox and nowhere els
 test("a job, however it is answered, carries its version as a strong ETag", async () => {
   const answers = await Promise.all(
     (["createMicJob", "getMicJob", "retryMicJob"] as const).map(async (id) =>
-      service().call(operations[id], await example(service(), await world(), id)),
+      service().call(operations[id], await example(await world(), id)),
     ),
   );
   for (const answer of answers)
@@ -105,7 +105,7 @@ test("a created resource is read back as it was answered", async () => {
     ["requestMicSharedFileProcessing", "getMicSharedFileProcessingRequest", "requestId"],
   ] as const;
   for (const [create, read, name] of pairs) {
-    const parts = await example(service(), await world(), create);
+    const parts = await example(await world(), create);
     const made = parseJson((await service().call(operations[create], parts)).text);
     const id = String(at(made, "data", "id"));
     const found = parseJson((await service().call(operations[read], { path: { [name]: id } })).text);
@@ -118,7 +118,7 @@ proves(
   "every other method is refused: 405 with those allowed, the playground's 400",
   async () => {
     for (const operation of [...playgroundOperations, ...jobOperations]) {
-      const { path = {} } = await example(service(), await world(), operation.id);
+      const { path = {} } = await example(await world(), operation.id);
       for (const method of ["PUT", "PATCH", "DELETE"] as const) {
         const answer = await service().send({
           method,
@@ -178,7 +178,7 @@ test("a workspace that is not the caller's is refused", async () => {
     "createMicJob",
     "requestMicSharedFileProcessing",
   ] as const) {
-    const parts = await example(service(), await world(), id);
+    const parts = await example(await world(), id);
     const text = JSON.stringify(parts).replaceAll(service().emulator.workspaceId, "micws_another");
     expectProblem(await service().call(operations[id], JSON.parse(text)), 403);
   }
@@ -186,7 +186,7 @@ test("a workspace that is not the caller's is refused", async () => {
 
 test("HEAD answers as GET does, without a body", async () => {
   for (const operation of [...playgroundOperations, ...jobOperations].filter(({ method }) => method === "GET")) {
-    const { path, query } = await example(service(), await world(), operation.id);
+    const { path, query } = await example(await world(), operation.id);
     const parts = { ...(path && { path }), ...(query && { query }) };
     const get = await service().call(operation, parts);
     const head = await service().call(operation, { ...parts, method: "HEAD" });

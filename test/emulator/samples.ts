@@ -10,6 +10,7 @@ import {
   oneInputOffer,
   processingBody,
   registerInput,
+  retryableJob,
   settledJob,
   submitJob,
   watchJob,
@@ -49,7 +50,14 @@ export function samplesForFile() {
         body: { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service(), index) },
       });
 
-    for (const index of [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood]) await settledJob(service(), index);
+    await take(operations.getPlaygroundOpenApi, {});
+
+    for (const index of [FILE.succeeds, FILE.failsForGood]) await settledJob(service(), index);
+    const failed = await retryableJob(service());
+    await take(operations.retryMicJob, {
+      path: { jobId: failed.id },
+      body: { retryMode: "RESTART", reason: "A sample" },
+    });
     const review = await submitJob(service(), FILE.waitsForReview);
     await watchJob(service(), review.id, ({ state }) => state === "WAITING_REVIEW");
     const paused = await submitJob(service(), FILE.pauses);
@@ -104,12 +112,13 @@ export function samplesForFile() {
   ];
   const allOperations = () => dataOf("cancelMicJob", "getMicPublicOperation");
   const allRequests = () => dataOf("requestMicSharedFileProcessing", "getMicSharedFileProcessingRequest");
-  const allDefinitions = () => allOffers().map((offer) => at(offer, "recipe"));
-  const allRequirements = () => within(allDefinitions(), "inputs");
-  const allParameters = () => [
-    ...allDefinitions().map((recipe) => at(recipe, "parameters")),
-    ...allRequirements().map((requirement) => at(requirement, "schema")),
-  ];
+  const allParameters = () => {
+    const definitions = allOffers().map((offer) => at(offer, "recipe"));
+    return [
+      ...definitions.map((recipe) => at(recipe, "parameters")),
+      ...within(definitions, "inputs").map((requirement) => at(requirement, "schema")),
+    ];
+  };
   const allProblems = () =>
     [...allJobs(), ...allOperations()].map((one) => at(one, "failure")).filter((one) => one !== null);
 
@@ -117,14 +126,11 @@ export function samplesForFile() {
     service,
     bodies,
     bodiesOf,
-    dataOf,
     allJobs,
     allInputs,
     allOffers,
     allOperations,
     allRequests,
-    allDefinitions,
-    allRequirements,
     allParameters,
     allProblems,
   };

@@ -69,6 +69,11 @@ export class Service {
     return answer;
   }
 
+  /** After all were expired: the next calls ask for new ones. */
+  forgetTokens(): void {
+    this.#tokens.clear();
+  }
+
   requestToken(form: string, headers: Readonly<Record<string, string | undefined>> = {}): Promise<Answer> {
     return this.send({
       method: "POST",

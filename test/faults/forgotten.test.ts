@@ -58,7 +58,7 @@ test.each([
   const server = await startServer({ env });
   const calls: { tool: string; operationId: (typeof ACTIONS)[number][1]; args: object }[] = [];
   for (const [tool, operationId] of ACTIONS) {
-    const { path = {}, body = {} } = await example(service, world, operationId);
+    const { path = {}, body = {} } = await example(world, operationId);
     calls.push({ tool, operationId, args: { ...Object(path), ...Object(body) } });
   }
   for (const [id, { tool, operationId, args }] of calls.entries()) {

@@ -43,7 +43,7 @@ for (const [at, headers] of oddHeaders.entries())
         ? answer(200, bytes(enveloped(found)), headers)
         : answer(202, bytes(enveloped(underway)), headers),
     );
-    const read = await connection.callTool("get_job", { jobId });
+    const read = await connection.callTool("get_job", { jobId, view: "full" });
     expect(read, read.text).toMatchObject({ isError: false, structured: { data: found } });
     const cancelled = await connection.callTool("cancel_job", { jobId, reason: "Submitted by mistake" });
     expect(cancelled, cancelled.text).toMatchObject({ isError: false, structured: { meta: { requestId: "req-1" } } });

@@ -1,6 +1,5 @@
 // Answers whose fields are each right and contradict the contract's words: told as they are, and the contradiction named.
 import { expect, test } from "vitest";
-import * as z from "zod/v4";
 import {
   enveloped,
   job,
@@ -43,8 +42,8 @@ proves(
   async () => {
     const session = await sessionForTest();
     for (const [tool, args, resource] of [
-      ["get_job", { jobId: job.id }, job],
-      ["get_operation", { operationId: operation.id }, operation],
+      ["get_job", { jobId: job.id, view: "full" }, job],
+      ["get_operation", { operationId: operation.id, view: "full" }, operation],
     ] as const)
       for (const [state, failure, isRight] of failures) {
         const data = { ...resource, state, failure };
@@ -92,7 +91,7 @@ proves(
     const first = await told(session, made, "retry_job", args, 202);
     expect(first.drift).toEqual(["/data/failure: a Problem, though the state is RUNNING"]);
     const again = await session.connection.callTool("retry_job", args);
-    expect(again.structured).toMatchObject({ action: { replayed: true }, data: { failure: problem } });
+    expect(again.structured).toMatchObject({ action: { replayed: true }, data: { failure: { code: problem.code } } });
     expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);
   },
 );
@@ -113,7 +112,7 @@ proves(
     const cases = [...inOrder.map((names) => [names, undefined] as const), ...outOfOrder];
     for (const [names, wrong] of cases) {
       const data = { ...job, stages: names.map((name) => ({ ...stage, stage: name })) };
-      const { structured, drift } = await told(session, enveloped(data), "get_job", { jobId: job.id });
+      const { structured, drift } = await told(session, enveloped(data), "get_job", { jobId: job.id, view: "full" });
       expect(structured).toMatchObject({ data: { stages: data.stages } });
       const named = [`/data/stages: ${wrong} is out of the contract's order, or there twice`];
       expect(drift, names.join()).toEqual(wrong === undefined ? undefined : named);
@@ -166,8 +165,6 @@ proves("9/playground-document-version", "a document of another version than the 
   }
 });
 
-const Facts = z.looseObject({ data: z.unknown() });
-
 proves("3/retry-carries-earlier-job", "an answer that is no retry of this job is not taken for one", async () => {
   const session = await sessionForTest();
   const { stub, connection } = session;
@@ -187,9 +184,9 @@ proves("3/retry-carries-earlier-job", "an answer that is no retry of this job is
     const again = await connection.callTool("retry_job", args);
     expect(again.error).toMatchObject({ kind: "contract_violation", sideEffect: "done" });
   }
-  const right = enveloped({ ...job, retryOfBatchId: "zz1" });
+  const right = enveloped({ ...job, id: "made-8", retryOfBatchId: "zz1" });
   const { structured } = await told(session, right, "retry_job", { jobId: "zz1", ...retryJob }, 202);
-  expect(Facts.parse(structured).data).toEqual(right.data);
+  expect(structured).toMatchObject({ data: { id: "made-8", retryOfBatchId: "zz1" } });
 });
 
 test("what nothing contradicts has no drift", async () => {

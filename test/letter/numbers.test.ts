@@ -136,7 +136,10 @@ proves(
     const body = JSON.stringify(micEnveloped({ ...processingRequest, revision: "HERE" }));
     const read = async (revision: string) => {
       stub.expect(answer(200, body.replace('"HERE"', revision)));
-      return await connection.callTool("get_file_processing_request", { requestId: processingRequest.id });
+      return await connection.callTool("get_file_processing_request", {
+        requestId: processingRequest.id,
+        view: "full",
+      });
     };
     for (const [sent, shown] of [
       ["1", 1],

@@ -54,12 +54,14 @@ describe.each(bothEras)("%s", (era) => {
       expect(connection.instructions()).toContain(workspaceId);
       const jobs = await connection.callTool("list_jobs", { limit: 1 });
       expect(jobs.isError, jobs.text).toBe(false);
-      expect((await connection.callTool("get_capabilities")).structured).toMatchObject({ data: { workspaceId } });
+      expect((await connection.callTool("get_capabilities", { view: "full" })).structured).toMatchObject({
+        data: { workspaceId },
+      });
       const registered = await connection.callTool("register_input", {
         inputKind: "M4_FILE",
         referenceId: service().emulator.fileIds[0],
       });
-      expect(registered.structured).toMatchObject({ data: { workspaceId } });
+      expect(registered.structured).toMatchObject({ data: { state: "READY" } });
       const other = await connection.callTool("list_jobs", { workspaceId: "micws_other" });
       expect(other.error).toMatchObject({ kind: "forbidden" });
       const wrong = await connection.callTool("list_jobs", { workspaceId: "" });

@@ -26,7 +26,9 @@ import {
 /** What the lossless parser says: a value, or that it is none. */
 function lossless(text: string): unknown {
   try {
-    return { value: parseLossless(text, null, readNumber) };
+    return {
+      value: parseLossless(text, null, { parseNumber: readNumber, onDuplicateKey: ({ newValue }) => newValue }),
+    };
   } catch {
     return "refused";
   }
@@ -93,10 +95,9 @@ describe("parseJson", () => {
   });
 
   test.each([
-    ['{"a":1,"a":2}', "refused"],
-    ['{"a":1,"b":":","a":2}', "refused"],
-    ['{"a" :1,"b":2,"b":3}', "refused"],
-    ['{"a\\u0062":1,"ab":2}', "refused"],
+    ['{"a":1,"a":2}', { value: { a: 2 } }],
+    ['{"a":9007199254740993,"a":2}', { value: { a: 2 } }],
+    ['{"a":1,"a":9007199254740993}', { value: { a: 9007199254740993n } }],
     ['{"a":9007199254740993}', { value: { a: 9007199254740993n } }],
     ["[ -12345678901234567]", { value: [-12345678901234567n] }],
     ['{"a":"1234567890123456"}', { value: { a: "1234567890123456" } }],

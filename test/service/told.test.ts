@@ -146,7 +146,10 @@ test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and ho
   const list = await connection.callTool("list_jobs", { workspaceId: "micws_1", view: "full" });
   expect(list.meta["mic-mcp/drift"]).toEqual(expect.arrayContaining(["/data/0/extra", "/links"]));
   expect(list.structured).toMatchObject(jobList);
-  const request = await connection.callTool("get_file_processing_request", { requestId: processingRequest.id });
+  const request = await connection.callTool("get_file_processing_request", {
+    requestId: processingRequest.id,
+    view: "full",
+  });
   expect(request.structured).toMatchObject({ data: { revision: "9223372036854775807" } });
   expect(request.text).toContain("9223372036854775807");
   const [tool, args] = submit("told");

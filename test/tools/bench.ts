@@ -3,10 +3,10 @@ import type { ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { example, makeWorld, type World } from "../emulator/example.ts";
-import { Service } from "../emulator/service.ts";
+import type { Service } from "../emulator/service.ts";
 import type { OperationId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
-import type { CallOptions, CallResult, Connection, Facts } from "../support/mcp.ts";
+import type { CallOptions, CallResult, ClientFace, Facts } from "../support/mcp.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 
@@ -57,13 +57,13 @@ export function factsIn(value: unknown): readonly string[] {
 }
 
 export class Bench {
-  readonly connection: Connection;
+  readonly connection: ClientFace;
   readonly downloadDir: string;
   readonly #schemas: Schemas;
-  #service: Service;
+  readonly #service: Service;
   #world: Promise<World> | undefined;
 
-  constructor(service: Service, connection: Connection, downloadDir: string, schemas: Schemas) {
+  constructor(service: Service, connection: ClientFace, downloadDir: string, schemas: Schemas) {
     this.#service = service;
     this.connection = connection;
     this.downloadDir = downloadDir;
@@ -71,18 +71,13 @@ export class Bench {
   }
 
   /** The same bench behind another connection. */
-  on(connection: Connection): Bench {
+  on(connection: ClientFace): Bench {
     return new Bench(this.#service, connection, this.downloadDir, this.#schemas);
   }
 
   /** The same emulator by plain HTTP: makes what a test starts from, and asks the oracle. */
   get service(): Service {
     return this.#service;
-  }
-
-  /** After a fault that expired every token: the plain HTTP side asks for new ones as well. */
-  forgetTokens(): void {
-    this.#service = new Service(this.#service.emulator, this.#service.clock);
   }
 
   get clock(): ManualClock {
@@ -101,7 +96,7 @@ export class Bench {
 
   /** Arguments with which the operation's tool succeeds. */
   async argumentsFor(id: OperationId): Promise<Args> {
-    const { path = {}, query = {}, body = {} } = await example(this.#service, await this.world(), id);
+    const { path = {}, query = {}, body = {} } = await example(await this.world(), id);
     if (typeof query === "string" || typeof body !== "object" || body === null)
       throw new Error(`the example of ${id} has no plain query and body`);
     return { ...path, ...query, ...body };

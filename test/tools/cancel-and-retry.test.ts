@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { FILE, readJob, settledJob, submitJob, watchJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Bench } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 const reason = "No longer needed";
 
 const ifMatches = async (bench: Bench): Promise<readonly (string | undefined)[]> =>
   (await bench.requests("cancelMicJob")).map(({ headers }) => headers["if-match"]);
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   proves(
     ["4.2/if-match-required", "4.2/if-match-form", "9/if-match-current", "4.2/cancel-job"],
     "cancel_job reads the version when none is given",

@@ -4,7 +4,7 @@ import { listPlaygroundDistricts } from "../../src/contract/endpoints/playground
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench } from "./bench.ts";
 import { changed, readCatalogue, rowsOf, tellInstead } from "./country.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
 
 const TOP: Args = { level: "district", by: "mandalCount", limit: 3 };
@@ -13,7 +13,7 @@ const ALL: Args = { level: "district", by: "mandalCount", order: "asc", limit: 1
 const fail = (bench: Bench, districts: Readonly<Record<string, unknown>>) =>
   bench.service.admin("POST", "geography", { districts });
 
-forEachEra((bench, era) => {
+inOneEra((bench, era) => {
   const fresh = (env?: Readonly<Record<string, string>>) => freshBench(bench(), era, env);
 
   test("a cold country at the default rate: the top is exact before everything is read, and the answer says so", async () => {

@@ -10,7 +10,7 @@ import { proves } from "../proves.ts";
 import { credentials } from "../service/client.ts";
 import { answer } from "../support/stub.ts";
 import type { Bench } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 const TOOL = "download_asset";
 const NAMES = ["notes.csv", "जिले.csv", "a b (1).tar.gz", `${"n".repeat(196)}.csv`, "con-sole.txt", "x..y"];
@@ -62,7 +62,7 @@ const assetIds = (bench: Bench): readonly string[] => bench.service.emulator.ass
 const firstAsset = (bench: Bench): string => assetIds(bench)[0] ?? "";
 const files = async (bench: Bench): Promise<readonly string[]> => (await readdir(bench.downloadDir)).sort();
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   afterEach(async () => {
     expect((await files(bench())).filter((name) => name.endsWith(".part"))).toEqual([]);
   });

@@ -1,4 +1,5 @@
-// The same tests through both clients, each with an emulator and a server of its own.
+// Tests of the tools behind a client, with an emulator and a server of its own: through one client, where they are about what a
+// tool does, and through both, where they are about how it is said.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { manualClock } from "../support/emulator.ts";
-import { type ConnectOptions, connect, type Era, emulatorEnv } from "../support/mcp.ts";
+import { type ClientFace, type ConnectOptions, connect, connectInside, type Era, emulatorEnv } from "../support/mcp.ts";
 import { Bench, type Schemas } from "./bench.ts";
 
 /** The eras that every tool is tested in; the third is held to them in test/mcp. */
@@ -20,12 +21,18 @@ export interface BenchOptions {
   readonly person?: NonNullable<ConnectOptions["person"]>;
 }
 
-async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
+type Connect = (era: Era, options: ConnectOptions) => Promise<ClientFace>;
+
+async function setUp(
+  era: Era,
+  options: BenchOptions,
+  connectBy: Connect,
+): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
   const clock = manualClock();
   const emulator = await startEmulator({ clock, ...options.emulator });
   const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
   const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
-  const connection = await connect(era, { env, ...(options.person && { person: options.person }) });
+  const connection = await connectBy(era, { env, ...(options.person && { person: options.person }) });
   const tools = await connection.listTools();
   const compile = (schema: object = {}) => new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
   const schemas: Schemas = {
@@ -42,18 +49,32 @@ async function setUp(era: Era, options: BenchOptions): Promise<{ bench: Bench; t
   };
 }
 
-export function forEachEra(tests: (bench: () => Bench, era: Era) => void, options: BenchOptions = {}): void {
-  describe.each(toolEras)("%s", (era) => {
-    let running: Awaited<ReturnType<typeof setUp>> | undefined;
-    beforeAll(async () => {
-      running = await setUp(era, options);
-    });
-    // A fault that a test queued and did not use up is not the next one's.
-    afterEach(() => running?.bench.service.admin("DELETE", "faults"));
-    afterAll(() => running?.tearDown());
-    tests(() => {
-      if (running === undefined) throw new Error("the bench is there only while tests run");
-      return running.bench;
-    }, era);
+type Tests = (bench: () => Bench, era: Era) => void;
+
+function within(era: Era, tests: Tests, options: BenchOptions, connectBy: Connect): void {
+  let running: Awaited<ReturnType<typeof setUp>> | undefined;
+  beforeAll(async () => {
+    running = await setUp(era, options, connectBy);
   });
+  // A fault that a test queued and did not use up is not the next one's.
+  afterEach(() => running?.bench.service.admin("DELETE", "faults"));
+  afterAll(() => running?.tearDown());
+  tests(() => {
+    if (running === undefined) throw new Error("the bench is there only while tests run");
+    return running.bench;
+  }, era);
+}
+
+/** A process of its own for each. */
+export function forEachEra(tests: Tests, options: BenchOptions = {}): void {
+  describe.each(toolEras)("%s", (era) => within(era, tests, options, connect));
+}
+
+/** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */
+export const connectOnce: Connect = (era, options) =>
+  process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"] ? connect(era, options) : connectInside(era, options);
+
+/** A tool knows nothing of eras: how a result and a failure come through each, success.test.ts and failures.test.ts show. */
+export function inOneEra(tests: Tests, options: BenchOptions = {}): void {
+  describe("v2-modern", () => within("v2-modern", tests, options, connectOnce));
 }

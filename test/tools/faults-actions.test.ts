@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { operations, type PostId, postIds } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 type Fault = Readonly<Record<string, unknown>>;
 const LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
@@ -28,7 +28,7 @@ function expectSameCommand(requests: readonly SentRequest[], count: number): str
   return requests[0]?.idempotencyKey ?? "";
 }
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   for (const id of postIds) {
     const { tool } = operations[id];
 
@@ -160,21 +160,6 @@ forEachEra((bench) => {
     expectSameCommand(requests, 2);
   });
 
-  test("a call that the client gives up does not act a second time", async () => {
-    const args = await bench().argumentsFor("createMicJob");
-    const idempotencyKey = "given-up-by-the-client";
-    await bench().service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
-    const abort = new AbortController();
-    const call = bench().call("submit_job", { ...args, idempotencyKey }, { signal: abort.signal });
-    const gone = expect(call).rejects.toThrow();
-    await expect.poll(() => bench().service.executions(idempotencyKey)).toBe(1);
-    abort.abort();
-    await gone;
-    const told = await bench().ok("submit_job", { ...args, idempotencyKey });
-    expect(told.structured).toMatchObject({ action: { idempotencyKey, replayed: true } });
-    expect(await bench().service.executions(idempotencyKey)).toBe(1);
-  });
-
   // Last, since they expire the tokens of all other scopes too.
   for (const id of postIds)
     proves(
@@ -183,7 +168,7 @@ forEachEra((bench) => {
       async () => {
         await bench().ok(operations[id].tool, await bench().argumentsFor(id));
         const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "expire-token" });
-        bench().forgetTokens();
+        bench().service.forgetTokens();
         expect(result.isError, result.text).toBe(false);
         expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
         expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);

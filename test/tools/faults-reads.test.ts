@@ -4,7 +4,7 @@ import { type OperationId, type OperationRow, operations } from "../operations.t
 import { proves } from "../proves.ts";
 import type { Facts } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 import { freshBench, isPlayground } from "./fresh.ts";
 
 type Row = OperationRow & { readonly id: OperationId };
@@ -54,7 +54,7 @@ function replaced(value: unknown, [step, ...rest]: readonly (string | number)[],
   return { ...record, [step]: replaced(record[step], rest, part) };
 }
 
-forEachEra((bench, era) => {
+inOneEra((bench, era) => {
   /** What a successful read would keep is not there yet. */
   const cold = async (row: Row) => (isPlayground(row) ? await freshBench(bench(), era) : bench());
 
@@ -187,7 +187,7 @@ forEachEra((bench, era) => {
     proves("5/token-renewed", `${row.tool} goes on with a new token when its own has expired`, async () => {
       await bench().ok(row.tool, await bench().argumentsFor(row.id));
       const { result, statuses } = await under(await cold(row), row, { kind: "expire-token" });
-      bench().forgetTokens();
+      bench().service.forgetTokens();
       expect(result.isError, result.text).toBe(false);
       expect(statuses).toEqual([401, 200]);
     });

@@ -1,14 +1,15 @@
 // The same emulator behind a server that has read nothing yet: geography is kept for a while once it was read.
 import { onTestFinished } from "vitest";
-import { connectionForTest, type Era, emulatorEnv } from "../support/mcp.ts";
+import { type Era, emulatorEnv } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
+import { connectOnce } from "./eras.ts";
 
 /** For the running test alone; what it changes in the emulator's geography is undone. */
 export async function freshBench(bench: Bench, era: Era, env: Readonly<Record<string, string>> = {}): Promise<Bench> {
   onTestFinished(async () => {
     await bench.service.admin("DELETE", "geography");
   });
-  const connection = await connectionForTest(era, {
+  const connection = await connectOnce(era, {
     env: {
       ...emulatorEnv(bench.service.emulator),
       MIC_DOWNLOAD_DIR: bench.downloadDir,
@@ -16,6 +17,7 @@ export async function freshBench(bench: Bench, era: Era, env: Readonly<Record<st
       ...env,
     },
   });
+  onTestFinished(() => connection.close());
   return bench.on(connection);
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
 
 const geography = [
@@ -14,7 +14,7 @@ const geography = [
 
 const catalogue = (facts: object) => JSON.stringify({ contract: PLAYGROUND_CONTRACT, ...facts });
 
-forEachEra((bench, era) => {
+inOneEra((bench, era) => {
   const fresh = () => freshBench(bench(), era);
 
   proves(

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { operations, type PostId, postIds } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Bench, Told } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 // Section 4.2, written out again: what a key of our own making has to meet, whatever the operation.
 const GRAMMARS = [/^\P{Cc}{8,160}$/u, /^[A-Za-z0-9._:/-]{1,128}$/, /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/];
@@ -14,7 +14,7 @@ async function keysSent(bench: Bench, id: PostId): Promise<readonly (string | un
   return (await bench.requests(id)).map(({ idempotencyKey }) => idempotencyKey);
 }
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   for (const id of postIds) {
     const { tool } = operations[id];
 
@@ -57,7 +57,7 @@ forEachEra((bench) => {
     proves("4.2/key-names-one-command", `${tool} never does another command under the same key`, async () => {
       const idempotencyKey = `reused.${tool}:1`;
       await bench().ok(tool, { ...(await bench().argumentsFor(id)), idempotencyKey });
-      const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...different(id) };
+      const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...operations[id].another };
       const result = await bench().call(tool, other);
       expect(result.isError, result.text).toBe(true);
       expect(result.error).toMatchObject({ sideEffect: "none", retryable: false, idempotencyKey });
@@ -89,10 +89,3 @@ forEachEra((bench) => {
     }
   });
 });
-
-/** Arguments that make it another command. */
-function different(id: PostId): Readonly<Record<string, unknown>> {
-  if (id === "cancelMicJob" || id === "retryMicJob") return { reason: "Another reason" };
-  if (id === "requestMicSharedFileProcessing") return { purpose: "Another purpose" };
-  return { clientReference: "another" };
-}

@@ -7,7 +7,7 @@ import { RecipeOffer } from "../../src/contract/recipes.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Args, Bench } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 const Page = z.object({
   data: z.array(z.looseObject({})),
@@ -41,7 +41,7 @@ const jobSummaryFields = [
 ];
 const MOVING = ["PREPARING", "QUEUED", "RUNNING"];
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   proves(
     ["4.2/next-cursor", "4.2/has-more", "4.2/list-jobs"],
     "list_jobs pages through all jobs, each once",

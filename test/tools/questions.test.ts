@@ -5,7 +5,7 @@ import * as z from "zod/v4";
 import type { State } from "../../src/contract/playground.ts";
 import type { Args, Bench } from "./bench.ts";
 import { type Catalogue, changed, type Row, readCatalogue, rowsOf, tellInstead } from "./country.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
 
 const Found = z.object({
@@ -356,7 +356,7 @@ const altered = (own: Catalogue): Catalogue =>
     metadata: () => ({ sourceUpdatedAt: "another day" }),
   });
 
-forEachEra((bench, era) => {
+inOneEra((bench, era) => {
   test("25 questions, as the catalogue is", async () => {
     const own = await freshBench(bench(), era);
     const analyst = new Analyst(own, await readCatalogue(own));

@@ -13,7 +13,7 @@ import {
 import { proves } from "../proves.ts";
 import type { Facts } from "../support/mcp.ts";
 import type { Args, Bench } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 const CORRECT = /^Correct the fields named above and call again\.$/;
 const reason = "no";
@@ -23,7 +23,7 @@ async function jobArguments(bench: Bench, change: Args): Promise<Args> {
   return { ...(await bench.argumentsFor("createMicJob")), ...change };
 }
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   const refused = async (tool: string, args: Args, kind: Facts["kind"], next: RegExp, code?: string) => {
     const failed = await bench().fails(tool, args, kind);
     expect(failed, failed.text).toMatchObject({ sideEffect: "none", ...(code !== undefined && { code }) });

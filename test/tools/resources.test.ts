@@ -4,15 +4,15 @@ import { MAX_INT64 } from "../../src/contract/numbers.ts";
 import { FILE, readJob, registerInput, submitJob, watchJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   proves(
     ["4.2/get-capabilities", "8/workspace-limits-as-data"],
     "get_capabilities gives limits and quotas as data",
     async () => {
       const { workspaceId, service } = bench();
-      const { structured } = await bench().ok("get_capabilities", { workspaceId });
+      const { structured } = await bench().ok("get_capabilities", { workspaceId, view: "full" });
       const { data } = await service.ok(operations.getMicPublicCapabilities, { query: { workspaceId } });
       expect(structured["data"]).toEqual(data);
     },
@@ -24,7 +24,7 @@ forEachEra((bench) => {
     async () => {
       const { workspaceId, service } = bench();
       for (const window of ["DAY", "ENTITLEMENT"]) {
-        const { structured, text } = await bench().ok("get_usage", { workspaceId, window });
+        const { structured, text } = await bench().ok("get_usage", { workspaceId, window, view: "full" });
         const { data } = await service.ok(operations.getMicPublicUsage, { query: { workspaceId, window } });
         expect(structured["data"]).toEqual(data);
         if (window === "ENTITLEMENT") expect(text).toContain("9223372036854775807");
@@ -42,7 +42,7 @@ forEachEra((bench) => {
       for (const versionId of service.emulator.recipeVersionIds) {
         let structured: unknown;
         const sent = await bench().sentDuring(async () => {
-          ({ structured } = await bench().ok("get_recipe", { versionId }));
+          ({ structured } = await bench().ok("get_recipe", { versionId, view: "full" }));
         });
         expect(sent).toHaveLength(1);
         const offer = await service.ok(operations.getMicExecutableRecipe, { path: { versionId } });
@@ -56,14 +56,14 @@ forEachEra((bench) => {
     const waiting = await registerInput(bench().service, FILE.waitsForScan);
     const at = inputIds.length;
     const told: readonly (readonly [string | undefined, RegExp, string | undefined])[] = [
-      [inputIds[0], /READY/, "list_recipes"],
+      [inputIds[0], /READY: bind it/, undefined],
       [waiting.id, /scan/, "get_input"],
       [inputIds[FILE.quarantined], /QUARANTINED/, undefined],
       [inputIds[at - 2], /EXPIRED/, "register_input"],
       [inputIds[at - 1], /WITHDRAWN/, undefined],
     ];
     for (const [inputId = "", summary, next] of told) {
-      const { structured } = await bench().ok("get_input", { inputId });
+      const { structured } = await bench().ok("get_input", { inputId, view: "full" });
       expect(structured["summary"]).toMatch(summary);
       expect(structured["nextStep"]).toEqual(next === undefined ? undefined : expect.objectContaining({ tool: next }));
       const { data } = await bench().service.ok(operations.getMicPublicInput, { path: { inputId } });
@@ -85,7 +85,7 @@ forEachEra((bench) => {
         meta: { requestId: `micreq_${"0".repeat(32)}` },
       }).replace('"REVISION"', String(MAX_INT64));
       await service.fault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
-      const { structured, text } = await bench().ok("get_file_processing_request", { requestId });
+      const { structured, text } = await bench().ok("get_file_processing_request", { requestId, view: "full" });
       expect(structured).toMatchObject({ data: { revision: "9223372036854775807" } });
       expect(structured["summary"]).toMatch(/REVOKED.*SECURITY_REVOKED/);
       expect(text).toContain("9223372036854775807");
@@ -121,7 +121,10 @@ forEachEra((bench) => {
         expect(moving.structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId: id } });
         await watchJob(service, id, (job) => job.state === state, { stepMs: 500 });
         const { structured, text } = await bench().ok("get_job", { jobId: id });
-        expect(structured["data"]).toEqual(await readJob(service, id));
+        expect(structured["data"]).toMatchObject({ id, state });
+        const whole = await bench().ok("get_job", { jobId: id, view: "full" });
+        expect(whole.structured["data"]).toEqual(await readJob(service, id));
+        expect(whole.structured["summary"]).toBe(structured["summary"]);
         expect(structured["summary"]).toMatch(summary);
         expect(text.startsWith(String(structured["summary"]))).toBe(true);
         expect(structured["nextStep"]).toEqual(
@@ -150,7 +153,7 @@ forEachEra((bench) => {
   proves(["4.2/get-operation", "3/operation-state"], "get_operation follows a cancellation to its end", async () => {
     const { operationId } = await bench().argumentsFor("getMicPublicOperation");
     bench().clock.advance(60_000);
-    const { structured } = await bench().ok("get_operation", { operationId });
+    const { structured } = await bench().ok("get_operation", { operationId, view: "full" });
     expect(structured["summary"]).toMatch(/SUCCEEDED/);
     expect(structured["nextStep"]).toMatchObject({ tool: "get_job" });
     const path = { operationId: String(operationId) };

@@ -15,7 +15,7 @@ const isList = (row: OperationRow): boolean => row.id.startsWith("list");
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
 
 /** Asks for every field of the contract, where a tool shows less by default. */
-const whole = ({ adds = [] }: OperationRow) => (adds.includes("view") ? { view: "full" } : {});
+const whole = ({ adds = {} }: OperationRow) => ("view" in adds ? { view: "full" } : {});
 
 async function callOnce(
   shared: Bench,
@@ -87,7 +87,7 @@ forEachEra((bench, era) => {
       else if (!row.path.startsWith("/api/")) expect(Object.keys(body).sort()).toEqual(["data", "meta", "page"]);
       if (row.method === "POST") expect(ACTION.parse(action).idempotencyKey).toBe(request.idempotencyKey);
       else expect(action).toBeUndefined();
-      if (summary !== undefined) expect(summary).toMatch(/^[A-Z0-9].*\.$/);
+      if (summary !== undefined) expect(summary).toMatch(/^[A-Z\d].*\.$/);
       expect(nextStep === undefined || summary !== undefined).toBe(true);
     });
 

@@ -5,11 +5,11 @@ import { waitWhile } from "../../src/toolkit/wait-while.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 const STAGE_MS = 500;
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   proves("6/progress-by-reading", "get_job waits for the end and tells the stages on the way", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(2 * STAGE_MS);

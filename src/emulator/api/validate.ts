@@ -5,7 +5,6 @@ import { JobETag } from "../../contract/jobs.ts";
 import { jsonPointer } from "../../contract/json-pointer.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import { inputKey, processingKey, textKey } from "../../contract/text.ts";
-import { MAX_JSON_DEPTH } from "../choices.ts";
 import { JsonError, readJson } from "../http/json.ts";
 import { isMediaType } from "../http/media-type.ts";
 import type { HttpRequest } from "../http/request.ts";
@@ -111,7 +110,7 @@ export function readBody<S extends z.ZodType>(schema: S, request: HttpRequest): 
     throw refuseField("UNSUPPORTED_MEDIA_TYPE", "/header/Content-Encoding", "Send the body without a coding.");
   if (request.body === "too large") throw new Refusal("BODY_TOO_LARGE");
   try {
-    return expected(schema, readJson(request.body, MAX_JSON_DEPTH), "");
+    return expected(schema, readJson(request.body), "");
   } catch (error) {
     if (error instanceof JsonError) throw refuseField("MALFORMED_JSON", "", `The body is refused: ${error.message}.`);
     throw error;

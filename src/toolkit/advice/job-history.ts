@@ -13,6 +13,11 @@ const CANCEL: ToolName = "cancel_job";
 /** Where it is known from. */
 export type HistoryPorts = Pick<Ports, "actions" | "retries">;
 
+/** Where a retry is known from. */
+export interface RetryPorts extends Pick<Ports, "retries"> {
+  readonly actions: Pick<Ports["actions"], "about">;
+}
+
 export interface JobHistory {
   /** An action on the job of unknown outcome. */
   readonly unsettled?: ActionAbout | undefined;
@@ -55,5 +60,5 @@ export async function historyOf(job: Job, ports: HistoryPorts): Promise<JobHisto
 }
 
 /** The job's retry, as far as it is known. */
-export const knownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
+export const knownRetry = async (jobId: string, ports: RetryPorts): Promise<JobHistory["retry"]> =>
   retryAmong(await soon(ports.actions.about(jobId), []), jobId, ports);

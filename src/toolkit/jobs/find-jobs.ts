@@ -3,9 +3,9 @@ import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
-import { knownRetry } from "../advice/job-history.ts";
+import { knownRetry, type RetryPorts } from "../advice/job-history.ts";
 import { bytesOf, MAX_WHOLE_BYTES, pageThatFits } from "../page-that-fits.ts";
-import type { JobPorts } from "../ports.ts";
+import type { Ports } from "../ports.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { countStates, createAgeWatch, fitsFilter, type JobCounts, type JobFilter } from "./job-filter.ts";
 
@@ -40,7 +40,7 @@ export interface FoundJobs {
 }
 
 /** The rows so far, and what was read for them. */
-function createRows({ filter, limit = DEFAULT_JOB_PAGE, isFull }: Wish, ports: JobPorts) {
+function createRows({ filter, limit = DEFAULT_JOB_PAGE, isFull }: Wish, ports: RetryPorts) {
   const fits = fitsFilter(filter);
   const seen = new Map<string, Job>();
   const rows: Job[] = [];
@@ -82,7 +82,11 @@ function createRows({ filter, limit = DEFAULT_JOB_PAGE, isFull }: Wish, ports: J
 }
 
 /** Throws Failure where not even the first page can be read. */
-export async function findJobs(wish: Wish, { context, report }: ToolCall, ports: JobPorts): Promise<FoundJobs> {
+export async function findJobs(
+  wish: Wish,
+  { context, report }: Pick<ToolCall, "context" | "report">,
+  ports: Pick<Ports, "service"> & RetryPorts,
+): Promise<FoundJobs> {
   const { service } = ports;
   const stopAt = service.timing.now() + MAX_MS;
   const rows = createRows(wish, ports);

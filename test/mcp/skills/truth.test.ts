@@ -143,7 +143,7 @@ forEachEra(
       const { emulator } = bench().service;
       const answers = [
         await bench().ok("get_recipe", { versionId: emulator.recipeVersionIds[0] }),
-        await bench().ok("get_job", { jobId: job.id }),
+        await bench().ok("get_job", { jobId: job.id, view: "full" }),
         await bench().ok("register_input", {
           workspaceId: bench().workspaceId,
           inputKind: "M4_FILE",

@@ -18,7 +18,7 @@ const Result = z.looseObject({
   structuredContent: z.looseObject({
     summary: z.string(),
     nextStep: z.looseObject({ tool: z.string() }).optional(),
-    data: z.looseObject({ id: z.string(), state: z.string(), retryOfBatchId: z.string().nullable() }),
+    data: z.looseObject({ id: z.string(), state: z.string(), retryOfBatchId: z.string().optional() }),
     action: z.object({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() }),
   }),
   isError: z.boolean().optional(),

@@ -1,7 +1,7 @@
 // Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
 import { describe, expect, test } from "vitest";
 import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
-import { type Connection, connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
+import { type ClientFace, connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { forEachEra } from "../../tools/eras.ts";
 
@@ -23,7 +23,7 @@ async function asked<T>(answer: typeof reply, work: () => Promise<T>): Promise<{
 const accept = (): Reply => ({ action: "accept", content: {} });
 const reason = 'Wrong "file"';
 
-const actionsOf = async (connection: Connection): Promise<readonly unknown[]> =>
+const actionsOf = async (connection: ClientFace): Promise<readonly unknown[]> =>
   Object((await connection.callTool("list_actions", { limit: 100 })).structured)["actions"];
 
 const cancelsSent = async (bench: Bench, jobId: string) =>

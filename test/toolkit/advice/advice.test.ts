@@ -7,7 +7,7 @@ import { openSqlite } from "../../../src/actions/sqlite.ts";
 import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
 import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
-import { forEachEra } from "../../tools/eras.ts";
+import { inOneEra } from "../../tools/eras.ts";
 
 const LATER = { kind: "status", status: 429, retryAfterSeconds: 3600 } as const;
 
@@ -27,7 +27,7 @@ async function saysFailed(bench: Bench, jobId: string, attemptCount: number): Pr
   await bench.service.fault({ kind: "body", body }, { operationId: "getMicJob" });
 }
 
-forEachEra((bench, era) => {
+inOneEra((bench, era) => {
   test("an action of unknown outcome comes first, and repeating it under its key settles it", async () => {
     const { id } = await retryableJob(bench().service);
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };

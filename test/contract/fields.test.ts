@@ -1,0 +1,66 @@
+// The grammar of requests, docs/contract.md, 4: the schemas of each endpoint's path, query and body against the oracle's fields.
+import { describe, expect, test } from "vitest";
+import { CreateInput } from "../../src/contract/endpoints/bodies.ts";
+import { endpoints } from "../../src/contract/endpoints/index.ts";
+import { type Fields, sampleOf } from "../fields.ts";
+import { type ListedOperation, rows } from "../operations.ts";
+import { proves } from "../proves.ts";
+import { freeFormObject, text } from "./field-rules.ts";
+import { objectUnderTest } from "./object-rules.ts";
+
+const namesOf = (fields: Fields, which: (field: Fields[string]) => boolean): readonly string[] =>
+  Object.entries(fields).flatMap(([name, field]) => (which(field) ? [name] : []));
+
+test("every endpoint has its row, in this order", () => {
+  expect(endpoints.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+});
+
+for (const endpoint of endpoints) {
+  const row: Partial<ListedOperation> = rows.find(({ id }) => id === endpoint.id) ?? {};
+  const parts = [
+    ["path", endpoint.pathParameters, row.pathFields ?? {}],
+    ["query", endpoint.query, row.queryFields ?? {}],
+    ["body", endpoint.body, row.bodyFields],
+  ] as const;
+
+  describe.each(parts)(`${endpoint.id}: %s`, (_, schema, fields) => {
+    if (schema === undefined || fields === undefined) {
+      test("is not there", () => expect([schema, fields]).toEqual([undefined, undefined]));
+      return;
+    }
+    const object = objectUnderTest(schema, sampleOf(fields), {
+      optional: namesOf(fields, ({ isOptional }) => isOptional === true),
+      freeForm: namesOf(fields, ({ values }) => values === freeFormObject),
+    });
+    proves(
+      ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
+      "has exactly its fields",
+      object.isExactlyItsFields(),
+    );
+    for (const [name, { rules, values }] of Object.entries(fields))
+      proves(rules, name, object.fields({ [name]: values }));
+    object.everyFieldHasARule();
+  });
+
+  test(`${endpoint.id}: its headers`, () => {
+    const { idempotencyKey: key, ifMatch } = endpoint;
+    expect({ key, ifMatch }).toEqual({ key: row.key, ifMatch: row.ifMatch });
+  });
+
+  test(`${endpoint.id}: its path names its parameters`, () => {
+    const named = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    expect(Object.keys(endpoint.pathParameters.shape)).toEqual(named);
+  });
+}
+
+proves("4.1/state-uppercased", "a lowercase state becomes uppercase", () => {
+  const query = endpoints.find(({ id }) => id === "listPlaygroundDistricts")?.query;
+  expect(["tg", "tG", "Tg", "TG"].map((state) => query?.parse({ state }))).toEqual(Array(4).fill({ state: "TG" }));
+});
+
+const ofDataset = { workspaceId: "micws_1", inputKind: "DATASET_VERSION", referenceId: "any" };
+proves(
+  "4.2/input-ids",
+  "what is no file may be named in any way",
+  objectUnderTest(CreateInput, ofDataset).fields({ referenceId: text(1, 128) }),
+);

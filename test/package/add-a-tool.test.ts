@@ -1,0 +1,211 @@
+// Walks docs/add-a-tool.md: adds an operation with its tool to a copy of the house, in the files that the paper lists and no others,
+// makes what is generated, and calls the tool as an agent does.
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { isThorough } from "../support/thorough.ts";
+
+const execute = promisify(execFile);
+const root = process.cwd();
+const MOST_FILES = 8;
+
+let house = "";
+const node = async (...args: readonly string[]): Promise<string> =>
+  (await execute(process.execPath, [...args], { cwd: house, maxBuffer: 1 << 26 })).stdout;
+const tsx = (...args: readonly string[]) => node("node_modules/tsx/dist/cli.mjs", ...args);
+
+/** The files of the list, with the new tool's name. */
+async function listed(): Promise<readonly string[]> {
+  const paper = await readFile(join(root, "docs/add-a-tool.md"), "utf8");
+  return [...paper.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file.replace("<name>", "star-job"));
+}
+
+/** Puts `added` before or behind the one place where `anchor` stands. */
+const before = (anchor: string, added: string) => (text: string) => place(text, anchor, `${added}${anchor}`);
+const behind = (anchor: string, added: string) => (text: string) => place(text, anchor, `${anchor}${added}`);
+
+function place(text: string, anchor: string, together: string): string {
+  expect(text.split(anchor), anchor).toHaveLength(2);
+  return text.replace(anchor, () => together);
+}
+
+const all =
+  (...edits: readonly ((text: string) => string)[]) =>
+  (text: string) =>
+    edits.reduce((changed, edit) => edit(changed), text);
+
+const EDITS: Readonly<Record<string, (text: string) => string>> = {
+  "docs/contract.md": before(
+    "| retryMicJob |",
+    "| starMicJob | POST `/v1/mic/jobs/{jobId}/stars` | mic.jobs:run | 202 Envelope of Job | `4.2/retry-job` |\n",
+  ),
+  "src/contract/endpoints/bodies.ts": before(
+    "export const RetryMode =",
+    "export const StarJob = z.strictObject({ reason });\n\n",
+  ),
+  "src/contract/endpoints/job-processing.ts": all(
+    behind("CreateProcessingRequest, RetryJob", ", StarJob"),
+    before(
+      "export const retryMicJob =",
+      `export const starMicJob = defineEndpoint({
+  id: "starMicJob",
+  api: "job-processing",
+  method: "POST",
+  path: "/v1/mic/jobs/{jobId}/stars",
+  pathParameters: z.strictObject({ jobId: opaqueId }),
+  query: none,
+  body: StarJob,
+  idempotencyKey: "text",
+  scope: "mic.jobs:run",
+  success: { status: 202, body: envelope(Job), contradictions: jobContradictions },
+});
+
+`,
+    ),
+    before("  retryMicJob,\n", "  starMicJob,\n"),
+  ),
+  "src/emulator/api/jobs.ts": all(
+    before("  retryMicJob,\n", "  starMicJob,\n"),
+    before(
+      "const retryJob = act(",
+      "const starJob = act(starMicJob, ({ path }, context) => enveloped(202, findJob(path.jobId, context.world).job, context));\n\n",
+    ),
+    before("  retryJob,\n];", "  starJob,\n"),
+  ),
+  "src/toolkit/tool-names.ts": before('  "retry_job",', '  "star_job",\n'),
+  "tools/star-job.ts": () => `import * as z from "zod/v4";
+import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
+import { jobSubject } from "../src/toolkit/advice/job.ts";
+import { defineAction } from "../src/toolkit/define-tool.ts";
+import { keyArgument } from "../src/toolkit/requests.ts";
+import { runAction } from "../src/toolkit/run-action.ts";
+
+const traits = { about: "jobId", wording: ["reason"] };
+
+export const starJob = defineAction({
+  endpoint: starMicJob,
+  name: "star_job",
+  title: "Star a job",
+  description: "Marks a job as one to come back to.",
+  effect: "create",
+  makes: "job",
+  traits,
+  input: z.strictObject({ ...starMicJob.pathParameters.shape, ...starMicJob.body.shape, ...keyArgument("text") }),
+  run: (args, call, ports) =>
+    runAction(args, call, ports, {
+      endpoint: starMicJob,
+      traits,
+      subject: jobSubject(ports),
+      findOut: "get_job shows the job.",
+    }),
+});
+`,
+  "docs/interface.md": before("| retryMicJob |", "| starMicJob | `star_job` | `idempotencyKey` |\n"),
+  "test/operations.ts": before(
+    "  retryMicJob: {\n",
+    `  starMicJob: {
+    id: "starMicJob",
+    method: "POST",
+    path: "/sandbox/v1/mic/jobs/{jobId}/stars",
+    scopes: ["mic.jobs:run"],
+    success: 202,
+    answer: envelope(Job),
+    tool: "star_job",
+    pathFields: { jobId: of("4.2/retry-job", anyId) },
+    bodyFields: { reason },
+    key: "text",
+    adds: keyArgument.text,
+    example: async ({ newJob }) => ({ path: { jobId: (await newJob()).id }, body: { reason: "To be shown" } }),
+    another: { reason: "Another reason" },
+  },
+`,
+  ),
+};
+
+beforeAll(async () => {
+  house = await mkdtemp(join(tmpdir(), "mic-mcp-house-"));
+  const left = ["node_modules", "dist", ".git"].map((name) => join(root, name));
+  await cp(root, house, { recursive: true, filter: (path) => !left.includes(path) });
+  await symlink(join(root, "node_modules"), join(house, "node_modules"));
+  for (const [file, edit] of Object.entries(EDITS)) {
+    const text = file === "tools/star-job.ts" ? "" : await readFile(join(house, file), "utf8");
+    await writeFile(join(house, file), edit(text));
+  }
+  await tsx("scripts/tools-index.ts");
+  await tsx("scripts/generate.ts");
+  await tsx("scripts/build.ts");
+}, 120_000);
+afterAll(() => rm(house, { recursive: true, force: true }));
+
+test(`takes the files of the list, at most ${MOST_FILES}, and no others`, async () => {
+  const files = await listed();
+  expect(files.length).toBeLessThanOrEqual(MOST_FILES);
+  expect([...files].sort()).toEqual(Object.keys(EDITS).sort());
+});
+
+test("everything that repeats the tools has the new one", async () => {
+  for (const file of ["README.md", "manifest.json", "tools/index.ts"])
+    expect(await readFile(join(house, file), "utf8"), file).toContain("star_job");
+});
+
+const Result = z.looseObject({
+  structuredContent: z.looseObject({
+    data: z.looseObject({ id: z.string() }),
+    action: z.looseObject({ idempotencyKey: z.string(), replayed: z.boolean() }),
+  }),
+});
+
+test("an agent calls it, once, and finds it in the journal", async () => {
+  const state = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
+  const client = new Client({ name: "walker", version: "1" });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [join(house, "dist/cli.js"), "serve", "--emulator"],
+    env: { PATH: process.env["PATH"] ?? "", HOME: state, MIC_STATE_DIR: state },
+    stderr: "ignore",
+  });
+  try {
+    await client.connect(transport);
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "star_job")).toMatchObject({
+      inputSchema: { required: ["jobId", "reason"] },
+      annotations: { readOnlyHint: false },
+    });
+    const jobs = await client.callTool({ name: "list_jobs", arguments: {} });
+    const [job] = z
+      .looseObject({ data: z.array(z.looseObject({ id: z.string() })) })
+      .parse(jobs.structuredContent).data;
+    const star = { name: "star_job", arguments: { jobId: job?.id, reason: "Come back to it" } };
+    const first = Result.parse(await client.callTool(star)).structuredContent;
+    const { idempotencyKey } = first.action;
+    const again = Result.parse(
+      await client.callTool({ name: "star_job", arguments: { idempotencyKey } }),
+    ).structuredContent;
+    expect(first.data.id).toBe(job?.id);
+    expect(again.action).toEqual({ ...first.action, replayed: true });
+    const listedActions = await client.callTool({ name: "list_actions", arguments: {} });
+    expect(JSON.stringify(listedActions.structuredContent)).toContain(idempotencyKey);
+    const refused = await client.callTool({ name: "star_job", arguments: { jobId: job?.id, why: "x" } });
+    expect(refused.isError).toBe(true);
+  } finally {
+    await client.close();
+    await rm(state, { recursive: true, force: true });
+  }
+});
+
+// The compiler reads the whole house, and the rows' tests start an emulator: dear, so not in every run.
+test.skipIf(!isThorough)(
+  "the compiler, the emulator's and the schemas' tests are content (needs MIC_TEST_ALL=1)",
+  async () => {
+    await node("node_modules/typescript/bin/tsc");
+    const rows = ["test/contract/fields.test.ts", "test/emulator/fields.test.ts"];
+    await node("node_modules/vitest/vitest.mjs", "run", ...rows);
+  },
+  300_000,
+);

@@ -1,0 +1,34 @@
+// Reading for a filter ends after 20 s, by a clock of the test's own, and the cursor goes on.
+import { expect, test } from "vitest";
+import { findJobs } from "../../src/toolkit/jobs/find-jobs.ts";
+import { createRetries } from "../../src/toolkit/jobs/retries.ts";
+import { clientForTest, eagerTiming } from "../service/client.ts";
+import { hourlyJobs, serveJobs } from "../support/job-list.ts";
+import { stubForTest } from "../support/stub.ts";
+
+const SECONDS_A_PAGE = 9;
+
+test("a call reads for 20 s at most", async () => {
+  const stub = await stubForTest();
+  let passedMs = 0;
+  const asked = serveJobs(
+    stub,
+    () => hourlyJobs(900),
+    () => {
+      passedMs += SECONDS_A_PAGE * 1_000;
+      return undefined;
+    },
+  );
+  const now = () => Date.now() + passedMs;
+  const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now } });
+  const context = { signal: new AbortController().signal, deadlineAt: now() + 45_000 };
+  const wish = { workspaceId: "micws_1", filter: { states: ["FAILED"] as const }, isFull: false };
+  const ports = { service, retries: createRetries(), actions: { about: async () => [] } };
+  const found = await findJobs(wish, { context, report: () => undefined }, ports);
+  expect(asked).toHaveLength(3);
+  expect(found).toMatchObject({
+    data: [],
+    read: { jobs: 300, complete: false },
+    page: { nextCursor: "at 300", hasMore: true },
+  });
+});

@@ -1,0 +1,155 @@
+// The arguments of every tool, docs/contract.md, 4: every value of every field, and what is missing or unknown. What is wrong is
+// refused here, before anything is sent.
+import { expect, test } from "vitest";
+import { changeAt } from "../contract/object-rules.ts";
+import { badValues, fieldsOf, goodValues, type PlacedField } from "../fields.ts";
+import { type ListedOperation, rows } from "../operations.ts";
+import { proves } from "../proves.ts";
+import type { Args, Bench } from "./bench.ts";
+import { inOneEra } from "./eras.ts";
+
+type Argument = Pick<PlacedField, "name" | "values" | "isOptional" | "isFree"> & {
+  readonly place?: PlacedField["place"];
+};
+
+const argumentsOf = (row: ListedOperation): readonly Argument[] => [
+  ...fieldsOf(row),
+  ...Object.entries(row.adds ?? {}).map(([name, values]) => ({ name, values, isOptional: true as const })),
+];
+
+const withValue = (args: Args, { name }: Argument, value: unknown): Args => ({
+  ...args,
+  ...(name.includes(".") ? Object(changeAt(args, name.split("."), () => value)) : { [name]: value }),
+});
+
+/** Whether the service could get it: a URL has no half of a character, and its length has an end. */
+const fitsItsPlace = ({ place }: Argument, value: unknown): boolean =>
+  typeof value !== "string" ||
+  (place !== "path" && place !== "query") ||
+  (!/\p{Cs}/u.test(value) && encodeURIComponent(value).length <= 8000 && !(place === "path" && /^\.\.?$/.test(value)));
+
+/** The service got it and does not call it malformed; what it thinks of it otherwise does not matter here. */
+async function expectSent(bench: Bench, tool: string, args: Args, { isFree }: Argument): Promise<void> {
+  const { error, text } = await bench.call(tool, args);
+  const what = `${tool} ${JSON.stringify(args).slice(0, 300)}: ${text}`;
+  if (isFree) expect(error, what).toBeUndefined();
+  // A key that is as it has to be, and belongs to an action of another tool's test.
+  if (error === undefined || (error.kind === "conflict" && text.includes("The key "))) return;
+  // What the server knows besides the grammar: an offer that another test read, and the time.
+  if (/does not fit the recipe offer|\[IN_THE_PAST\]/.test(text)) return;
+  // Only the service's answers have a status.
+  expect(error.status, what).toBeDefined();
+  if (error.code !== "INVALID_CURSOR") expect(error.status, what).not.toBe(400);
+}
+
+inOneEra((bench) => {
+  for (const row of rows)
+    for (const argument of argumentsOf(row)) {
+      const rules = fieldsOf(row).find(({ name }) => name === argument.name)?.rules;
+      const title = `${row.tool}: ${argument.name}`;
+      const tries = async () => {
+        const args = await bench().argumentsFor(row.id);
+        const pointer = `/${argument.name.replaceAll(".", "/")}`;
+        // In a path, `.` and `..` would be another path.
+        const wrong = [...badValues(argument.values), ...(argument.place === "path" ? [".", ".."] : [])];
+        await bench().sendsNothing(async () => {
+          for (const value of wrong) {
+            const { fieldErrors = [], text } = await bench().refuses(row.tool, withValue(args, argument, value));
+            expect(
+              fieldErrors.filter((one) => one.pointer.startsWith(pointer)),
+              text,
+            ).not.toEqual([]);
+          }
+        });
+        for (const value of goodValues(argument.values)) {
+          if (!fitsItsPlace(argument, value)) continue;
+          const fine = argument.isFree ? await bench().argumentsFor(row.id) : args;
+          await expectSent(bench(), row.tool, withValue(fine, argument, value), argument);
+        }
+      };
+      if (rules) proves(rules, title, tries);
+      else test(title, tries);
+    }
+
+  test.each(rows.map((row) => [row.tool, row] as const))("%s lists its arguments", async (tool, row) => {
+    const listed = (await bench().connection.listTools()).find(({ name }) => name === tool)?.inputSchema;
+    const names = argumentsOf(row).filter(({ name }) => !name.includes("."));
+    expect(Object.keys(listed?.["properties"] ?? {}).sort()).toEqual(names.map(({ name }) => name).sort());
+    const required = names.filter(({ isOptional }) => !isOptional).map(({ name }) => name);
+    expect([listed?.["required"] ?? []].flat().sort()).toEqual(required.sort());
+  });
+
+  proves(
+    ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
+    "an unknown argument is refused by name, with the valid ones",
+    async () => {
+      for (const row of rows) {
+        const args = await bench().argumentsFor(row.id);
+        const valid = argumentsOf(row).filter(({ name }) => !name.includes("."));
+        await bench().sendsNothing(async () => {
+          for (const unknown of ["bogus", "workspace_id", "Limit", "a/b~c", "constructor"]) {
+            const pointer = `/${unknown.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+            const { text } = await bench().refuses(row.tool, { ...args, [unknown]: 1 }, pointer);
+            for (const { name } of valid) expect(text).toContain(name);
+          }
+        });
+      }
+      const args = await bench().argumentsFor("createMicJob");
+      const planned = [{ port: "a", inputId: "b", plan: 1 }];
+      await bench().refuses("submit_job", { ...args, inputBindings: planned }, "/inputBindings/0/plan");
+    },
+  );
+
+  test("each required argument that is missing is named", async () => {
+    for (const row of rows) {
+      const args = await bench().argumentsFor(row.id);
+      const required = fieldsOf(row).filter(({ isOptional }) => !isOptional);
+      await bench().sendsNothing(async () => {
+        const whole = required.filter(({ name }) => !name.includes("."));
+        if (whole.length > 0) await bench().refuses(row.tool, {}, ...whole.map(({ name }) => `/${name}`));
+        for (const { name } of required) {
+          const path = name.split(".");
+          const rest = changeAt(args, path.slice(0, -1), (parent) =>
+            Object.fromEntries(Object.entries(Object(parent)).filter(([field]) => field !== path.at(-1))),
+          );
+          const { fieldErrors } = await bench().refuses(row.tool, Object(rest), `/${path.join("/")}`);
+          expect(fieldErrors).toHaveLength(1);
+        }
+      });
+    }
+  });
+
+  test("every wrong argument is named at once", async () => {
+    const args = await bench().argumentsFor("retryMicJob");
+    const wrong = { ...args, retryMode: "AGAIN", reason: "", bogus: 1, idempotencyKey: "short" };
+    await bench().sendsNothing(() =>
+      bench().refuses("retry_job", wrong, "/retryMode", "/reason", "/bogus", "/idempotencyKey"),
+    );
+  });
+
+  test("an integer that JSON has rounded on its way here is not sent on", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    const parameterValues = { deep: [{ size: 2 ** 53 }] };
+    await bench().sendsNothing(() =>
+      bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/deep/0/size"),
+    );
+  });
+
+  test("parameterValues as deep as a message can be harm nothing", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    let parameterValues: unknown = {};
+    for (let depth = 0; depth < 2000; depth += 1) parameterValues = { a: parameterValues };
+    const result = await bench().call("submit_job", { ...args, parameterValues });
+    expect(["invalid_arguments", "rejected"]).toContain(result.error?.kind);
+    await bench().ok("get_job", await bench().argumentsFor("getMicJob"));
+  });
+
+  proves("4.2/input-reference-file", "what is no file may be named in any way", async () => {
+    for (const inputKind of ["ACQUISITION", "DATASET_VERSION"])
+      for (const referenceId of ["a", "a".repeat(128), "\u{1F600}".repeat(128), "a b/c?d#e%2f"]) {
+        const args = { workspaceId: bench().workspaceId, inputKind, referenceId };
+        const failed = await bench().fails("register_input", args, "rejected");
+        expect(failed).toMatchObject({ status: 422, code: "REFERENCE_NOT_FOUND" });
+      }
+  });
+});

@@ -1,0 +1,60 @@
+// How a failure comes through each era: one of every sort. What fails in which way, the tools' other tests show in one era.
+import { expect, test } from "vitest";
+import { FILE, submitJob } from "../emulator/work.ts";
+import type { Facts } from "../support/mcp.ts";
+import { forEachEra } from "./eras.ts";
+
+forEachEra((bench) => {
+  test("wrong arguments, named before anything is sent", async () => {
+    const args = await bench().argumentsFor("retryMicJob");
+    const wrong = { ...args, retryMode: "AGAIN", bogus: 1, idempotencyKey: "\n" };
+    const { fieldErrors, next } = await bench().sendsNothing(() =>
+      bench().refuses("retry_job", wrong, "/retryMode", "/bogus", "/idempotencyKey"),
+    );
+    expect(fieldErrors?.find(({ pointer }) => pointer === "/idempotencyKey")?.message).toMatch(/must/);
+    expect(next).toMatch(/^Correct the arguments/);
+  });
+
+  test("what the service answers instead of doing it", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    for (const [fault, kind, facts] of [
+      [{ status: 403, code: "NO" }, "forbidden", { sideEffect: "none", code: "NO" }],
+      [{ status: 404, code: "NO" }, "not_found", { sideEffect: "none", status: 404 }],
+      [{ status: 409, code: "NO", retryable: false }, "conflict", { sideEffect: "none", retryable: false }],
+      [{ status: 422, code: "NO" }, "rejected", { sideEffect: "none", status: 422 }],
+      [{ status: 429, retryAfterSeconds: 60 }, "rate_limited", { sideEffect: "none", retryAfterSeconds: 60 }],
+      [{ status: 503, retryAfterSeconds: 60 }, "outcome_unknown", { sideEffect: "unknown", retryAfterSeconds: 60 }],
+    ] as const satisfies readonly (readonly [object, Facts["kind"], Partial<Facts>])[]) {
+      await bench().service.fault({ kind: "status", ...fault }, { operationId: "createMicJob" });
+      expect(await bench().fails("submit_job", { ...args, idempotencyKey: `fails-${kind}` }, kind)).toMatchObject(
+        facts,
+      );
+    }
+    const body = '{"data":{},"meta":{"requestId":"r"}}';
+    await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
+    await bench().fails("get_job", await bench().argumentsFor("getMicJob"), "contract_violation");
+  });
+
+  test("a call that the client gives up does not act a second time", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    const idempotencyKey = "given-up-by-the-client";
+    await bench().service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
+    const abort = new AbortController();
+    const call = bench().call("submit_job", { ...args, idempotencyKey }, { signal: abort.signal });
+    const gone = expect(call).rejects.toThrow();
+    await expect.poll(() => bench().service.executions(idempotencyKey)).toBe(1);
+    abort.abort();
+    await gone;
+    const told = await bench().ok("submit_job", { ...args, idempotencyKey });
+    expect(told.structured).toMatchObject({ action: { idempotencyKey, replayed: true } });
+    expect(await bench().service.executions(idempotencyKey)).toBe(1);
+  });
+
+  test("a wait that the client gives up ends at once, and its progress was told", async () => {
+    const { id: jobId } = await submitJob(bench().service, FILE.succeeds);
+    const abort = new AbortController();
+    const options = { signal: abort.signal, onprogress: () => abort.abort() };
+    await expect(bench().call("get_job", { jobId, waitSeconds: 40 }, options)).rejects.toThrow();
+    await bench().ok("get_job", { jobId });
+  });
+});
