@@ -7,7 +7,9 @@ const Rows = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) })
 
 const retryAll: Script = async (request, desk) => {
   const [, since] = /since (\S+)/.exec(request) ?? [];
-  const { data } = Rows.parse(dataOf(await desk.call("list_jobs", { createdSince: since, unretried: true, limit: 50 })));
+  const { data } = Rows.parse(
+    dataOf(await desk.call("list_jobs", { createdSince: since, unretried: true, limit: 50 })),
+  );
   const jobIds = data.map(({ id }) => id);
   const reason = "Asked to try again";
   const retried = await desk.call("retry_jobs", { jobIds, retryMode: "SAFE_RESUME", reason });

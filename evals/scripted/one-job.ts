@@ -1,10 +1,17 @@
 // An agent at work on one job.
-import { fileCalled, follow, followed, idIn, idsIn, saidIn } from "./reading.ts";
+import { dataOf, fileCalled, follow, followed, idIn, idsIn, saidIn } from "./reading.ts";
 import { jobOf, readRecipe, recipeCalled } from "./recipes.ts";
 import type { Script } from "./script.ts";
 
 /** What waits or goes on, and changes nothing that it was not asked to. */
-const WAITING = ["get_job", "run_job", "wait_for_jobs", "get_input", "get_operation", "get_file_processing_request"];
+export const WAITING = [
+  "get_job",
+  "run_job",
+  "wait_for_jobs",
+  "get_input",
+  "get_operation",
+  "get_file_processing_request",
+];
 
 const fromFile: Script = async (request, desk) => {
   const recipe = await recipeCalled(desk, "normalize");
@@ -29,8 +36,9 @@ const profile: Script = async (request, desk) => {
 const seeThrough: Script = async (request, desk) =>
   await followed(desk, await desk.call("get_job", { jobId: idIn(request, "micjob") }));
 
+/** Hands on all that it is told. */
 const look: Script = async (request, desk) =>
-  saidIn(await desk.call("get_job", { jobId: idIn(request, "micjob") }));
+  JSON.stringify(dataOf(await desk.call("get_job", { jobId: idIn(request, "micjob") })));
 
 const waitFor: Script = async (request, desk) => {
   const asked = { jobId: idIn(request, "micjob"), waitSeconds: 45 };

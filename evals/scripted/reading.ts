@@ -6,15 +6,21 @@ import type { Args, Desk, Shown } from "../agent.ts";
 const Json = z.record(z.string(), z.unknown());
 const Step = z.object({ tool: z.string(), arguments: Json });
 export type Step = z.infer<typeof Step>;
-const Advised = z.looseObject({ summary: z.string().optional(), nextStep: Step.optional() });
+const Advised = z.looseObject({
+  summary: z.string().optional(),
+  nextStep: Step.optional(),
+  data: z.union([z.looseObject({ id: z.string().optional() }), z.array(z.unknown())]).optional(),
+});
 
 /** More steps than this, and nothing has come of it. */
 const PATIENCE = 12;
 
-/** What a result says, for handing on: its sentence, or all of it. */
+/** What a result says, for handing on: its sentence and of what it speaks, or all of it. */
 export function saidIn(shown: Shown): string {
   if (shown.isError) return shown.text;
-  return Advised.parse(shown.data).summary ?? JSON.stringify(shown.data);
+  const { summary, data } = Advised.parse(shown.data);
+  if (summary === undefined) return JSON.stringify(shown.data);
+  return data === undefined || Array.isArray(data) || data.id === undefined ? summary : `${data.id}: ${summary}`;
 }
 
 /** The data of a success. */
@@ -32,14 +38,19 @@ function calledFor(text: string): Step | undefined {
 export const nextOf = (shown: Shown): Step | undefined =>
   shown.isError ? calledFor(shown.text) : Advised.parse(shown.data).nextStep;
 
-/** Makes the call that each result names, while it is one of these; gives all results. */
-export async function follow(desk: Desk, first: Shown, tools?: readonly string[]): Promise<readonly [Shown, ...Shown[]]> {
+/** Makes the call that each result names, gives all results. Of the steps that a success offers only these tools'. */
+export async function follow(
+  desk: Desk,
+  first: Shown,
+  tools?: readonly string[],
+): Promise<readonly [Shown, ...Shown[]]> {
   const results: [Shown, ...Shown[]] = [first];
-  for (let step = nextOf(first); step !== undefined && (tools?.includes(step.tool) ?? true); ) {
+  let shown = first;
+  for (let step = nextOf(first); step !== undefined; step = nextOf(shown)) {
+    if (!shown.isError && tools !== undefined && !tools.includes(step.tool)) break;
     if (results.length > PATIENCE) throw new Error(`there is no end to it: ${JSON.stringify(step)}`);
-    const shown = await desk.call(step.tool, step.arguments);
+    shown = await desk.call(step.tool, step.arguments);
     results.push(shown);
-    step = nextOf(shown);
   }
   return results;
 }

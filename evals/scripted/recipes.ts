@@ -38,10 +38,10 @@ export async function readRecipe(desk: Desk, versionId: string): Promise<Recipe>
 /** Each parameter that must be there, from the request: the choice that it names, or the words of the right form. */
 function parametersFrom(request: string, { parameters }: Recipe): Args {
   const { properties, required } = parameters.definition;
-  const valueOf = ({ enum: choices, pattern }: z.infer<typeof Property>): string | undefined =>
+  const wanted = ({ enum: choices, pattern }: z.infer<typeof Property>): string | undefined =>
     choices?.find((choice) => request.toLowerCase().includes(choice.toLowerCase())) ??
     request.split(/[\s,.;:()]+/).find((word) => pattern !== undefined && new RegExp(pattern).test(word));
-  return Object.fromEntries(required.map((name) => [name, valueOf(properties[name] ?? {})]));
+  return Object.fromEntries(required.map((name) => [name, wanted(properties[name] ?? {})]));
 }
 
 /** What run_job takes for a recipe with one port. */

@@ -1,7 +1,8 @@
 // Work on one job: from a file to its result, and what comes in between.
+
+import type { World } from "../world.ts";
 import { idsIn, inputOf, jobOn, NORMALIZE, PROFILE, recipeId, stateOf, VINTAGE } from "./setting.ts";
 import type { Task } from "./task.ts";
-import type { World } from "../world.ts";
 
 /** What is wrong unless the last words name a job, and that has succeeded. */
 async function succeeds(world: World, words: string): Promise<readonly (string | false)[]> {
@@ -135,8 +136,8 @@ const scans: Task = {
   ask: async (world) => ({
     request: "Register upload-not-scanned.csv and upload-infected.csv. Which of them can be used?",
     verdict: async (words) => [
-      !words.includes("upload-not-scanned.csv: The input is READY") && `the scan was not waited for: ${words}`,
-      !words.includes("upload-infected.csv: The input is QUARANTINED") && `the quarantine is not told: ${words}`,
+      !/upload-not-scanned\.csv: .* is READY/.test(words) && `the scan was not waited for: ${words}`,
+      !/upload-infected\.csv: .* is QUARANTINED/.test(words) && `the quarantine is not told: ${words}`,
       (await world.executions("createMicPublicInput")) !== 2 && "not both were registered once",
     ],
   }),
@@ -146,7 +147,7 @@ const cancelling: Task = {
   id: "8",
   title: "cancel running, cancel ended",
   before: { calls: 4, tokens: 1248 },
-  world: { pace: 3 },
+  world: { pace: 1 },
   async ask(world) {
     const ended = await jobOn(world, "lgd-states.csv", 60_000);
     const running = await jobOn(world, "lgd-districts.csv", 1_500);
@@ -155,7 +156,8 @@ const cancelling: Task = {
       verdict: async (words) => [
         (await stateOf(world, running)) !== "CANCELLED" && "the running job goes on",
         (await stateOf(world, ended)) !== "SUCCEEDED" && "the ended job has changed",
-        !words.includes("JOB_TERMINAL") && `why the ended one cannot be cancelled is not told: ${words}`,
+        !words.includes(`${ended} was not cancelled: it is SUCCEEDED`) &&
+          `why the ended one goes on is not told: ${words}`,
       ],
     };
   },

@@ -11,10 +11,10 @@ export interface Asked {
 export interface Task {
   readonly id: string;
   readonly title: string;
-  /** Calls and tokens of an agent that a person played, before results were lean and took several jobs. */
-  readonly before: { readonly calls: number; readonly tokens: number };
-  /** What its agent may need at most. */
-  readonly budget?: { readonly calls: number; readonly tokens: number };
+  /** Calls and tokens of an agent that a person played, before results were lean and calls took several jobs. */
+  readonly before?: { readonly calls: number; readonly tokens: number };
+  /** What its agent may need at most. Where the tokens are not reached yet, `reached` must not be exceeded until they are. */
+  readonly budget?: { readonly calls: number; readonly tokens: number; readonly reached?: number };
   readonly world: WorldOptions;
   ask(world: World): Promise<Asked>;
 }

@@ -21,7 +21,9 @@ const download: Task = {
     request: "Download signed-archive.bin. What is its sha256?",
     async verdict(words) {
       const { path } = Saved.parse(await world.ask("download_asset", { assetId: world.file("signed-archive.bin") }));
-      const sha256 = createHash("sha256").update(await readFile(path)).digest("hex");
+      const sha256 = createHash("sha256")
+        .update(await readFile(path))
+        .digest("hex");
       return [!words.includes(sha256) && `its sha256 is not told: ${words}`];
     },
   }),
