@@ -24,9 +24,9 @@ async function agentIn(file: string): Promise<Agent> {
 
 /** Puts a table between the marks that the page has for it. */
 const placed = (page: string, mark: string, table: string): string => {
-  const place = new RegExp(`(<!-- ${mark} -->\n)[^]*?(\n<!-- end of ${mark} -->)`);
+  const place = new RegExp(`(<!-- ${mark} -->)[^]*?(<!-- end of ${mark} -->)`);
   if (!place.test(page)) throw new Error(`docs/evals.md has no place for ${mark}`);
-  return page.replace(place, (_whole, start: string, end: string) => `${start}${table}${end}`);
+  return page.replace(place, (_whole, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
 };
 
 const { values, positionals } = parseArgs({ options: { agent: { type: "string" } }, allowPositionals: true });
