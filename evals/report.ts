@@ -14,8 +14,7 @@ function workRow({ task, calls, tokens, wrong }: Outcome): string {
   const allowed = budget && `${number(budget.calls)} / ${number(budget.tokens)}`;
   const then = before && `${number(before.calls)} / ${number(before.tokens)}`;
   const excess = budget === undefined ? "" : over({ tokens, budget: budget.tokens });
-  const outcome =
-    wrong.length === 0 ? ["done", excess].filter(Boolean).join(", ") : wrong.join("; ").replaceAll("|", "\\|");
+  const outcome = wrong.length === 0 ? ["done", excess].filter(Boolean).join(", ") : "not done";
   return row(id, title, number(calls), number(tokens), allowed ?? "", then ?? "", outcome);
 }
 

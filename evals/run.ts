@@ -36,6 +36,7 @@ const outcomes: Outcome[] = [];
 for (const task of tasks) if (isWhole || positionals.includes(task.id)) outcomes.push(await workOn(task, agent));
 const work = workTable(outcomes);
 process.stdout.write(`${work}\n`);
+for (const { task, wrong } of outcomes) for (const each of wrong) process.stderr.write(`${task.id}: ${each}\n`);
 if (isWhole) {
   const answers = measureTable(await measure());
   process.stdout.write(`\n${answers}\n`);

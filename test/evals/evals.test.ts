@@ -6,7 +6,7 @@ import { tasks } from "../../evals/tasks/index.ts";
 import { workOn } from "../../evals/work.ts";
 
 describe.concurrent("an agent that follows the words", () => {
-  test.each(tasks)("$id: $title", async (task) => {
+  test.each(tasks.map((task) => [`${task.id}: ${task.title}`, task] as const))("%s", async (_name, task) => {
     const { wrong, calls, tokens } = await workOn(task, scriptedAgent);
     expect(wrong).toEqual([]);
     if (task.budget === undefined) return;
