@@ -10,10 +10,17 @@ import { tools } from "../tools/index.ts";
 
 const HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
 
+/** What a tool is that is no single operation, where its toolset does not say it. */
+const SEVERAL = new Map([
+  ["run_job", "registrations, a submission, reads"],
+  ["retry_jobs", "several retries"],
+  ["wait_for_jobs", "several job reads"],
+]);
+
 const toolTable = tools
   .map(
     ({ name, endpoint, toolset, description }) =>
-      `| \`${name}\` | ${endpoint?.id ?? (toolset === "geography" ? "(several districts reads)" : "(the local journal)")} | ${description.split(/(?<=\.) /)[0]} |`,
+      `| \`${name}\` | ${endpoint?.id ?? `(${SEVERAL.get(name) ?? (toolset === "geography" ? "several districts reads" : "the local journal")})`} | ${description.split(/(?<=\.) /)[0]} |`,
   )
   .join("\n");
 

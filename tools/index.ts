@@ -22,7 +22,10 @@ import { rankDivisions } from "./rank-divisions.ts";
 import { registerInput } from "./register-input.ts";
 import { requestFileProcessing } from "./request-file-processing.ts";
 import { retryJob } from "./retry-job.ts";
+import { retryJobs } from "./retry-jobs.ts";
+import { runJob } from "./run-job.ts";
 import { submitJob } from "./submit-job.ts";
+import { waitForJobs } from "./wait-for-jobs.ts";
 
 const byName: { readonly [N in ToolName]: DefinedTool & { readonly name: N } } = {
   list_states: listStates,
@@ -46,6 +49,9 @@ const byName: { readonly [N in ToolName]: DefinedTool & { readonly name: N } } =
   find_district: findDistrict,
   rank_divisions: rankDivisions,
   list_actions: listActions,
+  run_job: runJob,
+  retry_jobs: retryJobs,
+  wait_for_jobs: waitForJobs,
 };
 
 export const tools: readonly DefinedTool[] = Object.values(byName);

@@ -6,11 +6,14 @@ import type { Journal } from "./journal.ts";
 import type { ListedAction, ListingOptions } from "./listing.ts";
 import type { NamedCall } from "./lookup.ts";
 
+/** An action as a call names it. */
+export type NamedAction = Omit<NamedCall, "service">;
+
 export interface ServiceActions {
   /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
   perform(call: Omit<ActionCall, "service">): Promise<PerformedAction>;
   /** Whether this call is an action that the journal holds. Throws Failure. */
-  isKnown(call: Omit<NamedCall, "service">): Promise<boolean>;
+  isKnown(call: NamedAction): Promise<boolean>;
   /** The arguments of the action under this key. Throws Failure. */
   recall(tool: string, key: string): Promise<Arguments | undefined>;
   /** An agent has named these: it has heard of the actions that they are keys or results of. */

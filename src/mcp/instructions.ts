@@ -9,7 +9,8 @@ const GEOGRAPHY =
 const JOBS = [
   "Jobs: find a recipe (list_recipes, get_recipe), register an input (register_input) and wait until it is READY " +
     "(get_input), submit_job with every port bound and parameterValues exactly as the recipe's schema asks, follow it " +
-    "with get_job and waitSeconds, read the result. A FAILED job says whether it can be retried (retry_job).",
+    "with get_job and waitSeconds, read the result. run_job does all that follows the recipe in one call. A FAILED job says whether it can be retried " +
+    "(retry_job; retry_jobs and wait_for_jobs take many).",
   "Results carry a summary and, where there is something to do, nextStep: one call with its arguments filled in.",
   "Each action happens once, under an idempotencyKey that the result names. If an outcome is unknown or was lost, make the " +
     "same call again: it cannot happen twice. To do the same once more on purpose, pass a new idempotencyKey. After a " +

@@ -22,6 +22,13 @@ export interface CallContext {
   readonly deadlineAt: number;
   /** Fewer attempts than usual: 1 where the caller has a retry policy of its own. */
   readonly maxAttempts?: number;
+  readonly pace?: Pace;
+}
+
+/** What requests of one call share: a Retry-After that one of them gets holds them all. */
+export interface Pace {
+  /** Milliseconds since 1970 before which none is sent. */
+  heldUntilAt: number;
 }
 
 export interface Timing {
@@ -56,8 +63,12 @@ export async function waitBeforeRetry(
   // The first request under this key is still being worked on: its answer is worth all the time there is.
   const inProgress = status === 409;
   const backoffMs = timing.random() * Math.min(CAP_MS, BASE_MS * 2 ** attempt);
-  const waitMs =
+  const ownWaitMs =
     retryAfterSeconds === undefined ? Math.max(backoffMs, inProgress ? BASE_MS : 0) : retryAfterSeconds * 1000;
+  const { pace } = context;
+  const now = timing.now();
+  if (pace && retryAfterSeconds !== undefined) pace.heldUntilAt = Math.max(pace.heldUntilAt, now + ownWaitMs);
+  const waitMs = Math.max(ownWaitMs, (pace?.heldUntilAt ?? now) - now);
   if (attempt >= (context.maxAttempts ?? MAX_ATTEMPTS) && !inProgress) return false;
   if (waitMs + MIN_ATTEMPT_MS > timeLeftMs(context, timing)) return false;
   await timing.sleep(waitMs, context.signal);

@@ -1,6 +1,7 @@
 // What a tool is: data that drives what agents see, plus one function that runs it.
 import type * as z from "zod/v4";
 import type { ActionTraits, Arguments } from "../actions/identity.ts";
+import type { NamedAction } from "../actions/of-service.ts";
 import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { Input } from "../contract/inputs.ts";
@@ -35,11 +36,20 @@ export interface PreparedQuestion {
 
 /** A call that throws something away: a person is asked before. */
 export interface PersonQuestion {
-  /** Looks at what it is about. Throws Failure where it cannot be done: then nobody need be asked. */
-  prepare(call: ToolCall): Promise<PreparedQuestion>;
-  /** The arguments that say what is meant, without the key. */
-  readonly meant: Arguments;
+  /**
+   * Looks at what it is about; undefined where nothing would be thrown away. Throws Failure where it cannot be done: then
+   * nobody need be asked.
+   */
+  prepare(call: ToolCall): Promise<PreparedQuestion | undefined>;
+  /** What the call does. */
+  readonly actions: readonly NamedAction[];
   readonly idempotencyKey: string | undefined;
+}
+
+/** A call with nothing but an idempotencyKey: which tool's action the key names, and what the call's arguments are then. */
+export interface CallByKey {
+  readonly tool: ToolName;
+  argumentsOf(stored: Arguments): Arguments;
 }
 
 /** The kinds of resource that actions make. */
@@ -73,12 +83,15 @@ export interface ToolFacts {
 }
 
 interface CreatedTool extends ToolFacts {
+  /** Undefined where keys name nothing. */
+  readonly byKey: CallByKey | undefined;
   /** Checks the arguments strictly; undefined where no person need be asked first. Throws Failure. */
   question(args: Arguments): PersonQuestion | undefined;
 }
 
 /** A tool whose call changes nothing at the service. */
 export interface ReadingTool extends CreatedTool {
+  readonly kind: "reading";
   readonly makes: undefined;
   readonly traits: undefined;
   readonly candidates: CandidateSource | undefined;
@@ -88,6 +101,7 @@ export interface ReadingTool extends CreatedTool {
 
 /** A tool whose call is an action. */
 export interface ActionTool<M extends keyof Made> extends CreatedTool {
+  readonly kind: "action";
   readonly makes: M;
   readonly traits: ActionTraits;
   readonly candidates: undefined;
@@ -95,7 +109,23 @@ export interface ActionTool<M extends keyof Made> extends CreatedTool {
   invoke(args: Arguments, call: ToolCall): Promise<ActionResult<Made[M]>>;
 }
 
-export type Tool = ReadingTool | { [M in keyof Made]: ActionTool<M> }[keyof Made];
+/** What several actions led to. */
+export interface ProcedureResult<T = unknown> extends ToolResult<T> {
+  /** The job that the last of them started, as that action answers. */
+  readonly job?: ActionResult<Job>;
+}
+
+/** A tool whose call is several actions. Each is in the journal by itself, under the name of the tool that does it alone. */
+export interface ProcedureTool extends CreatedTool {
+  readonly kind: "procedure";
+  readonly makes: "job" | undefined;
+  readonly traits: undefined;
+  readonly candidates: undefined;
+  /** Checks the arguments strictly, then runs. Throws Failure. */
+  invoke(args: Arguments, call: ToolCall): Promise<ProcedureResult>;
+}
+
+export type Tool = ReadingTool | { [M in keyof Made]: ActionTool<M> }[keyof Made] | ProcedureTool;
 
 /** A tool as its file defines it: what is said of it, and how to make it. */
 export interface DefinedTool extends ToolFacts {
@@ -141,6 +171,23 @@ export interface ActionDefinition<N extends ToolName, I extends z.ZodRawShape, M
     args: z.output<ArgumentsSchema<I>>,
   ) => ((call: ToolCall, ports: Ports) => Promise<PreparedQuestion>) | undefined;
   run(args: z.output<ArgumentsSchema<I>>, call: ToolCall, ports: Ports): Promise<ActionResult<Made[M]>>;
+}
+
+export interface ProcedureDefinition<N extends ToolName, I extends z.ZodRawShape, O> extends Definition<N, I> {
+  readonly effect: "create" | "retry";
+  /** A job, where its last action starts one: for a client that follows tasks it is a task. */
+  readonly makes?: "job";
+  readonly output: Output<O>;
+  /** Of which of its actions `idempotencyKey` is the key, where it takes one. */
+  readonly byKey?: CallByKey;
+  /** What the call does and how a person is asked before; undefined when it throws nothing away. */
+  readonly confirm?: (args: z.output<ArgumentsSchema<I>>) =>
+    | {
+        readonly actions: readonly NamedAction[];
+        prepare(call: ToolCall, ports: Ports): Promise<PreparedQuestion | undefined>;
+      }
+    | undefined;
+  run(args: z.output<ArgumentsSchema<I>>, call: ToolCall, ports: Ports): Promise<ProcedureResult<O>>;
 }
 
 function quoted(names: readonly string[]): string {
@@ -215,8 +262,10 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
     makes: undefined,
     create: (ports) => ({
       ...facts,
+      kind: "reading",
       makes: undefined,
       traits: undefined,
+      byKey: undefined,
       candidates: candidates && {
         kind: candidates.kind,
         keptMs: candidates.keptMs,
@@ -254,19 +303,50 @@ export function defineAction<const N extends ToolName, const I extends z.ZodRawS
     ...facts,
     create: (ports) => ({
       ...facts,
+      kind: "action",
       traits,
+      byKey: { tool: name, argumentsOf: (stored) => stored },
       candidates: undefined,
       question(args) {
         if (!confirm) return undefined;
         const checked = check(args);
         const prepare = confirm(checked);
         if (prepare === undefined) return undefined;
-        const { idempotencyKey, ...meant }: Arguments = checked;
+        const { idempotencyKey: key, ...meant }: Arguments = checked;
+        const idempotencyKey = typeof key === "string" ? key : undefined;
         return {
           prepare: async (call) => await prepare(call, ports),
-          meant,
-          idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
+          actions: [{ tool: name, arguments: meant, traits, explicitKey: idempotencyKey }],
+          idempotencyKey,
         };
+      },
+      invoke: async (args, call) => await run(check(args), call, ports),
+    }),
+  };
+}
+
+/** A tool over several actions: it runs each as the tool that does it alone would. */
+export function defineProcedure<const N extends ToolName, const I extends z.ZodRawShape, O>(
+  definition: ProcedureDefinition<N, I, O>,
+): DefinedTool & { readonly name: N } {
+  const { name, title, description, effect, input, output, makes, byKey, confirm, run } = definition;
+  const { argumentNames, inputSchema, check } = strictArguments(name, input);
+  const outputSchema = output.schema;
+  const said = { name, title, description, effect, argumentNames, outputSchema, inputSchema, makes };
+  const facts = { ...said, toolset: "jobs", endpoint: undefined } as const;
+  return {
+    ...facts,
+    create: (ports) => ({
+      ...facts,
+      kind: "procedure",
+      traits: undefined,
+      byKey,
+      candidates: undefined,
+      question(args) {
+        const asked = confirm?.(check(args));
+        if (asked === undefined) return undefined;
+        const { actions, prepare } = asked;
+        return { actions, idempotencyKey: undefined, prepare: async (call) => await prepare(call, ports) };
       },
       invoke: async (args, call) => await run(check(args), call, ports),
     }),

@@ -49,15 +49,15 @@ export const prompts: readonly Prompt[] = [
       },
       { name: "goal", description: "What the job is for, in the person's words.", required: false },
     ],
-    tools: ["list_recipes", "get_recipe", "register_input", "get_input", "submit_job", "get_job"],
+    tools: ["list_recipes", "get_recipe", "run_job", "get_job"],
     text: ({ referenceId = "", versionId, goal }) =>
       lines(
         `Run a job on ${quoted(referenceId)}${goal === undefined ? "" : `. What it is for: ${quoted(goal)}`}.`,
         versionId === undefined
           ? "1. Find the recipe with list_recipes; if more than one fits, ask which. Read it with get_recipe."
           : `1. Read the recipe with get_recipe, versionId ${quoted(versionId)}.`,
-        "2. Register the input with register_input; call get_input until it is READY. If it never will be, stop and say why.",
-        "3. Take parameterValues from the recipe's schema; ask for what cannot be known. Bind every port, then submit_job, once.",
+        "2. Take parameterValues from the recipe's schema; ask for what cannot be known.",
+        "3. run_job, with an input for every port. Where nextStep is run_job, make that call; if an input never will be READY, stop and say why.",
         "4. Wait with get_job, waitSeconds 45, until the job ends or waits for a person.",
         "5. Report: the job's id and state, its output, or what failed and what to do about it.",
         EXACTLY_ONCE,
@@ -95,16 +95,16 @@ export const prompts: readonly Prompt[] = [
       },
       { name: "reason", description: "Why, for the service's records.", required: false },
     ],
-    tools: ["list_actions", "list_jobs", "get_job", "retry_job"],
+    tools: ["list_actions", "list_jobs", "retry_job", "retry_jobs", "wait_for_jobs"],
     text: ({ workspaceId, reason }) =>
       lines(
         `Retry the failed jobs${workspaceId === undefined ? "" : ` of workspace ${quoted(workspaceId)}`} that are worth it, each once.`,
         "1. list_actions, state unknown, then open: settle each first by making the call in its nextStep.",
         "2. list_jobs with unretried true: the jobs that are FAILED and retryable, and that no later job retries. While more " +
           "remain, read on with the cursor.",
-        "3. For each, get_job: retry only if nextStep is retry_job, with just those arguments" +
-          `${reason === undefined ? "" : `, but with reason ${quoted(reason)}`}. RESTART throws finished stages away: ask the person first.`,
-        "4. Wait for the new jobs with get_job, waitSeconds 45. A job that fails again is not retried again here.",
+        "3. wait_for_jobs with their ids, 50 at a time: its nextStep is retry_jobs with those worth it. Make that call" +
+          `${reason === undefined ? "" : `, but with reason ${quoted(reason)}`}; it waits for the new jobs. RESTART throws finished stages away: ask the person first.`,
+        "4. Make the call in nextStep while there is one. A job that fails again is not retried again here.",
         "Report as a table: job, failure, what was done, the new job and how it stands; then those left alone, and why.",
         EXACTLY_ONCE,
         FOLLOW,

@@ -30,16 +30,15 @@ export function requestOf(endpoint: Endpoint, args: Args): CallRequest {
   };
 }
 
+/** A text whose grammar is held to, not listed: what is copied from a result or said by another tool need not be said again. */
+export const heldTo = (schema: z.ZodType<string | null | undefined>) =>
+  z.string().superRefine((value, { addIssue }) => {
+    for (const { message } of schema.safeParse(value).error?.issues ?? []) addIssue({ code: "custom", message });
+  });
+
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). A key is copied, not written: its grammar is held to, not listed. */
 export const keyArgument = (grammar: KeyGrammar) => ({
-  idempotencyKey: z
-    .string()
-    .superRefine((key, { addIssue }) => {
-      for (const { message } of keySchemas[grammar].safeParse(key).error?.issues ?? [])
-        addIssue({ code: "custom", message });
-    })
-    .describe("To repeat an earlier call: the key it reported.")
-    .optional(),
+  idempotencyKey: heldTo(keySchemas[grammar]).describe("To repeat an earlier call: the key it reported.").optional(),
 });
 
 function objectWithin(value: unknown): unknown {

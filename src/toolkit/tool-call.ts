@@ -17,6 +17,8 @@ export interface ToolCall {
   readonly proposedKey?: string | undefined;
   /** The version of the job that the person was asked about. */
   readonly shownVersion?: number | undefined;
+  /** A job that it starts is a task for its client: nobody need wait for it here. */
+  readonly followsTasks?: boolean;
   /** Whether an agent can call this tool here. */
   isOffered(tool: ToolName): boolean;
   /** Tells the client how far the work is; does nothing when it did not ask. */

@@ -21,6 +21,9 @@ export const TOOL_NAMES = [
   "find_district",
   "rank_divisions",
   "list_actions",
+  "run_job",
+  "retry_jobs",
+  "wait_for_jobs",
 ] as const;
 
 export type ToolName = (typeof TOOL_NAMES)[number];

@@ -26,6 +26,8 @@ export interface Watched<T> {
   waitsForPerson?(value: T): boolean;
   /** Told each reading that is not the last. */
   onRead(value: T): void;
+  /** At least so long between two readings, where one is many requests. */
+  readonly firstPauseMs?: number;
 }
 
 interface Limits extends CallContext {
@@ -50,7 +52,8 @@ export async function waitWhile<T>(watched: Watched<T>, seconds: number, limits:
   const first = watched.version(value);
   const forPerson = watched.waitsForPerson?.(value) ?? false;
   const goesOn = (): boolean => (forPerson ? watched.version(value) === first : watched.isMoving(value));
-  let pauseMs = FIRST_MS;
+  const firstMs = Math.max(FIRST_MS, watched.firstPauseMs ?? 0);
+  let pauseMs = firstMs;
   try {
     while (goesOn()) {
       const leftMs = untilAt - timing.now();
@@ -59,7 +62,7 @@ export async function waitWhile<T>(watched: Watched<T>, seconds: number, limits:
       await timing.sleep(Math.min(pauseMs, leftMs), signal);
       const before = watched.version(value);
       value = await watched.read();
-      pauseMs = watched.version(value) === before ? Math.min(LAST_MS, pauseMs * GROWTH) : FIRST_MS;
+      pauseMs = watched.version(value) === before ? Math.max(firstMs, Math.min(LAST_MS, pauseMs * GROWTH)) : firstMs;
     }
     return value;
   } catch (error) {

@@ -4,12 +4,13 @@ import { expect, test } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { pageOf } from "./page.ts";
 import { actionScenes } from "./scenes/actions.ts";
+import { fewCallsScenes } from "./scenes/few-calls.ts";
 import { geographyScenes } from "./scenes/geography.ts";
 import { jobScenes } from "./scenes/jobs.ts";
 import { workspaceScenes } from "./scenes/workspace.ts";
 import { play } from "./stage.ts";
 
-const scenes = { ...geographyScenes, ...workspaceScenes, ...jobScenes, ...actionScenes };
+const scenes = { ...geographyScenes, ...workspaceScenes, ...jobScenes, ...actionScenes, ...fewCallsScenes };
 
 for (const [tool, scene] of Object.entries(scenes))
   test.concurrent(`${tool}: what an agent is given, state by state`, { timeout: 90_000 }, async ({ expect }) => {

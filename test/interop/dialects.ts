@@ -100,7 +100,10 @@ export const dialects: readonly Dialect[] = [
     maxNamesAndValues: 120_000,
     strict: true,
     // A host that wants strict mode makes every argument required and nullable itself; no server can list both.
-    known: { "submit_job/parameterValues: is open to any field": FREE_OBJECT },
+    known: {
+      "submit_job/parameterValues: is open to any field": FREE_OBJECT,
+      "run_job/parameterValues: is open to any field": FREE_OBJECT,
+    },
   },
   {
     api: "Gemini function declarations",

@@ -48,6 +48,7 @@ describe.each(bothEras)("%s", (era) => {
           "list_jobs",
           "get_usage",
           "request_file_processing",
+          "run_job",
         ];
         expect("workspaceId" in properties, name).toBe(takesIt.includes(name));
       }

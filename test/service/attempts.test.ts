@@ -29,6 +29,24 @@ async function waited(attempt: number, failure: Failure, leftMs: number, random:
   return slept[0];
 }
 
+test("a Retry-After that one of several requests gets holds the others", async () => {
+  const pace = { heldUntilAt: 0 };
+  const waits: number[] = [];
+  const wait = (failure: Failure, leftMs: number) =>
+    waitBeforeRetry(
+      1,
+      failure,
+      { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs, pace },
+      { now: () => 1_000_000, random: () => 0, sleep: async (ms) => void waits.push(ms) },
+    );
+  expect(await wait(passing(7), CALL_LIMIT_MS)).toBe(true);
+  expect(await wait(passing(), CALL_LIMIT_MS)).toBe(true);
+  // A shorter one does not let go again what a longer one holds.
+  expect(await wait(passing(2), CALL_LIMIT_MS)).toBe(true);
+  expect(await wait(passing(), 5_000)).toBe(false);
+  expect(waits).toEqual([7_000, 7_000, 7_000]);
+});
+
 const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 describe("without Retry-After", () => {

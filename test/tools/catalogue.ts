@@ -11,9 +11,19 @@ export const OWN_TOOLS: Readonly<
     optional: ["order", "limit", "states", "min", "max", "waitSeconds"],
   },
   list_actions: { required: [], optional: ["state", "limit"] },
+  run_job: {
+    required: ["workspaceId", "recipeVersionId", "inputs", "parameterValues"],
+    optional: ["clientReference", "waitSeconds", "idempotencyKey"],
+  },
+  retry_jobs: { required: ["jobIds", "retryMode", "reason"], optional: ["waitSeconds"] },
+  wait_for_jobs: { required: ["jobIds"], optional: ["until", "waitSeconds"] },
 };
 
 /** All of them, as they are listed. */
 export const TOOL_NAMES: readonly string[] = [...rows.map(({ tool }) => tool), ...Object.keys(OWN_TOOLS)];
 /** Those that act. */
-export const POST_TOOLS: readonly string[] = rows.flatMap(({ method, tool }) => (method === "POST" ? [tool] : []));
+export const POST_TOOLS: readonly string[] = [
+  ...rows.flatMap(({ method, tool }) => (method === "POST" ? [tool] : [])),
+  "run_job",
+  "retry_jobs",
+];

@@ -73,9 +73,9 @@ async function recalled(
   { idempotencyKey, ...others }: Readonly<Record<string, unknown>>,
   runtime: Runtime,
 ) {
-  if (!tool.traits || typeof idempotencyKey !== "string" || Object.keys(others).length > 0) return undefined;
-  const meant = await runtime.ports.actions.recall(tool.name, idempotencyKey);
-  return meant && { ...meant, idempotencyKey };
+  if (!tool.byKey || typeof idempotencyKey !== "string" || Object.keys(others).length > 0) return undefined;
+  const stored = await runtime.ports.actions.recall(tool.byKey.tool, idempotencyKey);
+  return stored && { ...tool.byKey.argumentsOf(stored), idempotencyKey };
 }
 
 async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>>, runtime: Runtime) {
@@ -119,8 +119,13 @@ async function use(tool: Tool, args: Arguments, call: ToolCall, situation: Situa
     return result;
   };
   if (tool.makes !== "job") return shownResult(noted(await tool.invoke(args, call)), linkOf);
+  if (tool.kind === "action") {
+    const result = noted(await tool.invoke(args, call));
+    return (await taskOf(tool.name, result, situation)) ?? shownResult(result, linkOf);
+  }
   const result = noted(await tool.invoke(args, call));
-  return (await taskOf(tool.name, result, situation)) ?? shownResult(result, linkOf);
+  const task = result.job && (await taskOf(tool.name, result.job, situation));
+  return task ?? shownResult(result, linkOf);
 }
 
 /** May answer with a question to the person: the client then repeats the call with their answer. */
@@ -154,6 +159,7 @@ export async function callTool(
       carry: (delivery) => outcomes.push(delivery),
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
+      followsTasks: situation.asTask !== undefined,
     });
     answer = await use(tool, complete, call, situation);
     log.info({ tool: tool.name, ms: timing.now() - startedAt }, "tool call");

@@ -71,12 +71,11 @@ export function createConfirmation({ config, ports }: Runtime) {
     bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
   });
 
-  /** The person agreed to an action of the journal, or it needed no consent, when it was made. */
-  async function isResumed(tool: Tool, { meant, idempotencyKey: explicitKey }: PersonQuestion): Promise<boolean> {
-    if (!tool.traits) return true;
+  /** The person agreed to actions of the journal, or they needed no consent, when they were made. */
+  async function isResumed({ actions }: PersonQuestion): Promise<boolean> {
     try {
-      const call = { tool: tool.name, arguments: meant, traits: tool.traits, explicitKey };
-      return await ports.actions.isKnown(call);
+      for (const action of actions) if (!(await ports.actions.isKnown(action))) return false;
+      return true;
     } catch {
       // The call itself fails in the same way and says why.
       return true;
@@ -111,9 +110,10 @@ export function createConfirmation({ config, ports }: Runtime) {
           if (response.action !== "accept" || response.content?.[CONFIRM] === false) throw declined(tool.name);
           return { go: true, key: state.key, shownVersion: state.shownVersion };
         }
-      } else if (await isResumed(tool, question)) return GO;
+      } else if (await isResumed(question)) return GO;
       const key = state?.key ?? question.idempotencyKey ?? makeKey();
       const prepared = await question.prepare(call);
+      if (!prepared) return GO;
       return {
         ask: inputRequired({
           inputRequests: {

@@ -13,6 +13,7 @@ interface Caller {
   readonly proposedKey?: string | undefined;
   readonly shownVersion?: number | undefined;
   readonly carry?: (delivery: Delivery) => void;
+  readonly followsTasks?: boolean;
 }
 
 export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext, caller: Caller = {}): ToolCall => ({
@@ -20,6 +21,7 @@ export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext,
   context,
   proposedKey: caller.proposedKey,
   shownVersion: caller.shownVersion,
+  followsTasks: caller.followsTasks ?? false,
   isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
   report: caller.report ?? (() => undefined),
   carry: caller.carry ?? (() => undefined),

@@ -7,11 +7,12 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
 import { isJobMoving, jobSubject } from "../advice/job.ts";
 import type { JobPorts } from "../ports.ts";
-import { type ActionResult, actionResult } from "../results.ts";
+import { type ActionResult, actionResult, type ToolResult } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { cancelAtVersion } from "./cancellation.ts";
 import { ENDED } from "./ended.ts";
+import { stepOf, withSteps } from "./run-steps.ts";
 
 /** The action that started a job: all that it takes to find the job again and to report on both. */
 export const StartedJob = z.strictObject({
@@ -34,7 +35,7 @@ export type Standing = StandingFacts &
     | { readonly status: "working"; readonly pollIntervalMs: number }
     | { readonly status: "cancelled" }
     /** The tool's result. That the job failed is an outcome of the call, not of the protocol: `isError`. */
-    | { readonly status: "completed"; readonly result: ActionResult<Job>; readonly isError: boolean }
+    | { readonly status: "completed"; readonly result: ToolResult<Job>; readonly isError: boolean }
   );
 
 const MIN_POLL_MS = 1_000;
@@ -69,7 +70,8 @@ export async function standingOf(started: StartedJob, call: ToolCall, ports: Job
   const answer = await readJob(started, call, ports);
   const job: Job = answer.value.data;
   // What the call that started it would have answered, had it waited.
-  const result = await actionResult(answer, jobSubject(ports), call, { idempotencyKey, replayed: false, attempts });
+  const made = await actionResult(answer, jobSubject(ports), call, { idempotencyKey, replayed: false, attempts });
+  const result = started.tool === "run_job" ? withSteps(made, [stepOf("submit_job", made)]) : made;
   const facts: StandingFacts = {
     summary: result.advice.summary,
     createdAt: job.createdAt,

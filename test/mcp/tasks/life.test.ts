@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Service, serviceForFile } from "../../emulator/service.ts";
-import { FILE, isTerminal, last, retryableJob, watchJob } from "../../emulator/work.ts";
+import { FILE, fileId, isTerminal, jobBodyFor, last, retryableJob, watchJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
 import { emulatorForTest, manualClock } from "../../support/emulator.ts";
 import { clientForFile, clientOf, executed, jobArguments, sent } from "./bench.ts";
@@ -93,6 +93,37 @@ test("a job runs as a task from submission to its result", async () => {
 
   // It stays what it is.
   expect((await completed(client, taskId)).result.structuredContent.data).toEqual(result.structuredContent.data);
+});
+
+test("run_job is a task as soon as it has submitted; stopped before that, it is a plain answer", async () => {
+  const client = await clientOf(service());
+  const { workspaceId, recipeVersionId, inputBindings, parameterValues } = await jobBodyFor(service(), FILE.succeeds);
+  const port = inputBindings[0]?.port;
+  const run = (file: number) => ({
+    workspaceId,
+    recipeVersionId,
+    parameterValues,
+    inputs: [{ port, referenceId: fileId(service(), file) }],
+  });
+  const { taskId } = await client.begin("run_job", run(FILE.succeeds));
+  const [request] = (await sent(service(), "createMicJob")).slice(-1);
+  const jobId = await runOn();
+  const task = await client.get(taskId);
+  expect(task).toMatchObject({
+    status: "completed",
+    result: {
+      isError: false,
+      structuredContent: {
+        data: { id: jobId, state: "SUCCEEDED" },
+        steps: [{ tool: "submit_job", idempotencyKey: request?.idempotencyKey, resourceId: jobId, replayed: false }],
+      },
+    },
+  });
+  const stopped = await client.request("tools/call", { name: "run_job", arguments: run(FILE.quarantined) });
+  expect(stopped.result).toMatchObject({
+    resultType: "complete",
+    structuredContent: { data: { state: "QUARANTINED" }, steps: [{ tool: "register_input" }] },
+  });
 });
 
 test("the official client follows a job to its end, its failure, and its cancellation", async () => {

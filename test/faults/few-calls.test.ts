@@ -1,0 +1,186 @@
+// Tools of several actions, killed on their way: the same call in the next process goes on, and nothing has happened twice.
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { makeValue } from "../emulator/parameters.ts";
+import { Service } from "../emulator/service.ts";
+import { FILE, fileId, jobBodyFor, oneInputOffer } from "../emulator/work.ts";
+import { executed, patiently, sent, stateFolder } from "../mcp/tasks/bench.ts";
+import { operations } from "../operations.ts";
+import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+const patient = { timeout: 120_000 };
+
+async function newService(): Promise<Service> {
+  const clock = manualClock();
+  return new Service(await emulatorForTest({ clock }), clock);
+}
+
+/** Servers on one journal. */
+async function serversOf(service: Service): Promise<() => Promise<Server>> {
+  const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await stateFolder() };
+  return () => startServer({ env });
+}
+
+const REGISTER = "createMicPublicInput";
+const SUBMIT = "createMicJob";
+const hang = (operationId: string, afterCommit: boolean) => (service: Service) =>
+  service.fault({ kind: "hang", afterCommit }, { operationId });
+const arrived = (operationId: string) => async (service: Service) => (await sent(service, operationId)).length;
+const happened = (operationId: string) => (service: Service) => executed(service, operationId);
+
+const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
+
+test("50 jobs are retried once each, though the server is killed in the middle", patient, async () => {
+  const service = await newService();
+  const body = await jobBodyFor(service, FILE.failsRetryably);
+  const jobIds: string[] = [];
+  for (let made = 0; made < 50; made += 1) jobIds.push((await service.ok(operations.createMicJob, { body })).data.id);
+  service.clock.advance(60_000);
+  const next = await serversOf(service);
+  const args = { jobIds, retryMode: "SAFE_RESUME", reason: "Once each", waitSeconds: 0 };
+  const retries = () => executed(service, "retryMicJob");
+
+  const first = await next();
+  // Slow enough to be killed with some done, some on their way, their answers lost, and some not begun.
+  await service.fault({ kind: "delay", delayMs: 100 }, { operationId: "retryMicJob", times: 16 });
+  await service.fault({ kind: "hang", afterCommit: true }, { operationId: "retryMicJob", times: 8 });
+  first.send("retry_jobs", args, 1);
+  await expect.poll(retries, patiently).toBeGreaterThanOrEqual(18);
+  await first.kill();
+  expect(first.received(1)).toBeUndefined();
+  expect(await retries()).toBeLessThan(50);
+  await service.admin("DELETE", "faults");
+
+  const told = await (await next()).call("retry_jobs", { ...args, reason: "Worded otherwise" });
+  const rows = Rows.parse(told.structured?.["results"]);
+  expect(rows.map(({ jobId }) => jobId)).toEqual(jobIds);
+  expect(new Set(rows.map(({ outcome }) => outcome))).toEqual(new Set(["retried"]));
+  expect(new Set(rows.map(({ newJobId }) => newJobId)).size).toBe(50);
+  expect(await retries()).toBe(50);
+  expect(new Set((await sent(service, "retryMicJob")).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(50);
+});
+
+test("no more than eight requests of one call are under way at once", patient, async () => {
+  const service = await newService();
+  const next = await serversOf(service);
+  const jobIds = Array.from({ length: 20 }, (_, at) => `micjob_${at}`);
+  for (const [tool, operationId, args] of [
+    ["wait_for_jobs", "getMicJob", { jobIds }],
+    ["retry_jobs", "retryMicJob", { jobIds, retryMode: "SAFE_RESUME", reason: "All at once" }],
+  ] as const) {
+    await service.fault({ kind: "hang" }, { operationId, times: 20 });
+    const server = await next();
+    server.send(tool, args, 1);
+    await expect.poll(() => arrived(operationId)(service), patiently).toBe(8);
+    // None of the eight is answered: whatever else is on its way has time to arrive.
+    await sleep(300);
+    expect(await arrived(operationId)(service), tool).toBe(8);
+    await server.kill();
+    await service.admin("DELETE", "faults");
+  }
+});
+
+async function runArguments(service: Service, file: number) {
+  const { recipe } = await oneInputOffer(service);
+  return {
+    workspaceId: service.emulator.workspaceId,
+    recipeVersionId: recipe.versionId,
+    inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(service, file) }],
+    parameterValues: makeValue(recipe.parameters),
+    clientReference: "killed on its way",
+  };
+}
+
+/** Where it is killed: what is done to bring it there, and what shows that it is. */
+const moments: readonly {
+  readonly name: string;
+  readonly file?: number;
+  readonly prepare?: (service: Service) => Promise<unknown>;
+  readonly reached: (service: Service) => Promise<number>;
+}[] = [
+  { name: "as it registers, before it is done", prepare: hang(REGISTER, false), reached: arrived(REGISTER) },
+  { name: "as it has registered, before the answer", prepare: hang(REGISTER, true), reached: happened(REGISTER) },
+  { name: "as it waits for the scan", file: FILE.waitsForScan, reached: arrived("getMicPublicInput") },
+  { name: "as it submits, before it is done", prepare: hang(SUBMIT, false), reached: arrived(SUBMIT) },
+  { name: "as it has submitted, before the answer", prepare: hang(SUBMIT, true), reached: happened(SUBMIT) },
+  { name: "as it waits for the job", reached: arrived("getMicJob") },
+];
+
+for (const { name, file = FILE.succeeds, prepare, reached } of moments)
+  for (const idempotencyKey of [undefined, "a key of the agent's own"])
+    test(`run_job killed ${name}${idempotencyKey ? ", with a key" : ""}`, patient, async () => {
+      const service = await newService();
+      const next = await serversOf(service);
+      const args = { ...(await runArguments(service, file)), ...(idempotencyKey && { idempotencyKey }) };
+      const first = await next();
+      await prepare?.(service);
+      first.send("run_job", args, 1);
+      await expect.poll(() => reached(service), patiently).toBeGreaterThan(0);
+      await first.kill();
+      await service.admin("DELETE", "faults");
+      service.clock.advance(60_000);
+
+      const second = await next();
+      const told = await second.call("run_job", { ...args, waitSeconds: 0 });
+      expect(told.error, told.text).toBeUndefined();
+      const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(told.structured?.["data"]);
+      expect([await executed(service, REGISTER), await executed(service, SUBMIT)]).toEqual([1, 1]);
+      // Nothing is left that would have to be settled.
+      for (const state of ["open", "unknown"])
+        expect((await second.call("list_actions", { state })).structured).toEqual({ actions: [] });
+      const third = await (await next()).call("get_job", { jobId: id });
+      expect(third.error).toBeUndefined();
+    });
+
+test("another registration of the file since does not make it another job", patient, async () => {
+  const service = await newService();
+  const next = await serversOf(service);
+  const args = await runArguments(service, FILE.succeeds);
+  const first = await next();
+  await hang(SUBMIT, true)(service);
+  first.send("run_job", args, 1);
+  await expect.poll(() => executed(service, SUBMIT), patiently).toBe(1);
+  await first.kill();
+  const second = await next();
+  const [input] = args.inputs;
+  const { workspaceId } = args;
+  const anew = { workspaceId, inputKind: "M4_FILE", referenceId: input?.referenceId, alias: "registered once more" };
+  expect((await second.call("register_input", anew)).error).toBeUndefined();
+  const told = await second.call("run_job", { ...args, waitSeconds: 0 });
+  expect(told.error, told.text).toBeUndefined();
+  expect([await executed(service, REGISTER), await executed(service, SUBMIT)]).toEqual([2, 1]);
+});
+
+test("what a killed run_job left is settled by its own next step", patient, async () => {
+  const service = await newService();
+  const next = await serversOf(service);
+  const args = await runArguments(service, FILE.succeeds);
+  const first = await next();
+  await hang(SUBMIT, true)(service);
+  first.send("run_job", args, 1);
+  await expect.poll(() => executed(service, SUBMIT), patiently).toBe(1);
+  await first.kill();
+  const second = await next();
+  const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
+  const [{ tool, nextStep }] = actions;
+  expect(tool).toBe("submit_job");
+  const settled = await second.call(nextStep.tool, nextStep.arguments);
+  expect(settled.error, settled.text).toBeUndefined();
+  expect(await executed(service, SUBMIT)).toBe(1);
+});
+
+test("the same at once in two processes is done once", patient, async () => {
+  const service = await newService();
+  const next = await serversOf(service);
+  const args = { ...(await runArguments(service, FILE.succeeds)), waitSeconds: 0 };
+  await service.fault({ kind: "delay", delayMs: 300 }, { operationId: REGISTER });
+  await service.fault({ kind: "delay", delayMs: 300 }, { operationId: SUBMIT });
+  const servers = await Promise.all([next(), next()]);
+  const answers = await Promise.all(servers.map((server) => server.call("run_job", args)));
+  const ids = answers.map(({ structured, text }) => Object(structured?.["data"]).id ?? text);
+  expect(new Set(ids).size, ids.join("\n")).toBe(1);
+  expect([await executed(service, REGISTER), await executed(service, SUBMIT)]).toEqual([1, 1]);
+});

@@ -1,0 +1,86 @@
+// retry_jobs on a clock that the retries themselves move: what the time of one call does not reach is not sent, and named.
+import { expect, test } from "vitest";
+import type { ServiceActions } from "../../../src/actions/of-service.ts";
+import { CALL_LIMIT_MS, type Timing } from "../../../src/service/attempts.ts";
+import { createService } from "../../../src/service/call.ts";
+import { createOffers } from "../../../src/toolkit/jobs/offers.ts";
+import { createRetries } from "../../../src/toolkit/jobs/retries.ts";
+import { retryMany } from "../../../src/toolkit/jobs/retry-many.ts";
+import type { ToolCall } from "../../../src/toolkit/tool-call.ts";
+import * as samples from "../../contract/samples.ts";
+
+const unused = (): never => {
+  throw new Error("nothing of this is used here");
+};
+
+const STARTED_AT = Date.parse("2026-11-20T10:00:00.000Z");
+
+/** A service that takes so long for each retry, and the times at which it was asked. */
+function slowService(retryMs: number) {
+  let nowMs = STARTED_AT;
+  const timing: Timing = {
+    now: () => nowMs,
+    random: () => 0,
+    sleep: async (ms) => {
+      nowMs += ms;
+    },
+  };
+  const sentAt: number[] = [];
+  const actions: ServiceActions = {
+    isKnown: async () => false,
+    about: async () => [],
+    argumentsOf: async () => undefined,
+    recall: unused,
+    list: unused,
+    hear: unused,
+    async perform({ arguments: { jobId } }) {
+      sentAt.push(nowMs);
+      nowMs += retryMs;
+      const data = { ...samples.job, id: `${jobId}-again`, retryOfBatchId: jobId };
+      const value = { data, meta: { requestId: "request-1" } };
+      return { value, drift: [], replayed: false, attempts: 1, idempotencyKey: `key of ${jobId}` };
+    },
+  };
+  const service = createService({
+    baseUrl: unused,
+    tokens: { get: unused, mayHaveEnded: unused, discard: unused },
+    transport: { exchange: unused, open: unused, close: unused },
+    timing,
+  });
+  return { sentAt, timing, ports: { service, actions, offers: createOffers(), retries: createRetries() } };
+}
+
+const callAt = ({ now }: Timing): ToolCall => ({
+  tool: "retry_jobs",
+  context: { signal: new AbortController().signal, deadlineAt: now() + CALL_LIMIT_MS },
+  isOffered: () => true,
+  report: () => undefined,
+  carry: () => undefined,
+});
+
+const meant = { retryMode: "SAFE_RESUME", reason: "Slow, but sure", waitSeconds: 0 } as const;
+const jobIds = Array.from({ length: 12 }, (_, at) => `micjob_${at}`);
+
+test("what is not reached in time is not sent, and is the next step", async () => {
+  const { ports, timing, sentAt } = slowService(5_000);
+  const { data } = await retryMany({ jobIds, ...meant }, callAt(timing), ports);
+  expect(timing.now() - STARTED_AT).toBeLessThanOrEqual(CALL_LIMIT_MS);
+  expect(sentAt.length).toBeGreaterThan(3);
+  expect(sentAt.length).toBeLessThan(12);
+  const outcomes = data.results.map(({ outcome }) => outcome);
+  expect(outcomes.filter((outcome) => outcome === "retried")).toHaveLength(sentAt.length);
+  const rest = data.results.filter(({ outcome }) => outcome === "not sent").map(({ jobId }) => jobId);
+  expect(rest).toHaveLength(12 - sentAt.length);
+  const { waitSeconds: _, ...again } = meant;
+  expect(data.nextStep).toMatchObject({ tool: "retry_jobs", arguments: { jobIds: rest, ...again } });
+});
+
+test("what fits is done, and waiting for it is the next step", async () => {
+  const { ports, timing, sentAt } = slowService(1_000);
+  const { data } = await retryMany({ jobIds, ...meant }, callAt(timing), ports);
+  expect(sentAt).toHaveLength(12);
+  expect(data.nextStep).toMatchObject({
+    tool: "wait_for_jobs",
+    arguments: { jobIds: jobIds.map((id) => `${id}-again`) },
+  });
+});

@@ -1,0 +1,328 @@
+// run_job: from a recipe and files to a result in one call, each step an action that happens once.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import type { RecipeOffer } from "../../src/contract/recipes.ts";
+import { makeValue } from "../emulator/parameters.ts";
+import { FILE, fileId, listOffers, oneInputOffer, registerInput } from "../emulator/work.ts";
+import { proves } from "../proves.ts";
+import type { Progress } from "../support/mcp.ts";
+import type { Args, Bench, SentRequest } from "./bench.ts";
+import { forEachEra } from "./eras.ts";
+
+const Result = z.looseObject({
+  summary: z.string(),
+  data: z.looseObject({ id: z.string(), state: z.string() }),
+  steps: z.array(
+    z.strictObject({
+      tool: z.enum(["register_input", "submit_job"]),
+      idempotencyKey: z.string(),
+      resourceId: z.string(),
+      replayed: z.boolean(),
+    }),
+  ),
+  meta: z.looseObject({ requestId: z.string() }),
+});
+
+/** The time that one waiting lets pass: no test waits longer than it must. */
+const MINUTE_MS = 60_000;
+
+/** Lets the emulator's time pass whenever the server tells of progress. */
+const hurrying = (bench: Bench, ticks: Progress[] = []) => ({
+  onprogress: (tick: Progress) => {
+    ticks.push(tick);
+    bench.clock.advance(MINUTE_MS);
+  },
+});
+
+const posts = (sent: readonly SentRequest[]) =>
+  sent.filter(({ method }) => method === "POST").map(({ operationId }) => operationId);
+
+const argsOf = (bench: Bench, { recipe }: RecipeOffer, ...inputs: readonly object[]): Args => ({
+  workspaceId: bench.workspaceId,
+  recipeVersionId: recipe.versionId,
+  inputs: recipe.inputs.slice(0, inputs.length).map(({ name }, at) => ({ port: name, ...inputs[at] })),
+  parameterValues: makeValue(recipe.parameters),
+});
+
+/** Arguments of a job on this file, as nobody else has asked for it: files are registered once. */
+async function argsFor(bench: Bench, file: number, more: Args = {}): Promise<Args> {
+  const offer = await oneInputOffer(bench.service);
+  return { ...argsOf(bench, offer, { referenceId: fileId(bench.service, file) }), ...more };
+}
+
+forEachEra((bench) => {
+  proves(["4.2/create-input", "4.2/create-job"], "registers, submits and waits for the result", async () => {
+    const ticks: Progress[] = [];
+    const args = await argsFor(bench(), FILE.succeeds);
+    const sent = await bench().sentDuring(async () => {
+      const { structured, link } = await bench().ok("run_job", args, hurrying(bench(), ticks));
+      const { data, steps, summary } = Result.parse(structured);
+      expect(data.state).toBe("SUCCEEDED");
+      expect(summary).toContain("SUCCEEDED");
+      expect(steps.map(({ tool }) => tool)).toEqual(["register_input", "submit_job"]);
+      expect(steps.map(({ replayed }) => replayed)).toEqual([false, false]);
+      expect(steps[1]?.resourceId).toBe(data.id);
+      expect(link).toBe(`mic://jobs/${data.id}`);
+      expect(Object.keys(structured)).not.toContain("action");
+    });
+    expect(posts(sent)).toEqual(["createMicPublicInput", "createMicJob"]);
+    // The offer is read before anything is sent.
+    expect(sent[0]?.operationId).toBe("getMicExecutableRecipe");
+    const told = ticks.map(({ progress }) => progress);
+    expect([...told].sort((a, b) => a - b)).toEqual(told);
+    expect(ticks.some(({ message }) => message?.startsWith("submitted "))).toBe(true);
+  });
+
+  test("each step is an action of its own in the journal", async () => {
+    const args = await argsFor(bench(), FILE.succeeds, { clientReference: "in the journal" });
+    const { structured } = await bench().ok("run_job", args, hurrying(bench()));
+    const { actions } = Object((await bench().call("list_actions", { limit: 100 })).structured);
+    for (const { tool, idempotencyKey, resourceId } of Result.parse(structured).steps)
+      expect(actions).toContainEqual(expect.objectContaining({ tool, idempotencyKey, resourceId, state: "succeeded" }));
+  });
+
+  test("a file that was registered and heard of before is not registered anew", async () => {
+    const referenceId = fileId(bench().service, FILE.pauses);
+    const registered = await bench().ok("register_input", {
+      workspaceId: bench().workspaceId,
+      inputKind: "M4_FILE",
+      referenceId,
+      alias: "held",
+    });
+    const inputId = Object(registered.structured["data"]).id;
+    // Now it has been heard of: the same register_input would make another one.
+    await bench().ok("get_input", { inputId });
+    for (const clientReference of ["one", "two"]) {
+      const args = await argsFor(bench(), FILE.pauses, { clientReference });
+      const sent = await bench().sentDuring(async () => {
+        const { data, steps } = Result.parse((await bench().ok("run_job", args, hurrying(bench()))).structured);
+        expect(data.state).toBe("PAUSED");
+        expect(steps[0]).toMatchObject({ tool: "register_input", resourceId: inputId, replayed: true });
+      });
+      expect(posts(sent)).toEqual(["createMicJob"]);
+    }
+  });
+
+  test("an input that is given is bound as it is", async () => {
+    const { id: inputId } = await registerInput(bench().service, FILE.succeeds);
+    const args = argsOf(bench(), await oneInputOffer(bench().service), { inputId });
+    const sent = await bench().sentDuring(async () => {
+      const { steps } = Result.parse((await bench().ok("run_job", args, hurrying(bench()))).structured);
+      expect(steps.map(({ tool }) => tool)).toEqual(["submit_job"]);
+    });
+    expect(posts(sent)).toEqual(["createMicJob"]);
+  });
+
+  test("inputs in another order are the same job", async () => {
+    const offer = (await listOffers(bench().service)).find(({ recipe }) => recipe.inputs.length === 2);
+    if (!offer) throw new Error("no offer has two inputs");
+    const inputs = await Promise.all(
+      [FILE.succeeds, FILE.succeeds].map((file) => registerInput(bench().service, file)),
+    );
+    const args = argsOf(bench(), offer, ...inputs.map(({ id }) => ({ inputId: id })));
+    const bodies = await bench().sentDuring(async () => {
+      for (const idempotencyKey of [undefined, "in another order"]) {
+        const turned = [...(Array.isArray(args["inputs"]) ? args["inputs"] : [])].reverse();
+        const given = idempotencyKey === undefined ? args : { ...args, inputs: turned, idempotencyKey };
+        await bench().call("run_job", { ...given, waitSeconds: 0 });
+      }
+    });
+    const sent = bodies.filter(({ operationId }) => operationId === "createMicJob");
+    expect(sent).toHaveLength(2);
+    expect(new Set(sent.map(({ bodySha256 }) => bodySha256)).size).toBe(1);
+  });
+
+  test("waits for a scan; with no time for it, the next step is the same call", async () => {
+    const args = await argsFor(bench(), FILE.waitsForScan);
+    const first = await bench().ok("run_job", { ...args, waitSeconds: 0 });
+    const stopped = Result.parse(first.structured);
+    expect(stopped.data.state).toBe("WAITING_SCAN");
+    expect(stopped.steps.map(({ tool }) => tool)).toEqual(["register_input"]);
+    expect(stopped.summary).toMatch(/^No job was submitted, because of port /);
+    expect(first.structured["nextStep"]).toMatchObject({ tool: "run_job", arguments: { ...args, waitSeconds: 0 } });
+    const sent = await bench().sentDuring(async () => {
+      const { data, steps } = Result.parse((await bench().ok("run_job", args, hurrying(bench()))).structured);
+      expect(data.state).toBe("SUCCEEDED");
+      expect(steps[0]).toEqual({ ...stopped.steps[0], replayed: true });
+    });
+    expect(posts(sent)).toEqual(["createMicJob"]);
+  });
+
+  test("stops at a file that is quarantined, and submits nothing", async () => {
+    const args = await argsFor(bench(), FILE.quarantined);
+    const sent = await bench().sentDuring(async () => {
+      const { structured } = await bench().ok("run_job", args);
+      const { data, summary } = Result.parse(structured);
+      expect(data.state).toBe("QUARANTINED");
+      expect(summary).toContain("take another file");
+      expect(structured["nextStep"]).toBeUndefined();
+    });
+    expect(posts(sent)).toEqual(["createMicPublicInput"]);
+  });
+
+  test("stops where a person has to review, and says what has failed as get_job does", async () => {
+    for (const [file, state] of [
+      [FILE.waitsForReview, "WAITING_REVIEW"],
+      [FILE.failsRetryably, "FAILED"],
+    ] as const) {
+      const args = await argsFor(bench(), file);
+      const step = 9 * 500;
+      const onprogress = () => bench().clock.advance(step);
+      const { structured } = await bench().ok("run_job", args, { onprogress });
+      const { data, summary } = Result.parse(structured);
+      expect(data.state).toBe(state);
+      const read = (await bench().ok("get_job", { jobId: data.id })).structured;
+      expect(structured["data"]).toEqual(read["data"]);
+      expect(summary).toBe(read["summary"]);
+      const wait = { tool: "get_job", arguments: { jobId: data.id, waitSeconds: 45 } };
+      expect(structured["nextStep"]).toMatchObject(state === "FAILED" ? Object(read["nextStep"]) : wait);
+    }
+  });
+
+  test("an input that has expired is registered once more", async () => {
+    const args = await argsFor(bench(), FILE.failsForGood);
+    const register = {
+      workspaceId: bench().workspaceId,
+      inputKind: "M4_FILE",
+      referenceId: fileId(bench().service, 2),
+    };
+    const { structured } = await bench().ok("register_input", register);
+    const { id, expiresAt } = Object(structured["data"]);
+    await bench().ok("get_input", { inputId: id });
+    bench().clock.advance(Date.parse(expiresAt) - bench().clock.now() + 1_000);
+    const sent = await bench().sentDuring(async () => {
+      const { steps } = Result.parse((await bench().ok("run_job", args, hurrying(bench()))).structured);
+      expect(steps[0]?.resourceId).not.toBe(id);
+    });
+    // Its tokens have expired, too: what was refused for that is not what counts.
+    const done = posts(sent.filter(({ status }) => status !== 401));
+    expect(done).toEqual(["createMicPublicInput", "createMicJob"]);
+  });
+
+  proves(
+    ["4.2/job-input-binding-port", "4.2/job-parameter-values"],
+    "ports and parameters that do not fit are named before anything is sent",
+    async () => {
+      const args = await argsFor(bench(), FILE.succeeds);
+      const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
+      const sent = await bench().sentDuring(async () => {
+        const unknown = { ...args, inputs: [{ ...input, port: "nowhere" }], parameterValues: { bogus: 1 } };
+        const { fieldErrors, text } = await bench().refuses("run_job", unknown, "/inputs/0/port", "/inputs");
+        expect(fieldErrors?.some(({ pointer }) => pointer.startsWith("/parameterValues"))).toBe(true);
+        expect(text).toContain("Nothing was changed.");
+        const two = (await listOffers(bench().service)).find(({ recipe }) => recipe.inputs.length === 2);
+        if (!two) throw new Error("no offer has two inputs");
+        await bench().refuses("run_job", argsOf(bench(), two, { ...input }), "/inputs");
+      });
+      expect(posts(sent)).toEqual([]);
+    },
+  );
+
+  test("wrong arguments are refused by name, and nothing is sent", async () => {
+    const args = await argsFor(bench(), FILE.succeeds);
+    const port = Object(args["inputs"])[0].port;
+    const file = fileId(bench().service, FILE.succeeds);
+    const wrong: readonly (readonly [Args, ...(readonly string[])])[] = [
+      [{ workspaceId: "a b" }, "/workspaceId"],
+      [{ recipeVersionId: "recipe" }, "/recipeVersionId"],
+      [{ inputs: [] }, "/inputs"],
+      [{ inputs: [{ port }] }, "/inputs/0"],
+      [{ inputs: [{ port, inputId: "x", referenceId: file }] }, "/inputs/0"],
+      [{ inputs: [{ port, inputId: "x", inputKind: "M4_FILE" }] }, "/inputs/0/inputKind"],
+      [{ inputs: [{ port, referenceId: "nofile" }] }, "/inputs/0/referenceId"],
+      [{ inputs: [{ port, referenceId: file, inputKind: "FILE" }] }, "/inputs/0/inputKind"],
+      [{ inputs: [{ port: "1", referenceId: file }] }, "/inputs/0/port"],
+      [{ inputs: [{ port, inputId: "" }] }, "/inputs/0/inputId"],
+      [{ inputs: [{ port, referenceId: file, alias: "a" }] }, "/inputs/0/alias"],
+      [
+        {
+          inputs: [
+            { port, inputId: "x" },
+            { port, inputId: "y" },
+          ],
+        },
+        "/inputs",
+      ],
+      [
+        {
+          inputs: [
+            { port, inputId: "x" },
+            { port: "other", inputId: "x" },
+          ],
+        },
+        "/inputs",
+      ],
+      [{ inputs: Array.from({ length: 33 }, (_, at) => ({ port: `p${at}`, inputId: `x${at}` })) }, "/inputs"],
+      [{ parameterValues: "[]" }, "/parameterValues"],
+      [{ clientReference: "" }, "/clientReference"],
+      [{ waitSeconds: 46 }, "/waitSeconds"],
+      [{ waitSeconds: 0.5 }, "/waitSeconds"],
+      [{ waitSeconds: -1 }, "/waitSeconds"],
+      [{ idempotencyKey: "short" }, "/idempotencyKey"],
+      [{ bogus: 1 }, "/bogus"],
+    ];
+    await bench().sendsNothing(async () => {
+      for (const [change, ...pointers] of wrong) await bench().refuses("run_job", { ...args, ...change }, ...pointers);
+      for (const name of ["workspaceId", "recipeVersionId", "inputs", "parameterValues"]) {
+        const { [name]: _, ...rest } = args;
+        await bench().refuses("run_job", rest, `/${name}`);
+      }
+    });
+  });
+
+  test("what took effect before a step that was refused is told", async () => {
+    const args = await argsFor(bench(), FILE.succeeds);
+    const referenceId = fileId(bench().service, 7);
+    const refusal = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
+    await bench().service.fault(refusal, { operationId: "createMicJob" });
+    const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
+    const failed = await bench().fails("run_job", { ...args, inputs: [{ ...input, referenceId }] }, "rejected");
+    expect(failed.sideEffect).toBe("done");
+    expect(failed.message).toMatch(/took effect \(register_input made micinput_/);
+    // Nothing of it is done twice when it is called again.
+    const sent = await bench().sentDuring(() =>
+      bench().ok("run_job", { ...args, inputs: [{ ...input, referenceId }] }, hurrying(bench())),
+    );
+    expect(posts(sent)).toEqual(["createMicJob"]);
+  });
+
+  proves("4.2/key-names-one-command", "idempotencyKey is the key of the submission", async () => {
+    const args = await argsFor(bench(), FILE.succeeds, { idempotencyKey: "the submission's own" });
+    const { data, steps } = Result.parse((await bench().ok("run_job", args, hurrying(bench()))).structured);
+    expect(steps.at(-1)).toMatchObject({ tool: "submit_job", idempotencyKey: args["idempotencyKey"] });
+    const again = await bench().sentDuring(async () => {
+      const whole = Result.parse((await bench().ok("run_job", args)).structured);
+      expect(whole.data.id).toBe(data.id);
+      expect(whole.steps.every(({ replayed }) => replayed)).toBe(true);
+      // The key alone takes the rest from the journal.
+      const { idempotencyKey } = args;
+      expect(Result.parse((await bench().ok("run_job", { idempotencyKey })).structured).data.id).toBe(data.id);
+    });
+    expect(posts(again)).toEqual([]);
+    const other = { ...args, parameterValues: {}, inputs: [{ port: "other", inputId: "micinput_other" }] };
+    await bench().sendsNothing(() => bench().fails("run_job", other, "conflict"));
+    const mistyped = { ...args, idempotencyKey: `mic-${"0".repeat(32)}` };
+    await bench().sendsNothing(() => bench().fails("run_job", mistyped, "conflict"));
+  });
+});
+
+forEachEra(
+  (bench) => {
+    test("within the repeat window the same call is the same job, and says so", async () => {
+      const args = await argsFor(bench(), FILE.succeeds);
+      const first = Result.parse((await bench().ok("run_job", args, hurrying(bench()))).structured);
+      const sent = await bench().sentDuring(async () => {
+        const second = Result.parse((await bench().ok("run_job", args)).structured);
+        expect(second.data.id).toBe(first.data.id);
+        expect(second.steps).toEqual(first.steps.map((step) => ({ ...step, replayed: true })));
+        expect(second.summary).toMatch(/^Not submitted again/);
+      });
+      expect(posts(sent)).toEqual([]);
+      // Heard of, it is wanted once more; the file is registered once all the same.
+      await bench().ok("get_job", { jobId: first.data.id });
+      const anew = await bench().sentDuring(() => bench().ok("run_job", args, hurrying(bench())));
+      expect(posts(anew)).toEqual(["createMicJob"]);
+    });
+  },
+  { env: { MIC_REPEAT_WINDOW_SECONDS: "600" } },
+);

@@ -1,0 +1,121 @@
+// wait_for_jobs: many jobs read together until all or any have stopped.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { FILE, settledJob, submitJob } from "../emulator/work.ts";
+import { proves } from "../proves.ts";
+import type { Progress } from "../support/mcp.ts";
+import { forEachEra } from "./eras.ts";
+
+const Rows = z.array(z.looseObject({ id: z.string(), state: z.string().optional(), error: z.string().optional() }));
+const rowsOf = (structured: Readonly<Record<string, unknown>>) => Rows.parse(structured["jobs"]);
+
+forEachEra((bench) => {
+  proves("6/progress-by-reading", "waits until all have stopped, with progress on the way", async () => {
+    const jobs = await Promise.all(
+      [FILE.succeeds, FILE.failsForGood, FILE.pauses].map((file) => submitJob(bench().service, file)),
+    );
+    const ticks: Progress[] = [];
+    const onprogress = (tick: Progress) => {
+      ticks.push(tick);
+      bench().clock.advance(4_000);
+    };
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: jobs.map(({ id }) => id) }, { onprogress });
+    expect(rowsOf(structured).map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
+    expect(rowsOf(structured).map(({ state }) => state)).toEqual(["SUCCEEDED", "FAILED", "PAUSED"]);
+    expect(structured).toMatchObject({ moving: 0, summary: expect.stringContaining("1 SUCCEEDED") });
+    const told = ticks.map(({ progress }) => progress);
+    expect([...told].sort((a, b) => a - b)).toEqual(told);
+    expect(ticks[0]?.message).toContain("3 PREPARING");
+  });
+
+  test("rows are as in list_jobs", async () => {
+    const { id } = await settledJob(bench().service, FILE.failsForGood);
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
+    const listed = (await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 10 })).structured;
+    expect(listed["data"]).toContainEqual(rowsOf(structured)[0]);
+  });
+
+  test("waits until any has stopped; the next step waits for the others", async () => {
+    const moving = await submitJob(bench().service, FILE.succeeds);
+    const ended = await settledJob(bench().service, FILE.failsForGood);
+    const fresh = await submitJob(bench().service, FILE.succeeds);
+    const args = { jobIds: [ended.id, fresh.id], until: "any" };
+    const sent = await bench().sentDuring(async () => {
+      const { structured } = await bench().ok("wait_for_jobs", args);
+      expect(structured).toMatchObject({ moving: 1 });
+      expect(structured["nextStep"]).toMatchObject({
+        tool: "wait_for_jobs",
+        arguments: { jobIds: [fresh.id], until: "any" },
+      });
+    });
+    expect(sent).toHaveLength(2);
+    expect(moving.id).not.toBe(fresh.id);
+  });
+
+  test("an id that is unknown stops no other, and its row says so", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const onprogress = () => bench().clock.advance(60_000);
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: ["micjob_none", id] }, { onprogress });
+    expect(rowsOf(structured)).toMatchObject([
+      { id: "micjob_none", error: "NOT_FOUND" },
+      { id, state: "SUCCEEDED" },
+    ]);
+    expect(structured).toMatchObject({ moving: 0 });
+  });
+
+  test("when time is up, those that still move are named", async () => {
+    const jobs = await Promise.all([1, 2].map(() => submitJob(bench().service, FILE.succeeds)));
+    const jobIds = jobs.map(({ id }) => id);
+    const sent = await bench().sentDuring(async () => {
+      const { structured } = await bench().ok("wait_for_jobs", { jobIds, waitSeconds: 1 });
+      expect(structured).toMatchObject({ moving: 2 });
+      expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds } });
+    });
+    expect(sent.length).toBeGreaterThanOrEqual(4);
+    expect(sent.length).toBeLessThanOrEqual(8);
+  });
+
+  test("what has failed and is worth resuming is the next step, all at once", async () => {
+    const jobs = await Promise.all([1, 2].map(() => submitJob(bench().service, FILE.failsRetryably)));
+    const good = await submitJob(bench().service, FILE.failsForGood);
+    const jobIds = jobs.map(({ id }) => id);
+    bench().clock.advance(60_000);
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [...jobIds, good.id] });
+    expect(structured["nextStep"]).toMatchObject({
+      tool: "retry_jobs",
+      arguments: { jobIds, retryMode: "SAFE_RESUME" },
+    });
+  });
+
+  test("what waits for a person already is waited for until it changes", async () => {
+    const { id } = await submitJob(bench().service, FILE.waitsForReview);
+    bench().clock.advance(5_000);
+    const onprogress = () => bench().clock.advance(60_000);
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] }, { onprogress });
+    expect(rowsOf(structured)[0]?.state).not.toBe("WAITING_REVIEW");
+  });
+
+  test("a job that may not be read is told in its row", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const denied = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
+    await bench().service.fault(denied, { operationId: "getMicJob" });
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
+    expect(rowsOf(structured)).toEqual([{ id, error: "INSUFFICIENT_SCOPE" }]);
+  });
+
+  test("wrong arguments are refused by name, and nothing is sent", async () => {
+    await bench().sendsNothing(async () => {
+      for (const [change, ...pointers] of [
+        [{ jobIds: [] }, "/jobIds"],
+        [{ jobIds: ["a", "a"] }, "/jobIds"],
+        [{ jobIds: Array.from({ length: 51 }, (_, at) => `micjob_${at}`) }, "/jobIds"],
+        [{ jobIds: [1] }, "/jobIds/0"],
+        [{ until: "most" }, "/until"],
+        [{ waitSeconds: 46 }, "/waitSeconds"],
+        [{ workspaceId: "x" }, "/workspaceId"],
+      ] as const)
+        await bench().refuses("wait_for_jobs", { jobIds: ["micjob_a"], ...change }, ...pointers);
+      await bench().refuses("wait_for_jobs", {}, "/jobIds");
+    });
+  });
+});
