@@ -1,5 +1,6 @@
 // A day's work in few calls and few tokens: each kind of it is done, and what has a budget stays within it.
 import { describe, expect, test } from "vitest";
+import type { Agent } from "../../evals/agent.ts";
 import { measure } from "../../evals/measures.ts";
 import { scriptedAgent } from "../../evals/scripted/agent.ts";
 import { tasks } from "../../evals/tasks/index.ts";
@@ -12,6 +13,12 @@ describe.concurrent("an agent that follows the words", () => {
     if (task.budget === undefined) return;
     expect(calls).toBeLessThanOrEqual(task.budget.calls);
     expect(tokens).toBeLessThanOrEqual(task.budget.reached ?? task.budget.tokens);
+  });
+
+  test("does more than one that does nothing", async () => {
+    const idle: Agent = { name: "idle", work: async () => "It is done." };
+    const outcomes = await Promise.all(tasks.map((task) => workOn(task, idle)));
+    expect(outcomes.filter(({ wrong }) => wrong.length === 0).map(({ task }) => task.id)).toEqual([]);
   });
 
   test("reads answers and a list of tools that stay within their budgets", async () => {
