@@ -46,6 +46,9 @@ interface Connection {
   close(): Promise<void>;
 }
 
+// Each composition's log listens to it.
+process.stderr.setMaxListeners(0);
+
 const Json = z.record(z.string(), z.unknown());
 const Listed = z.looseObject({ name: z.string(), description: z.string().default(""), inputSchema: Json });
 const Result = z.looseObject({
