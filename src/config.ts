@@ -178,8 +178,11 @@ function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Va
 // A bundle's host leaves the placeholder of a question that was not answered.
 const isUnset = (value: string | undefined): boolean => value === "" || /^\$\{user_config\.\w+\}$/.test(value ?? "");
 
-/** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
-export function readConfig(environment: NodeJS.ProcessEnv): Config {
+/**
+ * Reads MIC_* variables; an empty one counts as unset. `defaults`: where they are others than everywhere. Throws UsageError
+ * naming the variable and what it takes.
+ */
+export function readConfig(environment: NodeJS.ProcessEnv, defaults: Partial<Config> = {}): Config {
   const given = Object.fromEntries(
     Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)),
   );
@@ -199,7 +202,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     repeatWindowSeconds: env.MIC_REPEAT_WINDOW_SECONDS ?? 600,
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
     confirm: env.MIC_CONFIRM ?? "auto",
-    geographyRate: env.MIC_GEOGRAPHY_RATE ?? DEFAULT_GEOGRAPHY_RATE,
+    geographyRate: env.MIC_GEOGRAPHY_RATE ?? defaults.geographyRate ?? DEFAULT_GEOGRAPHY_RATE,
     httpToken: env.MIC_HTTP_TOKEN,
     httpMaxSessions: env.MIC_HTTP_MAX_SESSIONS ?? 100,
     httpSessionIdleMinutes: env.MIC_HTTP_SESSION_IDLE_MINUTES ?? 30,

@@ -21,6 +21,15 @@ const keyArgument = {
 } as const;
 const waitSeconds = { accepts: [0], refuses: [-1, 46, 0.5, "0", true, null] };
 const view = field.oneOf("summary", "full");
+const stateCodeOrName = {
+  accepts: ["TG", "tg", "Telangana"],
+  refuses: ["", "T", "T1", "T ", "TG\n", "x".repeat(81), 36, true, null, ["TG"], {}],
+};
+/** None is accepted here: it is written once, and then it is taken. */
+const newFileName = {
+  accepts: [],
+  refuses: ["", "../a.csv", "a/b.csv", "/tmp/a.csv", ".hidden", "a\n.csv", "con.csv", 5, null, ["a.csv"]],
+};
 const anyId = field.text(1, 128);
 const recipeVersionId = field.prefixedHex32("micrecipev_");
 const limit = optional("4.2/list-limit", field.integer(1, 100));
@@ -54,6 +63,8 @@ export interface OperationRow {
   readonly ifMatch?: true;
   /** The tool's arguments beyond the operation's own path, query and body fields. */
   readonly adds?: Readonly<Record<string, field.FieldRule>>;
+  /** What its tool takes for a field of the operation, where that is more than the operation does. */
+  readonly takes?: Readonly<Record<string, field.FieldRule>>;
   /** How it succeeds; of a GET, emulator/example.ts knows it by its fields. */
   readonly example?: (world: World) => Example | Promise<Example>;
   /** What makes an example another command. */
@@ -79,6 +90,8 @@ export const operations = {
     answer: DistrictsResponse,
     tool: "list_districts",
     queryFields: { state: free(of("4.1/state-required", field.stateCode)) },
+    takes: { state: stateCodeOrName },
+    adds: { saveAs: newFileName },
   },
   getPlaygroundOpenApi: {
     id: "getPlaygroundOpenApi",

@@ -1,20 +1,93 @@
 import * as z from "zod/v4";
-import { type FoundDistrict, findDistricts, needsForFinding } from "../src/geography/find.ts";
-import { alignedTable, plural } from "../src/geography/format.ts";
+import { invalidArguments } from "../src/failure.ts";
+import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
+import {
+  type Finding,
+  type FoundDistricts,
+  findDistricts,
+  foundElsewhere,
+  needsForFinding,
+} from "../src/geography/find.ts";
+import { findingsText, findingText, namesakesText, readAsText, stateText } from "../src/geography/find-words.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
-import { quote, word } from "../src/outside.ts";
-import { askCountry, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
+import { table } from "../src/table.ts";
+import {
+  askAgain,
+  askCountry,
+  type CountryAnswer,
+  type GeographyTail,
+  stateArgument,
+  sweepSeconds,
+} from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { wholeResult } from "../src/toolkit/results.ts";
+import { type Advice, answerResult, type NextStep } from "../src/toolkit/results.ts";
+import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
-interface FoundAnswer extends GeographyTail {
-  readonly query: string;
-  readonly matches: readonly FoundDistrict[];
-  readonly ambiguous: boolean;
+type FoundAnswer = GeographyTail & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
+
+interface Asked {
+  readonly name?: string | undefined;
+  readonly names?: readonly string[] | undefined;
+  readonly state?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
 const DEFAULT_LIMIT = 5;
+
+const nameArgument = z.string().trim().min(2).max(80);
+/** Told once is enough: the bounds of `name` hold for each. */
+const oneOfNames = z
+  .string()
+  .trim()
+  .refine(({ length }) => length >= 2 && length <= 80, { error: "must be 2 to 80 characters long" });
+
+/** What no schema without unions can say. Throws Failure. */
+function queriesOf({ name, names }: Asked): readonly string[] {
+  if (name !== undefined && names === undefined) return [name];
+  if (names !== undefined && name === undefined) return names;
+  const message = name === undefined ? "give name, or names for several" : "give name or names, not both";
+  throw invalidArguments("find_district was not called: it takes either name or names.", [
+    { pointer: "/name", code: "CONFLICT", message },
+    { pointer: "/names", code: "CONFLICT", message },
+  ]);
+}
+
+const rowsOf = ({ answer }: Finding): readonly (readonly (string | number)[])[] =>
+  answer.matches.map((row) => [...districtCells(row), row.match, row.score]);
+
+const COLUMNS = [...DISTRICT_COLUMNS, "match", "score"];
+
+/** The one call that gets further: the rest of the lists, the state's own, or the name without its state. */
+function nextFor(
+  finding: Finding,
+  isElsewhere: boolean,
+  asked: Asked,
+  { tail }: CountryAnswer,
+  call: ToolCall,
+): NextStep | undefined {
+  const { asState, answer } = finding;
+  if (asState !== undefined)
+    return { tool: "list_districts", arguments: { state: asState.code }, why: "its districts" };
+  if (answer.matches.length > 0) return undefined;
+  if (isElsewhere) {
+    const { state: _state, ...others } = asked;
+    return { tool: "find_district", arguments: others, why: "it is known in another state" };
+  }
+  return askAgain(call, { ...asked }, tail.coverage);
+}
+
+function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call: ToolCall): Advice {
+  const { states, country, tail } = found;
+  const { answer } = finding;
+  const [only, ...others] = states;
+  const where = only !== undefined && others.length === 0 && asked.state !== undefined ? ` in ${stateText(only)}` : "";
+  const elsewhere = where === "" || answer.matches.length > 0 ? [] : foundElsewhere(answer.query, states, country);
+  const nextStep = nextFor(finding, elsewhere.length > 0, asked, found, call);
+  const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
+  const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}`;
+  return { summary, ...(nextStep && { nextStep }) };
+}
 
 export const findDistrict = defineTool({
   toolset: "geography",
@@ -24,49 +97,55 @@ export const findDistrict = defineTool({
     "Districts of India by name, former name or misspelling, with state and mandals. If ambiguous, give all.",
   effect: "read",
   input: z.strictObject({
-    name: z.string().trim().min(2).max(80),
-    state: z.string().max(80).describe("Code or name.").optional(),
+    name: nameArgument.optional(),
+    names: z.array(oneOfNames).min(1).max(50).describe("Or several.").optional(),
+    state: stateArgument.optional(),
     limit: z.int().min(1).max(20).describe("Default 5.").optional(),
     waitSeconds: sweepSeconds,
   }),
-  output: outputs.whole<FoundAnswer>({
-    query: outputs.text,
-    matches: outputs.objects,
-    ambiguous: outputs.boolean,
-    coverage: outputs.object,
-    vintage: outputs.object,
-  }),
-  async run({ name, state, limit = DEFAULT_LIMIT, waitSeconds }, call, ports) {
-    const { country, states, tail, line, forTheRest, complete, drift } = await askCountry(
+  output: outputs.answer<FoundAnswer>(
+    { coverage: outputs.object, vintage: outputs.object },
+    { matches: outputs.objects, nextStep: outputs.object },
+  ),
+  async run({ waitSeconds, ...asked }, call, ports) {
+    const queries = queriesOf(asked);
+    const { state, limit = DEFAULT_LIMIT } = asked;
+    const answered = await askCountry(
       {
         level: "district",
         about: (all) => resolveStates(state === undefined ? undefined : [state], all),
-        needs: (about, country) => needsForFinding(name, about, country),
+        needs: (about, country) => needsForFinding(queries, about, country),
         notNeeded: "not asked for",
         waitSeconds,
       },
       call,
       ports,
     );
-    const { matches, ambiguous, left } = findDistricts(name, states, country, limit);
-    const where = states.length === 1 && states[0] ? ` in ${word(states[0].name)} (${states[0].code})` : "";
-    const asked = quote(name);
-    const none = complete
-      ? `No district like ${asked}${where}: every list was read.`
-      : `No district like ${asked}${where} in the lists read so far.${forTheRest}`;
-    const some = `${plural(matches.length, "district")} for ${asked}${where}${left > 0 ? `, and ${left} less like it` : ""}.`;
-    const doubt = ambiguous ? " Ambiguous: more than one may be meant." : "";
-    const rows = matches.map((row) => [
-      row.name,
-      row.stateName,
-      row.stateCode,
-      row.mandalCount,
-      row.districtCode,
-      row.match,
-      row.score,
+    const { states, country, tail, line, drift } = answered;
+    const findings = findDistricts(queries, states, country, limit);
+    const [only] = findings;
+    if (asked.names === undefined && only !== undefined) {
+      const rows = rowsOf(only);
+      const body = [...readAsText(only), ...(rows.length > 0 ? [table(COLUMNS, rows)] : []), line].join("\n");
+      return answerResult(
+        { ...only.answer, ...tail },
+        { advice: adviceOnOne(only, asked, answered, call), body, drift },
+      );
+    }
+    const rows = findings.flatMap((finding) => rowsOf(finding).map((cells) => [finding.answer.query, ...cells]));
+    const notes = findings.flatMap((finding) => [
+      ...(finding.answer.matches.length === 0 || finding.notIn ? [findingText(finding, tail.coverage, "", [])] : []),
+      ...readAsText(finding),
     ]);
-    const columns = ["district", "state", "", "mandals", "code", "match", "score"];
-    const found = matches.length === 0 ? none : `${some}${doubt}\n${alignedTable(columns, rows)}`;
-    return wholeResult({ query: name, matches, ambiguous, ...tail }, { text: `${found}\n${line}`, drift });
+    const isMore = findings.some(({ needs }) => needs.rows.length > 0);
+    const nextStep = isMore ? askAgain(call, { ...asked }, tail.coverage) : undefined;
+    return answerResult(
+      { answers: findings.map(({ answer }) => answer), ...tail },
+      {
+        advice: { summary: findingsText(findings, tail.coverage), ...(nextStep && { nextStep }) },
+        body: [...notes, ...(rows.length > 0 ? [table(["query", ...COLUMNS], rows)] : []), line].join("\n"),
+        drift,
+      },
+    );
   },
 });

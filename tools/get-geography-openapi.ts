@@ -1,9 +1,9 @@
 import * as z from "zod/v4";
 import { getPlaygroundOpenApi } from "../src/contract/endpoints/playground.ts";
-import type { OpenApiDocument } from "../src/contract/playground.ts";
+import { plural } from "../src/geography/format.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { compactJson, fieldsWithExactNumbers } from "../src/toolkit/results.ts";
+import { answerResult, compactJson, fieldsWithExactNumbers } from "../src/toolkit/results.ts";
 
 export const getGeographyOpenapi = defineTool({
   endpoint: getPlaygroundOpenApi,
@@ -12,10 +12,15 @@ export const getGeographyOpenapi = defineTool({
   description: "The geography API's own OpenAPI 3.1.1 document. Its examples are not data.",
   effect: "read",
   input: z.strictObject({}),
-  output: outputs.whole<OpenApiDocument>({ openapi: outputs.text, info: outputs.object, paths: outputs.object }),
+  output: outputs.answer<Readonly<Record<string, unknown>>>({
+    openapi: outputs.text,
+    info: outputs.object,
+    paths: outputs.object,
+  }),
   async run(_args, { context }, { geography }) {
     const { value, drift } = await geography.openApi(context);
-    const structured = fieldsWithExactNumbers(value);
-    return { data: value, structured, text: compactJson(structured), drift };
+    const document = fieldsWithExactNumbers(value);
+    const summary = `OpenAPI ${value.openapi}: ${plural(Object.keys(value.paths).length, "path")}.`;
+    return answerResult(document, { advice: { summary }, body: compactJson(document), drift });
   },
 });

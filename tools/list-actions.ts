@@ -1,9 +1,10 @@
 import * as z from "zod/v4";
 import { DEFAULT_LIMIT, type ListedAction } from "../src/actions/listing.ts";
+import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { callText, table, wholeResult } from "../src/toolkit/results.ts";
+import { callText, wholeResult } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 import { isToolName } from "../src/toolkit/tool-names.ts";
 

@@ -1,33 +1,45 @@
+import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import type { DistrictsResponse } from "../src/contract/playground.ts";
 import { Failure } from "../src/failure.ts";
+import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
+import { noneListedText, plural } from "../src/geography/format.ts";
+import type { DatedAnswer } from "../src/geography/geography.ts";
+import { resolveState, stateMeant } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage-text.ts";
 import { word } from "../src/outside.ts";
+import { table } from "../src/table.ts";
+import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import type { Ports } from "../src/toolkit/ports.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { table, wholeResult } from "../src/toolkit/results.ts";
+import { answerResult } from "../src/toolkit/results.ts";
+import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
-const noSuchState = (state: string): Failure =>
+type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsResponse, "districts"> | SavedRows);
+
+type Reading = Pick<Ports, "geography">;
+
+interface ReadState extends DatedAnswer<DistrictsResponse> {
+  /** As the service was asked for it. */
+  readonly code: string;
+}
+
+const { state: stateCode } = listPlaygroundDistricts.query.shape;
+
+/** Letters, and what stands between the words of a name. */
+const STATE = /^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
+
+const noSuchState = (code: string): Failure =>
   new Failure({
     kind: "not_found",
-    message: `No such state: ${state} matches no state of the service's list.`,
+    message: `No such state: ${code} matches no state of the service's list.`,
     retryable: false,
     sideEffect: "none",
     next: "Call list_states for the codes in use.",
   });
-
-/** Undefined where the states cannot be read. */
-async function isListed(
-  code: string,
-  { context }: ToolCall,
-  { geography }: Pick<Ports, "geography">,
-): Promise<boolean | undefined> {
-  const reading = await geography.states(context).catch(() => undefined);
-  return reading?.value.states.some((state) => state.code.toUpperCase() === code);
-}
 
 /** The arguments were well-formed; but an upstream's status is kept, whatever it is (section 7.1). */
 const mayMeanTheState = (error: unknown): boolean =>
@@ -35,25 +47,77 @@ const mayMeanTheState = (error: unknown): boolean =>
   error.facts.kind !== "upstream_unavailable" &&
   (error.facts.status === 400 || error.facts.status === 404);
 
+const readState = async (code: string, { context }: ToolCall, { geography }: Reading): Promise<ReadState> => ({
+  ...(await geography.districts(code, context)),
+  code,
+});
+
+/**
+ * What a code that matches no state is answered with is not shown: it is one if the states list has none such (doubt 9). A former
+ * code is followed to the state that it was.
+ */
+async function readByCode(code: string, call: ToolCall, ports: Reading): Promise<ReadState> {
+  let failure: unknown;
+  const read = await readState(code, call, ports).catch((error: unknown) => {
+    if (!mayMeanTheState(error)) throw error;
+    failure = error;
+    return undefined;
+  });
+  if (read !== undefined && read.value.districts.length > 0) return read;
+  const reading = await ports.geography.states(call.context).catch(() => undefined);
+  const states = reading?.value.states ?? [];
+  if (reading === undefined || states.some((state) => state.code.toUpperCase() === code)) {
+    if (read === undefined) throw failure;
+    return read;
+  }
+  const meant = stateMeant(code, states);
+  if (meant === undefined) throw noSuchState(code);
+  return await readState(meant.code, call, ports);
+}
+
+async function readByName(name: string, call: ToolCall, ports: Reading): Promise<ReadState> {
+  const { value } = await ports.geography.states(call.context);
+  return await readState(resolveState(name, value.states).code, call, ports);
+}
+
 export const listDistricts = defineTool({
   endpoint: listPlaygroundDistricts,
   name: "list_districts",
   title: "List districts of a state",
-  description: "One state's districts with code, name and number of mandals. Takes a code from list_states.",
-  effect: "read",
-  input: listPlaygroundDistricts.query,
-  output: outputs.whole<DistrictsResponse>({ contract: outputs.text, state: outputs.text, districts: outputs.objects }),
-  async run(args, call, ports) {
-    // What a code that matches no state is answered with is not shown: it is one if the states list has none such (doubt 9).
-    const { value, drift } = await ports.geography.districts(args.state, call.context).catch(async (error: unknown) => {
-      throw mayMeanTheState(error) && (await isListed(args.state, call, ports)) === false
-        ? noSuchState(args.state)
-        : error;
+  description: "One state's districts with code, name and number of mandals.",
+  effect: "export",
+  input: z.strictObject({
+    state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code or name" }),
+    saveAs,
+  }),
+  output: outputs.answer<ListedDistricts>(
+    { contract: outputs.text, state: outputs.text },
+    { districts: outputs.objects },
+  ),
+  async run({ state, saveAs }, call, ports) {
+    const asked = stateCode.safeParse(state);
+    if (saveAs !== undefined) await checkSaveAs(ports, saveAs);
+    const { value, drift, code } = await (asked.success
+      ? readByCode(asked.data, call, ports)
+      : readByName(state, call, ports));
+    const { districts, ...about } = value;
+    const mandals = districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
+    const counts = `${word(value.state)} (${code}): ${plural(districts.length, "district")}, ${plural(mandals, "mandal")}.`;
+    const vintage = vintageText(value);
+    if (saveAs !== undefined) {
+      const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
+      const saved = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows });
+      return answerResult(
+        { ...about, ...saved },
+        { advice: { summary: `${counts} ${savedText(saved)}` }, body: vintage, drift },
+      );
+    }
+    const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
+    return answerResult(value, {
+      advice: { summary: `${counts}${noneListedText(districts)}` },
+      body: `${vintage}\n${table(["districtCode", "name", "mandalCount"], rows)}`,
+      drift,
+      link: uris.districts(code),
     });
-    if (value.districts.length === 0 && (await isListed(args.state, call, ports)) === false)
-      throw noSuchState(args.state);
-    const rows = value.districts.map((district) => [district.code, district.name, district.mandalCount]);
-    const text = `${word(value.state)}: ${rows.length} districts. ${vintageText(value)}\n${table(["code", "name", "mandals"], rows)}`;
-    return wholeResult(value, { text, drift, link: uris.districts(args.state) });
   },
 });

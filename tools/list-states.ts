@@ -1,11 +1,28 @@
 import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
-import type { StatesResponse } from "../src/contract/playground.ts";
+import type { State, StatesResponse } from "../src/contract/playground.ts";
+import { plural } from "../src/geography/format.ts";
 import { vintageText } from "../src/geography/vintage-text.ts";
+import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { table, wholeResult } from "../src/toolkit/results.ts";
+import { type Advice, answerResult } from "../src/toolkit/results.ts";
+
+function adviceOn({ states }: StatesResponse): Advice {
+  const sum = (count: (state: State) => number): number => states.reduce((total, state) => total + count(state), 0);
+  const districts = plural(
+    sum(({ districtCount }) => districtCount),
+    "district",
+  );
+  const mandals = plural(
+    sum(({ mandalCount }) => mandalCount),
+    "mandal",
+  );
+  return {
+    summary: `The catalogue has ${plural(states.length, "state")} and union territories: ${districts}, ${mandals}.`,
+  };
+}
 
 function textOf(response: StatesResponse): string {
   const rows = response.states.map(({ code, name, districtCount, mandalCount, lgdCode }) => [
@@ -15,7 +32,7 @@ function textOf(response: StatesResponse): string {
     mandalCount,
     lgdCode ?? "",
   ]);
-  return `${rows.length} states. ${vintageText(response)}\n${table(["code", "name", "districts", "mandals", "lgdCode"], rows)}`;
+  return `${vintageText(response)}\n${table(["code", "name", "districtCount", "mandalCount", "lgdCode"], rows)}`;
 }
 
 /** One reading mostly answers for ten minutes. */
@@ -29,7 +46,7 @@ export const listStates = defineTool({
     "All states and union territories of India: two-letter code, number of districts and of mandals (sub-districts).",
   effect: "read",
   input: z.strictObject({}),
-  output: outputs.whole<StatesResponse>({ contract: outputs.text, states: outputs.objects }),
+  output: outputs.answer<StatesResponse>({ contract: outputs.text, states: outputs.objects }),
   candidates: {
     kind: "code",
     keptMs: 600_000,
@@ -38,8 +55,8 @@ export const listStates = defineTool({
   },
   async run(_args, { context }, { geography }) {
     const { value, drift } = await geography.states(context);
-    const text = texts.get(value) ?? textOf(value);
-    texts.set(value, text);
-    return wholeResult(value, { text, drift, link: uris.states });
+    const body = texts.get(value) ?? textOf(value);
+    texts.set(value, body);
+    return answerResult(value, { advice: adviceOn(value), body, drift, link: uris.states });
   },
 });

@@ -1,9 +1,10 @@
 import * as z from "zod/v4";
-import type { State } from "../src/contract/playground.ts";
-import { invalidArguments } from "../src/failure.ts";
+import { MAX_DISTRICTS, MAX_STATES, type State } from "../src/contract/playground.ts";
+import { Failure, invalidArguments } from "../src/failure.ts";
 import { differencesIn } from "../src/geography/consistency.ts";
-import type { DistrictRow } from "../src/geography/find.ts";
-import { alignedTable, plural, thousands } from "../src/geography/format.ts";
+import { type Coverage, secondsUntilRead } from "../src/geography/country.ts";
+import { DISTRICT_COLUMNS, type DistrictRow, districtCells } from "../src/geography/districts.ts";
+import { fold } from "../src/geography/names/fold.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import {
   needsForRanking,
@@ -12,20 +13,33 @@ import {
   rankDistricts,
   rankStates,
   type StateRow,
-  type Totals,
 } from "../src/geography/rank.ts";
-import { askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
+import { rankingText, totalsText, unreadReasons } from "../src/geography/rank-words.ts";
+import { table } from "../src/table.ts";
+import { askAgain, askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { type ToolResult, wholeResult } from "../src/toolkit/results.ts";
+import type { Ports } from "../src/toolkit/ports.ts";
+import { answerResult, type NextStep, type ToolResult } from "../src/toolkit/results.ts";
+import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
+import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 type DivisionRow = StateRow | DistrictRow;
 
-interface RankingAnswer extends Ranking<DivisionRow>, GeographyTail {
+interface RankingFacts extends GeographyTail {
+  readonly totalRows: number;
+  readonly totals: Ranking<DivisionRow>["totals"];
+  readonly exact: boolean;
   readonly consistency: readonly string[];
 }
 
+type RankingAnswer = RankingFacts & ({ readonly rows: readonly DivisionRow[] } | SavedRows);
+
 const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 100;
+/** Of states and of districts in each (docs/contract.md, 2.1). */
+const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
+const MAX_NAME = 80;
 
 function refuse(argument: string, message: string): never {
   throw invalidArguments(`rank_divisions was not called: wrong argument "${argument}".`, [
@@ -34,33 +48,97 @@ function refuse(argument: string, message: string): never {
 }
 
 /** What no schema without unions can say. */
-function checkTogether(level: "state" | "district", { by, min, max }: RankingQuery): void {
+function checkTogether(level: "state" | "district", { by, min, max, perState, startsWith }: RankingQuery): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
     refuse("by", "a district has mandalCount and name only");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
   if (by === "name" && bound !== undefined) refuse(bound, "bounds a figure; by name there is none");
+  if (level === "state" && perState !== undefined) refuse("perState", "counts the districts of each state");
+  if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
+    refuse("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
 }
 
-const known = (name: string, value: number | undefined): readonly string[] =>
-  value === undefined ? [] : [`${name} ${thousands(value)}`];
-
-function totalsText({ districts, mandals, min, median, mean, max }: Totals): string {
-  const spread = [...known("min", min), ...known("median", median), ...known("mean", mean), ...known("max", max)];
-  const counts = `${plural(districts, "district")}, ${plural(mandals, "mandal")}`;
-  return spread.length === 0 ? counts : `${counts}; ${spread.join(", ")}`;
+/** The rows as they are saved and shown: columns and cells. */
+interface Sheet<R> {
+  readonly level: "state" | "district";
+  readonly columns: readonly string[];
+  readonly cells: (row: R) => readonly (string | number)[];
 }
 
-function answer<R extends DivisionRow>(
-  what: string,
-  { rows, totalRows, totals, exact }: Ranking<R>,
-  table: string,
-  { country, states, tail, line, forTheRest, drift }: CountryAnswer,
-): ToolResult<RankingAnswer> {
+const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsPerDistrict"] as const;
+
+const stateSheet: Sheet<StateRow> = {
+  level: "state",
+  columns: STATE_COLUMNS,
+  cells: (row) => STATE_COLUMNS.map((column) => row[column]),
+};
+const districtSheet: Sheet<DistrictRow> = { level: "district", columns: DISTRICT_COLUMNS, cells: districtCells };
+
+/** A file outlives what is said of it: it holds all rows, or there is none. */
+function incomplete(coverage: Coverage): Failure {
+  const seconds = secondsUntilRead(coverage);
+  return new Failure({
+    kind: seconds === undefined ? "upstream_unavailable" : "rate_limited",
+    message: `Nothing was saved, since lists are unread: ${unreadReasons(coverage)}.`,
+    retryable: true,
+    sideEffect: "none",
+    ...(seconds !== undefined && { retryAfterSeconds: seconds }),
+    next:
+      seconds === undefined
+        ? "Call again later, or leave those states out with states."
+        : `Call again in ${seconds} s with waitSeconds 45; what was read is kept.`,
+  });
+}
+
+interface Page {
+  readonly query: RankingQuery;
+  readonly args: NextStep["arguments"];
+}
+
+/** The lists that are still to come; then the next page, while rows are left. */
+function nextFor(
+  { rows, totalRows, exact }: Ranking<DivisionRow>,
+  { query, args }: Page,
+  coverage: Coverage,
+  call: ToolCall,
+) {
+  const again = exact ? undefined : askAgain(call, args, coverage);
+  const shown = (query.offset ?? 0) + rows.length;
+  if (again !== undefined || rows.length === 0 || shown >= totalRows) return again;
+  const last = Math.min(totalRows, shown + rows.length);
+  const why = `rows ${shown + 1} to ${last} of ${totalRows}`;
+  return { tool: call.tool, arguments: { ...args, offset: shown }, why };
+}
+
+async function answer<R extends DivisionRow>(
+  ranking: Ranking<R>,
+  { level, columns, cells }: Sheet<R>,
+  page: Page & { readonly saveAs: string | undefined },
+  { country, states, tail, line, drift }: CountryAnswer,
+  call: ToolCall,
+  ports: Pick<Ports, "files">,
+): Promise<ToolResult<RankingAnswer>> {
+  const { rows, totalRows, totals, exact } = ranking;
   const consistency = differencesIn(states, country);
-  const certainty = exact ? "" : ` Not exact: lists that are not read yet may change this.${forTheRest}`;
-  const head = `${thousands(rows.length)} of ${plural(totalRows, what)} (in all ${totalsText(totals)}).${certainty}`;
-  const text = [head, table, ...consistency, line].join("\n");
-  return wholeResult({ rows, totalRows, totals, exact, consistency, ...tail }, { text, drift });
+  const facts: RankingFacts = { totalRows, totals, exact, consistency, ...tail };
+  const inAll = `In all ${totalsText(totals)}.`;
+  const sheet = { columns, rows: rows.map(cells) };
+  if (page.saveAs !== undefined) {
+    if (!exact) throw incomplete(tail.coverage);
+    const saved = await saveRows(ports, page.saveAs, sheet);
+    const body = [inAll, ...consistency, line].join("\n");
+    return answerResult({ ...saved, ...facts }, { advice: { summary: savedText(saved) }, body, drift });
+  }
+  const nextStep = nextFor(ranking, page, tail.coverage, call);
+  const summary = rankingText(level, ranking, page.query, tail.coverage);
+  return answerResult(
+    { rows, ...facts },
+    {
+      advice: { summary, ...(nextStep && { nextStep }) },
+      body: [inAll, table(sheet.columns, sheet.rows), ...consistency, line].join("\n"),
+      drift,
+    },
+  );
 }
 
 export const rankDivisions = defineTool({
@@ -69,58 +147,66 @@ export const rankDivisions = defineTool({
   title: "Rank states or districts",
   description:
     "Ranks, filters and totals states, or districts of all India, exactly: tops, bounds, sums, means, medians.",
-  effect: "read",
+  effect: "export",
   input: z.strictObject({
     level: z.enum(["state", "district"]),
     by: z
       .enum(["mandalCount", "districtCount", "mandalsPerDistrict", "name"])
       .describe("district: mandalCount or name."),
     order: z.enum(["asc", "desc"]).describe("Default desc; by name asc.").optional(),
-    limit: z.int().min(1).max(100).describe("Default 10.").optional(),
+    limit: z.int().min(1).max(MAX_LIMIT).describe("Default 10.").optional(),
+    offset: z.int().min(0).max(MAX_ROWS).optional(),
+    perState: z.int().min(1).max(MAX_LIMIT).describe("First of each state.").optional(),
     states: z.array(z.string().max(80)).max(64).describe("Codes or names.").optional(),
+    startsWith: z.string().optional(),
     min: z.number().describe("Bounds the by figure.").optional(),
     max: z.number().optional(),
+    saveAs,
     waitSeconds: sweepSeconds,
   }),
-  output: outputs.whole<RankingAnswer>({
-    rows: outputs.objects,
-    totalRows: outputs.integer,
-    totals: outputs.object,
-    exact: outputs.boolean,
-    consistency: outputs.texts,
-    coverage: outputs.object,
-    vintage: outputs.object,
-  }),
-  async run({ level, by, order, limit = DEFAULT_LIMIT, states: asked, min, max, waitSeconds }, call, ports) {
-    const ranked: RankingQuery = { by, order: order ?? (by === "name" ? "asc" : "desc"), limit, min, max };
-    checkTogether(level, ranked);
-    const question = { level, about: (all: readonly State[]) => resolveStates(asked, all), waitSeconds };
+  output: outputs.answer<RankingFacts>(
+    {
+      totalRows: outputs.integer,
+      totals: outputs.object,
+      exact: outputs.boolean,
+      consistency: outputs.texts,
+      coverage: outputs.object,
+      vintage: outputs.object,
+    },
+    // And `rows`: the rows, or how many were saved.
+    { nextStep: outputs.object },
+  ),
+  async run({ waitSeconds, ...args }, call, ports) {
+    const { level, by, order, limit, offset, perState, states: asked, startsWith, min, max, saveAs } = args;
+    const bounds = { by, order: order ?? (by === "name" ? "asc" : "desc"), perState, startsWith, min, max } as const;
+    const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
+    const query: RankingQuery = saveAs === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
+    checkTogether(level, query);
+    if (saveAs !== undefined) await checkSaveAs(ports, saveAs);
+    const page = { query, args: { ...args }, saveAs };
+    const question = {
+      level,
+      about: (all: readonly State[]) => resolveStates(asked, all),
+      waitSeconds,
+    };
     if (level === "state") {
       const answered = await askCountry(
         { ...question, needs: () => ({ rows: [], all: [] }), notNeeded: "" },
         call,
         ports,
       );
-      const ranking = rankStates(answered.states, ranked);
-      const rows = ranking.rows.map((row) => Object.values(row));
-      return answer(
-        "state",
-        ranking,
-        alignedTable(["code", "state", "districts", "mandals", "per district"], rows),
-        answered,
-      );
+      return await answer(rankStates(answered.states, query), stateSheet, page, answered, call, ports);
     }
     const answered = await askCountry(
       {
         ...question,
-        needs: (states, country) => needsForRanking(states, country, ranked),
+        needs: (states, country) => needsForRanking(states, country, query),
         notNeeded: "not needed: its total is below every row",
       },
       call,
       ports,
     );
-    const ranking = rankDistricts(answered.states, answered.country, ranked);
-    const rows = ranking.rows.map((row) => [row.name, row.stateName, row.stateCode, row.mandalCount, row.districtCode]);
-    return answer("district", ranking, alignedTable(["district", "state", "", "mandals", "code"], rows), answered);
+    const ranking = rankDistricts(answered.states, answered.country, query);
+    return await answer(ranking, districtSheet, page, answered, call, ports);
   },
 });

@@ -12,6 +12,7 @@ import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { createGeography } from "../geography/geography.ts";
+import { createGeographyStore } from "../geography/store.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { createSkills } from "../mcp/skills/skills.ts";
 import { isOfferedTool } from "../mcp/tools/offered-tools.ts";
@@ -74,7 +75,14 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
     : noTokenStore;
   const tokens = createTokens({ identity, store, transport, timing, redactor });
   const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
-  const geography = createGeography({ service, perMinute: config.geographyRate });
+  const geography = createGeography({
+    service,
+    perMinute: config.geographyRate,
+    // An emulator in this process is gone with it: nobody will ask its address again.
+    ...(!inProcess && {
+      store: createGeographyStore({ stateDir: config.stateDir, baseUrl: identity.baseUrl, now: timing.now }),
+    }),
+  });
   const downloads = createDownloads(service);
   const journal = createJournal({
     stateDir: config.stateDir,
@@ -123,7 +131,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
     keychain,
     transport,
     async close() {
-      geography.close();
+      await geography.close();
       await downloads.close();
       await journal.close();
       await tokens.close();

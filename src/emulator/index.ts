@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { inUrl } from "../loopback.ts";
 import { makeAdmin } from "./admin.ts";
 import { makeApp } from "./app.ts";
-import { ID_PREFIX, STAGE_MS } from "./choices.ts";
+import { ID_PREFIX, REQUESTS_PER_PEER, STAGE_MS } from "./choices.ts";
 import { adjustable, type Clock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
 import { type HostCheck, isThisMachine, makeGate } from "./http/gate.ts";
@@ -33,6 +33,8 @@ export interface EmulatorOptions {
   readonly stageMs?: number;
   /** A trusted edge supplies X-Forwarded-For: 30 playground requests per minute and address; default false. */
   readonly trustReportedAddress?: boolean;
+  /** Playground requests per minute of one peer; default 600. */
+  readonly requestsPerPeer?: number;
   /** Default: the id made from the seed, the secret at random unless a seed was given. */
   readonly secrets?: Credentials;
 }
@@ -100,6 +102,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     seed = DEFAULT_SEED,
     stageMs = STAGE_MS,
     trustReportedAddress = false,
+    requestsPerPeer = REQUESTS_PER_PEER,
   } = options;
   const clock = adjustable(options.clock ?? systemClock);
   const ids = makeIds(seed);
@@ -110,7 +113,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const tokens = new IssuedTokens(clock);
   const faults = new Faults();
   const records = new Records(clock);
-  const playground = makePlayground(clock, trustReportedAddress);
+  const playground = makePlayground(clock, { trustReportedAddress, requestsPerPeer });
   const closing = new AbortController();
   let gate: HostCheck = () => ({ header: "Host", reason: "The emulator does not listen yet." });
   const server = makeServer({

@@ -7,7 +7,7 @@ import {
   PLAYGROUND_STATUS,
   type PlaygroundError,
 } from "../contract/playground.ts";
-import { REQUESTS_PER_PEER, REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
+import { REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
 import type { Clock } from "./clock.ts";
 import { makeCatalogue } from "./geography/catalogue.ts";
 import type { Failing, GeographyVariant } from "./geography/variant.ts";
@@ -52,7 +52,13 @@ function queryOf({ target }: HttpRequest): Readonly<Record<string, string>> | un
   return query.size === target.query.length ? Object.fromEntries(query) : undefined;
 }
 
-export function makePlayground(clock: Clock, trustReportedAddress: boolean): Playground {
+interface PlaygroundLimits {
+  /** X-Forwarded-For is believed, and each address in it is limited. */
+  readonly trustReportedAddress: boolean;
+  readonly requestsPerPeer: number;
+}
+
+export function makePlayground(clock: Clock, { trustReportedAddress, requestsPerPeer }: PlaygroundLimits): Playground {
   const catalogue = makeCatalogue();
   const limits = new RateLimit(clock);
   const ownStates = jsonAnswer(200, catalogue.states);
@@ -71,7 +77,7 @@ export function makePlayground(clock: Clock, trustReportedAddress: boolean): Pla
   return {
     limit(request) {
       const both: readonly Limit[] = [
-        { address: request.peer, max: REQUESTS_PER_PEER },
+        { address: request.peer, max: requestsPerPeer },
         {
           address: trustReportedAddress ? reportedAddress(request) : undefined,
           max: REQUESTS_PER_REPORTED_ADDRESS,

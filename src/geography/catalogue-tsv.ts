@@ -1,16 +1,15 @@
 // mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
-import { escaped } from "../outside.ts";
 import type { CallContext } from "../service/attempts.ts";
+import { table } from "../table.ts";
 import { differencesIn } from "./consistency.ts";
 import { coverageOf, driftIn } from "./country.ts";
-import { districtRows, needsForAll } from "./find.ts";
+import { DISTRICT_COLUMNS, districtCells, districtRows, needsForAll } from "./districts.ts";
 import { coverageLine } from "./format.ts";
 import type { Geography } from "./geography.ts";
 import { vintageOf } from "./vintage.ts";
 
 /** How long a reader of the resource waits for what is not there yet. */
 const WAIT_MS = 20_000;
-const COLUMNS = ["stateCode", "stateName", "districtCode", "districtName", "mandalCount"];
 
 export interface CatalogueText {
   readonly text: string;
@@ -37,9 +36,7 @@ export async function catalogueTsv(geography: Geography, context: CallContext): 
   const codes = states.map(({ code }) => code);
   const vintage = vintageOf(country, codes);
   const notes = [coverageLine(coverage, vintage), ...differencesIn(states, country)];
-  const rows = districtRows(states, country).map((row) =>
-    [row.stateCode, row.stateName, row.districtCode, row.name, String(row.mandalCount)].map(escaped).join("\t"),
-  );
-  const text = `${[...notes.map((note) => `# ${note}`), COLUMNS.join("\t"), ...rows].join("\n")}\n`;
+  const rows = table(DISTRICT_COLUMNS, districtRows(states, country).map(districtCells));
+  const text = `${[...notes.map((note) => `# ${note}`), rows].join("\n")}\n`;
   return { text, complete: coverage.complete, drift: driftIn(country, codes) };
 }

@@ -24,20 +24,59 @@ export interface Gathered {
   readonly unread: readonly Unread[];
 }
 
+/** States that are unread for one reason. */
+export interface UnreadStates {
+  readonly states: readonly string[];
+  /** How many more there are than `states` names. */
+  readonly more?: number;
+  readonly reason: string;
+  readonly retryAfterSeconds?: number;
+}
+
 export interface Coverage {
   readonly statesTotal: number;
   readonly statesRead: number;
   readonly complete: boolean;
-  readonly unread: readonly Unread[];
+  /** Those that the answer depends on. */
+  readonly unread: readonly UnreadStates[];
 }
+
+/** At the usual rate nine are left over from the first minute: they are named. Of a country that is unread, a few will do. */
+const MAX_NAMED = 9;
+const FEW_NAMED = 3;
 
 /** Unknown fields of the states list and of these states' lists, each once. */
 export const driftIn = ({ states, lists }: Country, codes: readonly string[]): readonly string[] => [
   ...new Set([states, ...codes.flatMap((code) => lists.get(code) ?? [])].flatMap(({ drift }) => drift)),
 ];
 
+/** Each reason once, with its states. */
+function byReason(unread: readonly Unread[]): readonly UnreadStates[] {
+  const groups = new Map<string, { readonly why: Omit<Unread, "state">; readonly states: string[] }>();
+  for (const { state, ...why } of unread) {
+    const key = JSON.stringify(why);
+    const group = groups.get(key) ?? { why, states: [] };
+    groups.set(key, group);
+    group.states.push(state);
+  }
+  return [...groups.values()].map(({ why, states }) => {
+    const named = states.slice(0, states.length > MAX_NAMED ? FEW_NAMED : MAX_NAMED);
+    const more = states.length - named.length;
+    return { states: named, ...(more > 0 && { more }), ...why };
+  });
+}
+
 /** Of the states that the question is about. */
 export function coverageOf(states: readonly State[], { country, unread }: Gathered): Coverage {
   const statesRead = states.filter(({ code }) => country.lists.has(code)).length;
-  return { statesTotal: states.length, statesRead, complete: statesRead === states.length, unread };
+  const complete = statesRead === states.length;
+  return { statesTotal: states.length, statesRead, complete, unread: byReason(unread) };
 }
+
+/** When the last of what is still to come can be there, in seconds from now; undefined where nothing is to come. */
+export function secondsUntilRead({ unread }: Coverage): number | undefined {
+  const seconds = unread.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  return seconds.length === 0 ? undefined : Math.max(...seconds);
+}
+
+export const unreadCount = ({ statesTotal, statesRead }: Coverage): number => statesTotal - statesRead;

@@ -1,34 +1,19 @@
-// A geography answer for people: aligned rows, thousands separated, one line on how complete and how old it is.
-import { excerpt } from "../excerpt.ts";
-import { escaped, quote } from "../outside.ts";
-import type { Coverage } from "./country.ts";
+// A geography answer in words: counts with their nouns, one line on how complete and how old it is.
+import { quote } from "../outside.ts";
+import type { Coverage, UnreadStates } from "./country.ts";
 import type { Vintage } from "./vintage.ts";
-
-const MAX_CELL = 80;
 
 export const thousands = (value: number): string => {
   const [whole = "", ...fraction] = String(value).split(".");
   return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...fraction].join(".");
 };
 
-/** Cut: a cell is no place for more. Two spaces would begin the next one. */
-const cell = (value: string | number): string =>
-  typeof value === "number" ? thousands(value) : excerpt(escaped(value).replace(/\s+/g, " ").trim(), MAX_CELL);
-
-/** Rows under their header, numbers to the right. */
-export function alignedTable(columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const isNumber = columns.map((_, index) => rows.length > 0 && rows.every((row) => typeof row[index] === "number"));
-  const lines = [columns, ...rows.map((row) => row.map(cell))];
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => [...(line[index] ?? "")].length)));
-  const padded = (text: string, index: number): string => {
-    const padding = " ".repeat((widths[index] ?? 0) - [...text].length);
-    return isNumber[index] ? padding + text : text + padding;
-  };
-  return lines.map((line) => line.map(padded).join("  ").trimEnd()).join("\n");
-}
-
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${thousands(count)} ${count === 1 ? one : many}`;
+
+/** A count of none is no statement about the places. */
+export const noneListedText = (rows: readonly { readonly mandalCount: number }[]): string =>
+  rows.some(({ mandalCount }) => mandalCount === 0) ? " Where mandalCount is 0, the catalogue lists none." : "";
 
 function vintageText({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string {
   const stated =
@@ -39,18 +24,19 @@ function vintageText({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string 
   return `Catalogue ${stated}${mixture}; fallbackUsed ${fallbackUsed}`;
 }
 
-/** Unread states under one reason, in one piece. */
-function unreadText({ unread }: Coverage): string {
-  const byReason = new Map<string, string[]>();
-  for (const { state, reason, retryAfterSeconds } of unread) {
-    const why = retryAfterSeconds === undefined ? reason : `${reason}; ask again in ${retryAfterSeconds} s`;
-    byReason.set(why, [...(byReason.get(why) ?? []), state]);
-  }
-  return [...byReason].map(([why, states]) => `; ${states.length} unread: ${states.join(" ")} (${why})`).join("");
+/** States, or as many as are named. */
+const statesText = ({ states, more }: UnreadStates): string =>
+  `${states.join(" ")}${more === undefined ? "" : ` and ${more} more`}`;
+
+/** One reason, with its states. */
+export function unreadText(group: UnreadStates): string {
+  const { reason, retryAfterSeconds, states, more = 0 } = group;
+  const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
+  return `${states.length + more} unread: ${statesText(group)} (${reason}${when})`;
 }
 
-export function coverageLine(coverage: Coverage, vintage: Vintage): string {
+export function coverageLine({ statesRead, statesTotal, unread }: Coverage, vintage: Vintage): string {
   const { oldest, newest } = vintage.readAt;
-  const read = `${coverage.statesRead} of ${plural(coverage.statesTotal, "state")} read ${oldest}`;
-  return `${vintageText(vintage)}; ${read}${newest === oldest ? "" : ` to ${newest}`}${unreadText(coverage)}.`;
+  const read = `${statesRead} of ${plural(statesTotal, "state")} read ${oldest}${newest === oldest ? "" : ` to ${newest}`}`;
+  return `${[vintageText(vintage), read, ...unread.map(unreadText)].join("; ")}.`;
 }

@@ -7,6 +7,7 @@ import type { Service } from "../service/call.ts";
 import type { DatedAnswer } from "./cache.ts";
 import type { Country, Gathered, Needs } from "./country.ts";
 import { PlaygroundReader } from "./playground.ts";
+import type { GeographyStore } from "./store.ts";
 import { Sweep, type Unread } from "./sweep.ts";
 import { idleTiming } from "./timing.ts";
 
@@ -36,23 +37,25 @@ export interface Geography {
   openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>>;
   /**
    * Reads the districts that a question needs, as fast as the service allows, and answers when they are there or time is
-   * up; sooner where the rows are sure and the limit is used up. The rest is read in the background. Throws Failure when the states
-   * cannot be read.
+   * up; sooner where the limit is used up and the rows are sure, or nothing can come in time. The rest is read in the background.
+   * Throws Failure when the states cannot be read.
    */
   gather(wish: CountryQuery, context: CallContext): Promise<Gathered>;
-  /** Stops what is under way. */
-  close(): void;
+  /** Stops what is under way. Resolves when what was read is kept. */
+  close(): Promise<void>;
 }
 
 export interface GeographyOptions {
   readonly service: Pick<Service, "call">;
   readonly perMinute: number;
   readonly timing?: Timing;
+  /** Where lists are kept for the processes that come after; left out, they are not. */
+  readonly store?: GeographyStore;
 }
 
-export function createGeography({ service, perMinute, timing = idleTiming }: GeographyOptions): Geography {
+export function createGeography({ service, perMinute, timing = idleTiming, store }: GeographyOptions): Geography {
   const closing = new AbortController();
-  const playground = new PlaygroundReader({ service, perMinute, timing, closing: closing.signal });
+  const playground = new PlaygroundReader({ service, perMinute, timing, closing: closing.signal, store });
   const { limiter, cache } = playground;
   const sweep = new Sweep(playground, timing, closing.signal);
 
@@ -76,9 +79,9 @@ export function createGeography({ service, perMinute, timing = idleTiming }: Geo
     }
     const delayMs = limiter.delayMs(Math.max(0, sweep.pendingCount - 1));
     const reason = limiter.isFrozen
-      ? "not read yet: the service asked for a pause (HTTP 429)"
+      ? "the service asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
-        ? `not read yet: at most ${limiter.perMinute} requests a minute`
+        ? "rate limit"
         : "not read yet";
     return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + REQUEST_MS) / 1000) };
   }
@@ -106,14 +109,18 @@ export function createGeography({ service, perMinute, timing = idleTiming }: Geo
       const about = wish.about(country);
       const { rows, all } = wish.needs(country);
       const fresh = all.filter(({ code }) => !asked.has(code) && !country.lists.has(code));
-      for (const { code } of fresh) asked.add(code);
-      sweep.want(fresh);
+      if (fresh.length > 0) {
+        for (const { code } of fresh) asked.add(code);
+        await cache.recallDistricts(fresh.map(({ code }) => code));
+        sweep.want(fresh.filter(({ code }) => cache.districtsOf(code) === undefined));
+        continue;
+      }
 
       const pending = pendingOf(all, country);
       const isHeldUp = !sweep.isUnderWay && limiter.delayMs() > 0;
       const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
-      // Our own limit is waited for, since an agent cannot wait by itself; a pause that the service asked for may be long.
-      const isHopeless = isHeldUp && limiter.isFrozen && timing.now() + limiter.delayMs() > untilAt;
+      // Nothing can come within the wait, by our limit or by the pause that the service asked for: not waited out.
+      const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
       if (isEnough || isHopeless || timing.now() >= untilAt) {
         const missing = about.filter(({ code }) => !country.lists.has(code));
         const unread = missing.map((state) => unreadOf(state, all, wish.notNeeded));
@@ -131,6 +138,9 @@ export function createGeography({ service, perMinute, timing = idleTiming }: Geo
     districts: (code, context) => playground.districts(code, context),
     openApi: (context) => playground.openApi(context),
     gather,
-    close: () => closing.abort(),
+    async close() {
+      closing.abort();
+      await store?.close();
+    },
   };
 }

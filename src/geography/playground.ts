@@ -14,6 +14,7 @@ import type { CallRequest } from "../service/encode.ts";
 import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { Limiter, type Permit } from "./limiter.ts";
 import { SharedRequests } from "./shared-requests.ts";
+import type { GeographyStore } from "./store.ts";
 
 /** After a 429 that does not say for how long. */
 const DEFAULT_RETRY_AFTER_SECONDS = 60;
@@ -26,6 +27,8 @@ export interface PlaygroundOptions {
   readonly timing: Timing;
   /** Ends everything that is under way. */
   readonly closing: AbortSignal;
+  /** Where lists are kept for the processes that come after. */
+  readonly store?: GeographyStore | undefined;
 }
 
 type GetPermit = (signal: AbortSignal) => Promise<Permit>;
@@ -39,11 +42,11 @@ export class PlaygroundReader {
   readonly #districts = new SharedRequests<DatedAnswer<DistrictsResponse>>();
   readonly #documents = new SharedRequests<DatedAnswer<OpenApiDocument>>();
 
-  constructor({ service, perMinute, timing, closing }: PlaygroundOptions) {
+  constructor({ service, perMinute, timing, closing, store }: PlaygroundOptions) {
     this.#service = service;
     this.#timing = timing;
     this.limiter = new Limiter(perMinute, timing, closing);
-    this.cache = new CatalogueCache(timing.now);
+    this.cache = new CatalogueCache(timing.now, store);
   }
 
   states(context: CallContext): Promise<DatedAnswer<StatesResponse>> {
@@ -52,11 +55,10 @@ export class PlaygroundReader {
       this.cache.keepStates(reading);
       return reading;
     };
-    return this.#patiently(
-      listPlaygroundStates,
-      context,
-      async () => this.cache.states ?? (await this.#states.join("", context.signal, read)),
-    );
+    return this.#patiently(listPlaygroundStates, context, async () => {
+      await this.cache.recallStates();
+      return this.cache.states ?? (await this.#states.join("", context.signal, read));
+    });
   }
 
   districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>> {
@@ -68,6 +70,7 @@ export class PlaygroundReader {
   /** One attempt; a fresh reading or a request that is under way does as well. */
   async districtsOnce(code: string, signal: AbortSignal, permit: GetPermit): Promise<DatedAnswer<DistrictsResponse>> {
     const state = code.toUpperCase();
+    await this.cache.recallDistricts([state]);
     const known = this.cache.districtsOf(state);
     if (known !== undefined) return known;
     return await this.#districts.join(state, signal, async (flightSignal) => {

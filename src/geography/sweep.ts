@@ -1,6 +1,6 @@
 // Reading many states' districts one after the other, in the background of the calls that wait for them: largest state first,
 // each once (a passing failure once more), stopped by a denial.
-import type { State } from "../contract/playground.ts";
+import { PLAYGROUND_STATUS, type State } from "../contract/playground.ts";
 import { excerpt } from "../excerpt.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { escaped, word } from "../outside.ts";
@@ -26,14 +26,19 @@ interface PendingState {
   readonly isRepeat: boolean;
 }
 
+const USUAL = new Map(
+  Object.entries(PLAYGROUND_STATUS).map(([status, value]): [number, string] => [Number(status), value]),
+);
+
 const isCalledOff = (signal: AbortSignal): boolean => signal.aborted;
 
 function reasonFor(error: unknown): string {
   if (!(error instanceof Failure)) return excerpt(escaped(reasonOf(error)), MAX_REASON);
   const { status, code, message } = error.facts;
-  return status === undefined
-    ? excerpt(message, MAX_REASON)
-    : `HTTP ${status}${code === undefined ? "" : ` ${word(code, MAX_REASON)}`}`;
+  if (status === undefined) return excerpt(message, MAX_REASON);
+  // The contract has one value for each of its statuses: it says no more than the number.
+  const isUsual = code === undefined || USUAL.get(status) === code;
+  return `HTTP ${status}${isUsual ? "" : ` ${word(code, MAX_REASON)}`}`;
 }
 
 export class Sweep {

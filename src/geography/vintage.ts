@@ -8,7 +8,8 @@ export interface Vintage {
   readonly readAt: { readonly oldest: string; readonly newest: string };
 }
 
-const instant = (ms: number): string => new Date(ms).toISOString();
+/** To the second: nobody asks for more, and it is read again and again. */
+const instant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
 function fallbackOf(flags: readonly (boolean | undefined)[]): Vintage["fallbackUsed"] {
   if (flags.every((flag) => flag === undefined)) return "not stated";

@@ -1,17 +1,16 @@
 // An asset's bytes streamed to a file: constant memory, a .part beside the target, hashed on the way, never overwriting.
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
-import { copyFile, type FileHandle, link, lstat, mkdir, open, unlink } from "node:fs/promises";
+import { type FileHandle, open, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { errorCode, Failure, invalidArguments, reasonOf } from "../failure.ts";
-import { quote, word } from "../outside.ts";
+import { Failure, reasonOf } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, withRetries } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
+import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "./new-file.ts";
 import { cancelled, refusal, transportFailure } from "./outcomes.ts";
-import { partialName, removeLeftFiles } from "./partial-files.ts";
+import { partialName } from "./partial-files.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
 
 export interface SavedFile {
@@ -34,50 +33,13 @@ export interface DownloadTarget {
 const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_NUMBERED = 1000;
 
-const taken = (name: string): Failure =>
-  invalidArguments(
-    `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
-    [{ pointer: "/fileName", code: "ALREADY_EXISTS", message: "must not exist yet" }],
-    "Choose another fileName, or leave it out.",
-  );
-
-const diskFailure = (folder: string, error: unknown): Failure =>
-  new Failure(
-    {
-      kind: "internal",
-      message: `The file could not be written to the download folder ${word(folder)}: ${reasonOf(error)}.`,
-      retryable: false,
-      sideEffect: "none",
-      next: "Free space or permissions there, or set MIC_DOWNLOAD_DIR to another folder.",
-    },
-    { cause: error },
-  );
-
-/** Gives `part` its final name without ever replacing a file. False when the name is taken. */
-async function claimName(part: string, path: string): Promise<boolean> {
-  try {
-    await link(part, path);
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
-    // File systems without hard links (FAT): an exclusive copy is the next best.
-    try {
-      await copyFile(part, path, constants.COPYFILE_EXCL);
-    } catch (copyError) {
-      if (errorCode(copyError) === "EEXIST") return false;
-      throw copyError;
-    }
-  }
-  await unlink(part);
-  return true;
-}
-
 async function settleName(part: string, folder: string, name: string, numbered: boolean): Promise<string> {
   const { name: stem, ext } = parse(name);
   for (let n = 1; n <= (numbered ? MAX_NUMBERED : 1); n++) {
     const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
     if (await claimName(part, join(folder, fileName))) return fileName;
   }
-  throw taken(name);
+  throw nameTaken(name, "fileName");
 }
 
 /** An error answer, judged by its status however little of its body arrives. */
@@ -165,14 +127,8 @@ export async function downloadFile(
   target: DownloadTarget,
   context: CallContext,
 ): Promise<SavedFile> {
-  await mkdir(target.folder, { recursive: true }).catch((error: unknown) => {
-    throw diskFailure(target.folder, error);
-  });
-  await removeLeftFiles(target.folder);
-  if (target.fileName !== undefined) {
-    const found = await lstat(join(target.folder, target.fileName)).catch(() => undefined);
-    if (found) throw taken(target.fileName);
-  }
+  await prepareFolder(target.folder);
+  if (target.fileName !== undefined) await refuseTaken(target.folder, target.fileName, "fileName");
   return await withRetries({ endpoint, context, timing: service.timing }, async () => {
     try {
       return await attempt(service, endpoint, request, target, context);

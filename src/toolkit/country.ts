@@ -1,22 +1,28 @@
-// What the two analyst tools share: their common arguments and the end of every answer.
+// What the geography tools share: their common arguments, the end of every answer, the call that goes on where it had to end.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import { type Country, type Coverage, coverageOf, driftIn } from "../geography/country.ts";
+import {
+  type Country,
+  type Coverage,
+  coverageOf,
+  driftIn,
+  secondsUntilRead,
+  unreadCount,
+} from "../geography/country.ts";
 import { coverageLine } from "../geography/format.ts";
 import type { CountryQuery, Gathered, Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
 import type { Ports } from "./ports.ts";
+import type { NextStep } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;
 
-export const sweepSeconds = z
-  .int()
-  .min(0)
-  .max(MAX_WAIT_SECONDS)
-  .describe("For lists not read yet; default 20.")
-  .optional();
+export const sweepSeconds = z.int().min(0).max(MAX_WAIT_SECONDS).describe("For unread lists; default 20.").optional();
+
+/** What every model writes first, in every tool that has it. */
+export const stateArgument = z.string().max(80).describe("Code or name.");
 
 export interface GeographyQuestion {
   /** Whether the states list alone answers it. */
@@ -37,12 +43,10 @@ export interface GeographyTail {
 export interface CountryAnswer {
   readonly country: Country;
   readonly states: readonly State[];
+  /** `unread` of its coverage is empty where the answer depends on none that is. */
   readonly tail: GeographyTail;
   /** The one line on coverage and vintage. */
   readonly line: string;
-  /** How to have what is still to come, as a sentence; empty when nothing is. An agent cannot wait by itself. */
-  readonly forTheRest: string;
-  readonly complete: boolean;
   readonly drift: readonly string[];
 }
 
@@ -60,31 +64,38 @@ export async function askCountry(
     waitMs: waitSeconds * 1000,
     onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
   };
-  return answered(question.level, statesOf, await geography.gather(wish, call.context));
+  return answered(question, statesOf, await geography.gather(wish, call.context));
 }
 
 const allRead = (count: number): Coverage => ({ statesTotal: count, statesRead: count, complete: true, unread: [] });
 
-const isComing = ({ unread }: Coverage): boolean =>
-  unread.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
-
 function answered(
-  level: GeographyQuestion["level"],
+  { level, needs }: GeographyQuestion,
   statesOf: (country: Country) => readonly State[],
   gathered: Gathered,
 ): CountryAnswer {
   const { country } = gathered;
   const states = statesOf(country);
   const codes = level === "state" ? [] : states.map(({ code }) => code);
-  const coverage = level === "state" ? allRead(states.length) : coverageOf(states, gathered);
+  const { rows, all } = needs(states, country);
+  // What the rows do not depend on and is still to come is not told: it would read as a doubt.
+  const unread = gathered.unread.filter(({ state, retryAfterSeconds }) =>
+    (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),
+  );
+  const coverage = level === "state" ? allRead(states.length) : coverageOf(states, { country, unread });
   const vintage = vintageOf(country, codes);
   return {
     country,
     states,
     tail: { coverage, vintage },
     line: coverageLine(coverage, vintage),
-    forTheRest: isComing(coverage) ? ` Call again with waitSeconds ${MAX_WAIT_SECONDS} for the rest.` : "",
-    complete: coverage.complete,
     drift: driftIn(country, codes),
   };
+}
+
+/** The same call with the longest wait, where what it lacks is still to come: an agent cannot wait by itself. */
+export function askAgain(call: ToolCall, args: NextStep["arguments"], coverage: Coverage): NextStep | undefined {
+  if (secondsUntilRead(coverage) === undefined) return undefined;
+  const why = `${unreadCount(coverage)} unread`;
+  return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

@@ -23,9 +23,10 @@ import type { ToolName } from "./tool-names.ts";
 
 /**
  * What a call does. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
- * read: nothing changes; save: a file is written here; the rest change something at the service.
+ * read: nothing changes; save: a file is written here; export: so it is where `saveAs` is given; the rest change something at
+ * the service.
  */
-export type Effect = "read" | "save" | "create" | "cancel" | "retry";
+export type Effect = "read" | "save" | "export" | "create" | "cancel" | "retry";
 
 /** What a person is asked, and the version of the job that it speaks of. */
 export interface PreparedQuestion {
@@ -146,7 +147,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   readonly endpoint?: Endpoint;
   /** Left out, it is what the endpoint's API says; jobs where there is none. */
   readonly toolset?: Toolset;
-  readonly effect: "read" | "save";
+  readonly effect: "read" | "save" | "export";
   readonly output: Output<O>;
   /** What a variable of a URI or a prompt may be, where the answer says so. */
   readonly candidates?: {

@@ -56,6 +56,13 @@ export const outputs = {
     ]),
   }),
   whole,
+  /** The same behind a sentence, with fields that are not always there. */
+  answer: <T>(
+    fields: FieldSchemas<T> & Readonly<Record<string, JsonSchema>>,
+    optional: Readonly<Record<string, JsonSchema>> = {},
+  ): Output<T> => ({
+    schema: shape({ summary: text, ...fields, ...optional }, Object.keys(optional)),
+  }),
   text,
   integer,
   boolean,

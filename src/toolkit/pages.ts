@@ -1,7 +1,8 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
 import * as z from "zod/v4";
+import { table } from "../table.ts";
 import { countFitting, pageThatFits } from "./page-that-fits.ts";
-import { callText, type NextStep, nextText, type ToolResult, table, type View, withExactNumbers } from "./results.ts";
+import { callText, type NextStep, nextText, type ToolResult, type View, withExactNumbers } from "./results.ts";
 import type { ToolName } from "./tool-names.ts";
 import { wholeTable } from "./whole-table.ts";
 

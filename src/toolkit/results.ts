@@ -120,10 +120,6 @@ export const nextText = (step: NextStep): string => `Next: ${callText(step)} (${
 export const callText = (step: { readonly tool: string; readonly arguments: NextStep["arguments"] }): string =>
   `${step.tool} ${json(step.arguments)}`;
 
-/** Rows under a header line, tab-separated: columns are said once. No cell holds a tab or a line's end. */
-export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
-  [columns, ...rows].map((cells) => cells.map((cell) => escaped(String(cell))).join("\t")).join("\n");
-
 interface Envelope<T> {
   readonly data: T;
   readonly meta: { readonly requestId: string };
@@ -158,6 +154,23 @@ export const wholeResult = <T extends object>(
   data: T,
   { text, drift = [], link }: { readonly text: string; readonly drift?: readonly string[]; readonly link?: string },
 ): ToolResult<T> => ({ data, structured: data, text, drift, ...(link !== undefined && { link }) });
+
+interface AnswerRemarks {
+  readonly advice: Advice;
+  /** What the text says behind the advice. */
+  readonly body: string;
+  readonly drift?: readonly string[];
+  readonly link?: string;
+}
+
+/** Data that are their own structured content, behind a sentence that says them and the call that makes sense next. */
+export function answerResult<T extends object>(data: T, { advice, body, ...more }: AnswerRemarks): ToolResult<T> {
+  const { summary, nextStep } = advice;
+  const structured = { summary, ...(nextStep && { nextStep }), ...data };
+  const next = nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`;
+  const text = [summary, next, body].filter((line) => line !== undefined).join("\n");
+  return { data, structured, text, drift: [], advice, ...more };
+}
 
 interface ReadAnswer<T> extends Decoded<Envelope<T>> {
   readonly at?: number;

@@ -88,6 +88,11 @@ describe("a configuration", () => {
     });
   });
 
+  test("has other defaults where they are given, and a variable wins over them", () => {
+    expect(readConfig({}, { geographyRate: 600 })).toMatchObject({ geographyRate: 600 });
+    expect(readConfig({ MIC_GEOGRAPHY_RATE: "5" }, { geographyRate: 600 })).toMatchObject({ geographyRate: 5 });
+  });
+
   test("takes what every variable takes", () => {
     const config = readConfig({
       MIC_BASE_URL: "https://service.example/base///",

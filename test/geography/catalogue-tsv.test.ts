@@ -23,9 +23,9 @@ test("every district is there with its state and count", async () => {
   expect(notes).toMatch(
     /^# Catalogue vintage "2026-05-25" as the service states it \(for a part of it\); fallbackUsed not stated; 36 of 36 states read .*Z\.$/,
   );
-  expect(header).toBe("stateCode\tstateName\tdistrictCode\tdistrictName\tmandalCount");
+  expect(header).toBe("districtCode\tname\tstateCode\tstateName\tmandalCount");
   const expected = wholeCountry.flatMap((state) =>
-    state.districts.map(({ code, name, mandalCount }) => [state.code, state.name, code, name, mandalCount].join("\t")),
+    state.districts.map(({ code, name, mandalCount }) => [code, name, state.code, state.name, mandalCount].join("\t")),
   );
   expect(rows).toEqual(expected);
 });

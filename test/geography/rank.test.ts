@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
-import { needsForAll } from "../../src/geography/find.ts";
+import { needsForAll } from "../../src/geography/districts.ts";
 import { type Country, createGeography, type Needs } from "../../src/geography/geography.ts";
 import { needsForRanking, type RankingQuery, rankDistricts, rankStates } from "../../src/geography/rank.ts";
 import { type FakeState, fakePlayground, statedOf } from "./fake-service.ts";
@@ -62,6 +62,8 @@ async function read(catalogue: readonly FakeState[], needs: NeedsOf, calls: numb
     call < calls && needs(gathered.country.states.value.states, gathered.country).rows.length > 0;
     call++
   ) {
+    // As long as an answer says at most.
+    await time.pass(61_000);
     gathered = await ask();
   }
   geography.close();

@@ -20,10 +20,13 @@ function numbered(form: string, encoding: "hex" | "base64url"): (text: string) =
 
 /** Whole hours from now stay what they are: until when a key is kept is a promise. */
 function sameInstant(text: string, startedAt: number): string {
-  const sinceMs = Date.parse(text) - startedAt;
+  const sinceMs = Date.parse(text) - Math.floor(startedAt / 1000) * 1000;
   const hours = Math.floor(sinceMs / HOUR_MS);
   const isOurs = hours >= 0 && hours <= 24 && sinceMs - hours * HOUR_MS < SCENE_MS;
-  return isOurs ? new Date(NOW_MS + hours * HOUR_MS).toISOString() : text;
+  if (!isOurs) return text;
+  const shown = new Date(NOW_MS + hours * HOUR_MS).toISOString();
+  // To the second where the text is.
+  return text.includes(".") ? shown : shown.replace(".000", "");
 }
 
 export interface Places {
@@ -42,7 +45,9 @@ export function normaliser({ baseUrl, downloads }: Places): (text: string) => st
       .replaceAll(baseUrl, "https://service.example")
       .replace(/(?<=mic-)[0-9a-f]{32}/g, keys)
       .replace(/(?<=ursor\\*":\\*")[\w-]{32,}/g, cursors)
-      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (instant) => sameInstant(instant, startedAt))
+      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g, (instant) => sameInstant(instant, startedAt))
+      // Two instants that have become one.
+      .replace(/(\d{4}-\d\d-\d\dT[\d:.]+Z) to \1/g, "$1")
       .replace(/(?<=the same call of )\d+ seconds? ago/g, "2 seconds ago")
       // What is left of a minute that began when the scene did.
       .replace(/(?<="retryAfterSeconds":|ask again in |Wait |after )[3-6]\d(?=[,}]| s\b)/g, "60");

@@ -68,7 +68,7 @@ proves(
     const { isError, structured, text } = await connection.callTool("list_districts", { state: "TG" });
     expect(isError, text).toBe(false);
     expect(structured).toMatchObject({ state: "Telangana", districts: [] });
-    expect(text).toContain("Telangana: 0 districts");
+    expect(text).toContain("Telangana (TG): 0 districts");
     const { text: read } = await connection.readResource("mic://geography/states/TG/districts");
     expect(JSON.parse(read)).toMatchObject({ districts: [] });
   },
@@ -86,7 +86,10 @@ proves("4.1/districts", "a list that is not empty needs no second request", asyn
   const { stub, connection } = await sessionForTest();
   stub.expect(answer(200, districtsResponse));
   const { structured } = await connection.callTool("list_districts", { state: "TG" });
-  expect(structured).toEqual(districtsResponse);
+  expect(structured).toEqual({
+    ...districtsResponse,
+    summary: expect.stringMatching(/^Telangana \(TG\): 1 district, /),
+  });
 });
 
 proves("2.1/catalog-source-ref", "any URI of RFC 3986 is one, and nothing else", async () => {

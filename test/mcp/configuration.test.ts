@@ -141,8 +141,11 @@ describe.each(bothEras)("%s", (era) => {
     const [fileId] = /devfile_[0-9a-f]{32}/.exec(instructions) ?? [];
     const registered = await connection.callTool("register_input", { inputKind: "M4_FILE", referenceId: fileId });
     expect(registered.isError, registered.text).toBe(false);
-    expect((await connection.callTool("list_states")).structured).toEqual(
+    expect((await connection.callTool("list_states")).structured).toMatchObject(
       await service().ok(operations.listPlaygroundStates),
     );
+    // It has no other client: the whole country is there at once.
+    const found = await connection.callTool("find_district", { name: "Nowhereville" });
+    expect(found.structured, found.text).toMatchObject({ coverage: { statesRead: 36, complete: true } });
   });
 });

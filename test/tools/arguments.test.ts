@@ -13,7 +13,7 @@ type Argument = Pick<PlacedField, "name" | "values" | "isOptional" | "isFree"> &
 };
 
 const argumentsOf = (row: ListedOperation): readonly Argument[] => [
-  ...fieldsOf(row),
+  ...fieldsOf(row).map((each) => ({ ...each, values: row.takes?.[each.name] ?? each.values })),
   ...Object.entries(row.adds ?? {}).map(([name, values]) => ({ name, values, isOptional: true as const })),
 ];
 

@@ -5,10 +5,10 @@ import { rows } from "../operations.ts";
 export const OWN_TOOLS: Readonly<
   Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>
 > = {
-  find_district: { required: ["name"], optional: ["state", "limit", "waitSeconds"] },
+  find_district: { required: [], optional: ["name", "names", "state", "limit", "waitSeconds"] },
   rank_divisions: {
     required: ["level", "by"],
-    optional: ["order", "limit", "states", "min", "max", "waitSeconds"],
+    optional: ["order", "limit", "offset", "perState", "states", "startsWith", "min", "max", "saveAs", "waitSeconds"],
   },
   list_actions: { required: [], optional: ["state", "limit"] },
   run_job: {

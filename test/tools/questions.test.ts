@@ -57,7 +57,7 @@ const Shared = z.object({
     statesTotal: z.int(),
     statesRead: z.int(),
     complete: z.boolean(),
-    unread: z.array(z.object({ state: z.string(), reason: z.string() })),
+    unread: z.array(z.object({ states: z.array(z.string()), reason: z.string() })),
   }),
   vintage: z.object({
     sourceUpdatedAt: z.array(z.string()),

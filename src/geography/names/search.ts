@@ -20,8 +20,6 @@ export interface SearchResult<T> {
 const MIN_SCORE = 0.7;
 /** The same, where the very name is there as well. */
 const MIN_SCORE_BESIDE_EXACT = 0.75;
-/** A match this close to the best is as likely to be meant. */
-const CLOSE = 0.06;
 
 const ALIAS_SCORE = 0.98;
 const MAX_SIMILAR = 0.99;
@@ -38,18 +36,19 @@ interface Form {
 }
 
 interface NameForms {
+  readonly folded: string;
+  /** The words, parted by blanks. */
+  readonly text: string;
   readonly words: readonly Form[];
   /** Run together, since people part words as they like: "Banas Kantha", "Banaskantha". */
   readonly run: Form;
 }
 
-const textOf = ({ words }: NameForms): string => words.map(({ text }) => text).join(" ");
-
 const formOf = (text: string): Form => ({ text, sound: soundOf(text) });
 
 function formsOf(name: string): NameForms {
   const words = wordsOf(name);
-  return { words: words.map(formOf), run: formOf(words.join("")) };
+  return { folded: fold(name), text: words.join(" "), words: words.map(formOf), run: formOf(words.join("")) };
 }
 
 // The directory's names are the same from query to query.
@@ -121,8 +120,9 @@ const RANK: Readonly<Record<NameMatch, number>> = { exact: 0, alias: 1, similar:
 function isAmbiguous(found: readonly SearchResult<unknown>[]): boolean {
   const [best] = found;
   if (best === undefined) return false;
-  const isRival = ({ match, score, isTwin }: SearchResult<unknown>): boolean =>
-    match !== "similar" || isTwin || (best.match === "similar" && score >= best.score - CLOSE);
+  // A likeness is a guess, even where it is the only one.
+  if (best.match === "similar") return true;
+  const isRival = ({ match, isTwin }: SearchResult<unknown>): boolean => match !== "similar" || isTwin;
   return found.filter(isRival).length > 1;
 }
 
@@ -132,26 +132,48 @@ function tellable<T>(found: readonly SearchResult<T>[]): readonly SearchResult<T
   return found.filter(({ score }) => score >= (isNamed ? MIN_SCORE_BESIDE_EXACT : MIN_SCORE));
 }
 
-export function searchNames<T>(asked: string, items: readonly T[], nameOf: (item: T) => string): Search<T> {
-  const names = items.map((item) => ({ item, folded: fold(nameOf(item)), forms: keptFormsOf(nameOf(item)) }));
-  const live = new Set(names.map(({ folded }) => folded));
-  const askedName = fold(asked);
+/** Things by their names, made ready to be searched. */
+export interface NameIndex<T> {
+  readonly names: readonly { readonly item: T; readonly name: string; readonly forms: NameForms }[];
+  /** All folded names. */
+  readonly live: ReadonlySet<string>;
+}
+
+export function indexNames<T>(items: readonly T[], nameOf: (item: T) => string): NameIndex<T> {
+  const names = items.map((item) => ({ item, name: nameOf(item), forms: keptFormsOf(nameOf(item)) }));
+  return { names, live: new Set(names.map(({ forms }) => forms.folded)) };
+}
+
+/** Which of the names the asked one is, and which are another name of the same place. */
+function namedBy<T>(asked: string, { names, live }: NameIndex<T>) {
   const askedForms = formsOf(asked);
-  const askedWords = textOf(askedForms);
-  const isNamed = ({ folded, forms }: (typeof names)[number]): boolean =>
-    folded === askedName || textOf(forms) === askedWords;
+  const isNamed = (forms: NameForms): boolean => forms.folded === askedForms.folded || forms.text === askedForms.text;
   // A name that is there is no misspelling of another's former one.
-  const aliases = aliasesOf(asked, (each) => live.has(each), { bySound: !names.some(isNamed) });
-  const all = names.map((name): SearchResult<T> => {
-    const { item, folded, forms } = name;
+  const aliases = aliasesOf(asked, (each) => live.has(each), { bySound: !names.some(({ forms }) => isNamed(forms)) });
+  return { askedForms, isNamed, aliases };
+}
+
+/** One of the names is the asked one, or another name of the same place: more than a likeness. */
+export function isNamedIn<T>(asked: string, index: NameIndex<T>): boolean {
+  const { isNamed, aliases } = namedBy(asked, index);
+  return index.names.some(({ forms }) => isNamed(forms) || aliases.has(forms.folded));
+}
+
+export function searchIndex<T>(asked: string, index: NameIndex<T>): Search<T> {
+  const { askedForms, isNamed, aliases } = namedBy(asked, index);
+  const all = index.names.map(({ item, name, forms }) => {
     const isTwin = forms.run.sound === askedForms.run.sound;
-    if (isNamed(name)) return { item, match: "exact", score: 1, isTwin };
-    if (aliases.has(folded)) return { item, match: "alias", score: ALIAS_SCORE, isTwin };
-    const score = Math.round(nameLikeness(askedForms, forms) * 100) / 100;
-    return { item, match: "similar", score, isTwin };
+    const judged = (match: NameMatch, score: number) => ({ name, result: { item, match, score, isTwin } });
+    if (isNamed(forms)) return judged("exact", 1);
+    if (aliases.has(forms.folded)) return judged("alias", ALIAS_SCORE);
+    return judged("similar", Math.round(nameLikeness(askedForms, forms) * 100) / 100);
   });
-  const byRank = (a: SearchResult<T>, b: SearchResult<T>): number =>
-    RANK[a.match] - RANK[b.match] || b.score - a.score || (nameOf(a.item) < nameOf(b.item) ? -1 : 1);
-  const found = tellable(all).toSorted(byRank);
+  type Judged = (typeof all)[number];
+  const byRank = (a: Judged, b: Judged): number =>
+    RANK[a.result.match] - RANK[b.result.match] || b.result.score - a.result.score || (a.name < b.name ? -1 : 1);
+  const found = tellable(all.toSorted(byRank).map(({ result }) => result));
   return { found, ambiguous: isAmbiguous(found) };
 }
+
+export const searchNames = <T>(asked: string, items: readonly T[], nameOf: (item: T) => string): Search<T> =>
+  searchIndex(asked, indexNames(items, nameOf));

@@ -17,12 +17,28 @@ function byCode(text: string, states: readonly State[]): readonly State[] {
   return exact.length > 0 ? exact : otherCodesOf(code).flatMap(has);
 }
 
-function byName(text: string, states: readonly State[]): readonly State[] {
+/** By its very name, or another name of the same state. */
+function byOwnName(text: string, states: readonly State[]): readonly State[] {
   const has = (name: string) => states.filter((state) => fold(state.name) === name);
   const exact = has(fold(text));
-  if (exact.length > 0) return exact;
-  const alias = stateNamesLike(fold(text)).flatMap(has);
-  if (alias.length > 0) return alias;
+  return exact.length > 0 ? exact : stateNamesLike(fold(text)).flatMap(has);
+}
+
+/** The one state that bears this name, whatever its case; undefined where none does, or several do. */
+export function stateNamed(text: string, states: readonly State[]): State | undefined {
+  const [state, ...others] = byOwnName(text, states);
+  return others.length === 0 ? state : undefined;
+}
+
+/** The same of a code or a name. */
+export function stateMeant(text: string, states: readonly State[]): State | undefined {
+  const [state, ...others] = byCode(text, states);
+  return state !== undefined && others.length === 0 ? state : stateNamed(text, states);
+}
+
+function byName(text: string, states: readonly State[]): readonly State[] {
+  const own = byOwnName(text, states);
+  if (own.length > 0) return own;
   const { found } = searchNames(text, states, ({ name }) => name);
   return found.filter(({ score, match }) => match === "exact" || score >= SURE).map(({ item }) => item);
 }

@@ -5,6 +5,8 @@ import type { Effect } from "../../toolkit/define-tool.ts";
 const HINTS: Readonly<Record<Effect, Omit<ToolAnnotations, "title">>> = {
   read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
   save: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  // A client that lets read-only tools run unasked must not be led to write a file so.
+  export: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   create: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   cancel: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
   // RESTART discards finished stages.

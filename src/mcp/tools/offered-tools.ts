@@ -2,14 +2,16 @@
 import type { Tool as ListedTool } from "@modelcontextprotocol/server";
 import type { Config } from "../../config.ts";
 import type { JsonSchema } from "../../contract/json-schema.ts";
-import type { Tool } from "../../toolkit/define-tool.ts";
+import type { Effect, Tool } from "../../toolkit/define-tool.ts";
 import { annotationsOf } from "./annotations.ts";
 
 type Gated = Pick<Tool, "name" | "toolset" | "effect">;
 
-/** A read-only server offers what changes nothing at the service: reads and downloads. */
+/** What changes nothing at the service: reads and downloads. A file of ours in the download folder is the user's own. */
+const READ_ONLY: ReadonlySet<string> = new Set<Effect>(["read", "save", "export"]);
+
 const isOffered = (tool: Gated, { toolsets, readOnly }: Config): boolean =>
-  toolsets.includes(tool.toolset) && (!readOnly || tool.effect === "read" || tool.effect === "save");
+  toolsets.includes(tool.toolset) && (!readOnly || READ_ONLY.has(tool.effect));
 
 /** Why a tool is not offered, for an agent that calls it all the same. */
 export const whyNotOffered = (tool: Tool, { toolsets }: Config): string =>

@@ -32,6 +32,7 @@ export const toolUser =
   (runtime: Runtime, context: CallContext): UseTool =>
   async (name, args) => {
     const tool = offeredTools(runtime.tools, runtime.config).find((each) => each.name === name);
-    if (tool === undefined || tool.effect !== "read") throw notFoundTool(name);
+    const onlyReads = tool?.effect === "read" || (tool?.effect === "export" && args["saveAs"] === undefined);
+    if (tool === undefined || !onlyReads) throw notFoundTool(name);
     return await tool.invoke(args, toolCall(runtime, name, context));
   };

@@ -7,10 +7,11 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import { type CallContext, type Pace, type Timing, timeLeftMs } from "../../service/attempts.ts";
+import { table } from "../../table.ts";
 import { knownRetry } from "../advice/job-history.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import type { JobPorts } from "../ports.ts";
-import { type NextStep, type ToolResult, table, wholeResult } from "../results.ts";
+import { type NextStep, type ToolResult, wholeResult } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import {

@@ -1,7 +1,8 @@
 // What the steps of run_job have come to, as results and failures show it.
 import type { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
-import { type ActionResult, type AdvisedResult, table } from "../results.ts";
+import { table } from "../../table.ts";
+import type { ActionResult, AdvisedResult } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";
 
 /** One action of a call, as the journal has it. */

@@ -1,8 +1,9 @@
 // How many jobs stand, once they have stopped or time is up, and the one call that makes sense next.
+import { table } from "../../table.ts";
 import { jobAdvice } from "../advice/job.ts";
 import { historyOf } from "../advice/job-history.ts";
 import type { JobPorts } from "../ports.ts";
-import { type NextStep, type ToolResult, table, wholeResult } from "../results.ts";
+import { type NextStep, type ToolResult, wholeResult } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { advisedText, countsOf, PATIENT_SECONDS } from "./batch.ts";
 import { movingIds, stateOf, type WatchedJob, watchedRow, watchJobs } from "./watch-jobs.ts";

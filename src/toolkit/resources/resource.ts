@@ -1,5 +1,7 @@
 // What a resource is: data that drives listings, reading, completion and updates. Most are what a tool reads, without
 // its envelope, so a tool can read everything that a resource shows.
+import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts";
+import { invalidArguments } from "../../failure.ts";
 import type { Geography } from "../../geography/geography.ts";
 import { json } from "../../outside.ts";
 import type { CallContext } from "../../service/attempts.ts";
@@ -8,6 +10,8 @@ import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";
 import type { CandidateKind } from "./candidate.ts";
 import type { UriVariables } from "./uri.ts";
+
+const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
 /** Calls an offered tool that reads. Throws Failure. */
 export type UseTool = (name: ToolName, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
@@ -83,6 +87,11 @@ export function toolResource(definition: ToolResourceDefinition): Resource {
   };
 }
 
-/** The only variable that its tool calls otherwise: a URI says whose code it is by where it stands. */
-const toolArguments = ({ code, ...others }: UriVariables): UriVariables =>
-  code === undefined ? others : { ...others, state: code };
+/** The only variable that its tool calls otherwise: a URI says whose code it is by where it stands. Throws Failure. */
+function toolArguments({ code, ...others }: UriVariables): UriVariables {
+  if (code === undefined) return others;
+  // The tool takes names as well; a resource has one URI.
+  const { success, data } = stateCode.safeParse(code);
+  if (!success) throw invalidArguments("code must be two letters.");
+  return { ...others, state: data };
+}

@@ -16,8 +16,14 @@ const listStates: Scene = async (stage) => {
 const listDistricts: Scene = async (stage) => {
   const args = { state: "TG" };
   await stage.show("A state's districts", args);
+  await stage.show("By the state's name", { state: "Goa" });
+  await stage.show("By a former code", { state: "OR" });
+  await stage.show("Where the catalogue lists none", { state: "WB" });
+  await stage.show("Saved", { state: "Goa", saveAs: "goa.csv" });
+  await stage.show("Saved, and the name is taken", { state: "Goa", saveAs: "goa.csv" });
   await stage.show("No such state", { state: "ZZ" });
-  const reading = { operationId: "listPlaygroundDistricts", args, wrong: { state: "Telangana" } };
+  await stage.show("No such state by name", { state: "Atlantis" });
+  const reading = { operationId: "listPlaygroundDistricts", args, wrong: { state: "T1" } };
   await readFailures(stage, reading, () => stage.startAnew());
 };
 
@@ -39,6 +45,12 @@ const findDistrict: Scene = async (stage) => {
   await stage.show("By a former name", { name: "Allahabad" });
   await stage.show("Misspelt", { name: "Nizambad" });
   await stage.show("In one state", { name: "Bilaspur", state: "Chhattisgarh" });
+  await stage.show("Where the catalogue lists none", { name: "Kolkata" });
+  await stage.show("With its state in the name", { name: "Patna, Bihar" });
+  await stage.show("With another state in the name", { name: "Lucknow, Bihar" });
+  await stage.show("The name of a state", { name: "Kerala" });
+  await stage.show("Several names", { names: ["Nizamabad", "Allahabad", "Hamirpur", "Nowhereville"] });
+  await stage.show("Name and names", { name: "Nizamabad", names: ["Nizamabad"] });
   await stage.show("Not found", { name: "Nowhereville" });
   await stage.show("Not found in one state", { name: "Nizamabad", state: "goa" });
   await stage.show("No such state", { name: "Nizamabad", state: "Atlantis" });
@@ -48,7 +60,11 @@ const findDistrict: Scene = async (stage) => {
   await stage.show("Not found, and not everything could be read", { name: "Nizamabad" });
   await stage.service.admin("DELETE", "geography");
   await stage.startAnew({ MIC_GEOGRAPHY_RATE: "28" });
-  await stage.show("Not everything read yet: the rate", { name: "Nowhereville", waitSeconds: 0 });
+  await stage.show("Nothing read yet", { name: "Nowhereville", waitSeconds: 0 });
+  await stage.call("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 5 });
+  await stage.show("Not everything read yet: the rate", { name: "Nowhereville" });
+  await stage.show("Found, and not everything read yet", { name: "Nizamabad" });
+  await stage.show("Several names, and not everything read yet", { names: ["Nizamabad", "Nowhereville"] });
   await failures(stage, { name: "Nizamabad" }, { name: "N", limit: 50 });
 };
 
@@ -64,14 +80,23 @@ const rankDivisions: Scene = async (stage) => {
     order: "asc",
   });
   await stage.show("Nothing within the bounds", { ...top, min: 1000 });
+  await stage.show("The next page", { ...top, offset: 3 });
+  await stage.show("Beyond the last page", { ...top, offset: 900 });
+  await stage.show("The first of each state", { ...top, limit: 5, perState: 1 });
+  await stage.show("Names that begin so", { level: "district", by: "name", startsWith: "bij" });
+  await stage.show("Saved", { level: "district", by: "mandalCount", saveAs: "districts.csv" });
+  await stage.show("Saved, and the name is taken", { ...top, saveAs: "districts.csv" });
   await stage.show("No such state", { ...top, states: ["Atlantis"] });
   await stage.show("A figure that districts have not", { ...top, by: "districtCount" });
   await stage.startAnew();
   await failStates(stage, "UP", "LD");
   await stage.show("Not everything could be read", top);
+  await stage.show("Not saved, since not everything could be read", { ...top, saveAs: "more.csv" });
   await stage.service.admin("DELETE", "geography");
   await stage.startAnew({ MIC_GEOGRAPHY_RATE: "28" });
   await stage.show("Exact before everything is read: the rate", top);
+  await stage.show("Not exact yet: the rate", { ...top, order: "asc" });
+  await stage.show("Not saved yet: the rate", { ...top, saveAs: "more.csv" });
   await failures(stage, top, { level: "village", by: "mandalCount" });
 };
 

@@ -110,7 +110,9 @@ forEachEra((bench, era) => {
         // Each request has an id of its own.
         const { meta: _one, page: _page, ...read } = Object(content);
         const { meta: _other, page: _itsPage, ...whole } = Object(told);
-        expect(read, template).toEqual(whole);
+        // What a geography tool says of its answer is no part of the contract's body.
+        const { summary: _summary, ...body } = whole;
+        expect(read, template).toEqual(template.includes("geography") ? body : whole);
       }
       expect(ttlMs !== undefined).toBe(isModern);
       expect(cacheScope).toBe(isModern ? (template.includes("geography") ? "public" : "private") : undefined);
@@ -124,9 +126,9 @@ forEachEra((bench, era) => {
     expect(mimeType).toBe("text/tab-separated-values");
     const [note, header, ...rows] = text.trimEnd().split("\n");
     expect(note).toMatch(/^# Catalogue vintage "2026-05-25" .*; 36 of 36 states read /);
-    expect(header).toBe("stateCode\tstateName\tdistrictCode\tdistrictName\tmandalCount");
+    expect(header).toBe("districtCode\tname\tstateCode\tstateName\tmandalCount");
     expect(rows).toHaveLength(784);
-    expect(rows).toContain("TG\tTelangana\t516\tNizamabad\t33");
+    expect(rows).toContain("516\tNizamabad\tTG\tTelangana\t33");
   });
 
   test("the journal's latest actions, as the agent asked for them", async () => {
@@ -145,10 +147,10 @@ forEachEra((bench, era) => {
   });
 
   test("the districts of a state, by its code in either case", async () => {
-    const { structured } = await bench().ok("list_districts", { state: "KA" });
+    const { summary: _summary, ...districts } = (await bench().ok("list_districts", { state: "KA" })).structured;
     for (const code of ["KA", "ka"]) {
       const { text } = await bench().connection.readResource(`mic://geography/states/${code}/districts`);
-      expect(JSON.parse(text)).toEqual(structured);
+      expect(JSON.parse(text)).toEqual(districts);
     }
   });
 

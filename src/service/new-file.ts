@@ -1,0 +1,59 @@
+// New files in the download folder: written under another name, then given their own without ever replacing a file.
+import { constants } from "node:fs";
+import { copyFile, link, lstat, mkdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { errorCode, Failure, invalidArguments, reasonOf } from "../failure.ts";
+import { quote, word } from "../outside.ts";
+import { removeLeftFiles } from "./partial-files.ts";
+
+/** `argument`: the one that named the file. */
+export const nameTaken = (name: string, argument: string): Failure =>
+  invalidArguments(
+    `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
+    [{ pointer: `/${argument}`, code: "ALREADY_EXISTS", message: "must not exist yet" }],
+    argument === "fileName" ? "Choose another fileName, or leave it out." : `Choose another ${argument}.`,
+  );
+
+export const diskFailure = (folder: string, error: unknown): Failure =>
+  new Failure(
+    {
+      kind: "internal",
+      message: `The file could not be written to the download folder ${word(folder)}: ${reasonOf(error)}.`,
+      retryable: false,
+      sideEffect: "none",
+      next: "Free space or permissions there, or set MIC_DOWNLOAD_DIR to another folder.",
+    },
+    { cause: error },
+  );
+
+/** Makes the folder when it is missing, and removes what killed processes left in it. Throws Failure. */
+export async function prepareFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw diskFailure(folder, error);
+  });
+  await removeLeftFiles(folder);
+}
+
+/** Throws Failure where there is something of that name, whatever it is. */
+export async function refuseTaken(folder: string, name: string, argument: string): Promise<void> {
+  const found = await lstat(join(folder, name)).catch(() => undefined);
+  if (found) throw nameTaken(name, argument);
+}
+
+/** Gives `part` its final name without ever replacing a file. False when the name is taken. */
+export async function claimName(part: string, path: string): Promise<boolean> {
+  try {
+    await link(part, path);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    // File systems without hard links (FAT): an exclusive copy is the next best.
+    try {
+      await copyFile(part, path, constants.COPYFILE_EXCL);
+    } catch (copyError) {
+      if (errorCode(copyError) === "EEXIST") return false;
+      throw copyError;
+    }
+  }
+  await unlink(part);
+  return true;
+}

@@ -1,0 +1,6 @@
+// Rows of a text as an agent reads them: tab-separated under a header line, so that each column is named once.
+import { escaped } from "./outside.ts";
+
+/** No cell holds a tab or a line's end. */
+export const table = (columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
+  [columns, ...rows].map((cells) => cells.map((cell) => escaped(String(cell))).join("\t")).join("\n");

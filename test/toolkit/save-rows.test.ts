@@ -1,0 +1,98 @@
+// Rows as CSV: what a strict reader of RFC 4180 gets back, and that no cell is a formula.
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { csvOf, saveRows } from "../../src/toolkit/save-rows.ts";
+
+/** Cell by cell, as the grammar of RFC 4180 has it. */
+function parse(text: string): string[][] {
+  const rows: string[][] = [];
+  let at = 0;
+  while (at < text.length) {
+    const row: string[] = [];
+    for (;;) {
+      let cell = "";
+      if (text[at] === '"') {
+        for (at++; text[at] !== '"' || text[at + 1] === '"'; at++) {
+          cell += text[at];
+          if (text[at] === '"') at++;
+        }
+        at++;
+      } else while (at < text.length && text[at] !== "," && text[at] !== "\r") cell += text[at++];
+      row.push(cell);
+      if (text[at] !== ",") break;
+      at++;
+    }
+    expect(text.slice(at, at + 2)).toBe("\r\n");
+    at += 2;
+    rows.push(row);
+  }
+  return rows;
+}
+
+test("whatever the cells hold, they come back; text that would be a formula has an apostrophe before it", () => {
+  const cell = fc.oneof(
+    fc.string({ unit: fc.constantFrom("a", ",", '"', "\r", "\n", "\t", "=", "+", "-", "@", "é", " ") }),
+    fc.integer({ min: -9, max: 9 }),
+  );
+  const table = fc
+    .integer({ min: 1, max: 4 })
+    .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 5 }));
+  fc.assert(
+    fc.property(table, (rows) => {
+      const columns = (rows[0] ?? ["a"]).map((_, index) => `column ${index}`);
+      const [header, ...read] = parse(csvOf(columns, rows));
+      expect(header).toEqual(columns);
+      const expected = rows.map((cells) =>
+        cells.map((each) => (typeof each === "string" && /^[=+\-@\t\r]/.test(each) ? `'${each}` : String(each))),
+      );
+      expect(read).toEqual(expected);
+    }),
+  );
+});
+
+test("a number is a number, below zero too", () => {
+  expect(csvOf(["n"], [[-1], ["-1"]])).toBe("n\r\n-1\r\n'-1\r\n");
+});
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-rows-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const table = { columns: ["a"], rows: [[1], [2]] };
+
+test("a name that leads elsewhere is taken, and what it leads to stays as it is", async () => {
+  const [downloadDir, elsewhere] = [await newFolder(), await newFolder()];
+  await writeFile(join(elsewhere, "kept"), "kept");
+  await symlink(join(elsewhere, "kept"), join(downloadDir, "link.csv"));
+  await symlink(join(elsewhere, "new"), join(downloadDir, "dangling.csv"));
+  for (const name of ["link.csv", "dangling.csv"])
+    await expect(saveRows({ files: { folder: downloadDir } }, name, table)).rejects.toMatchObject({
+      facts: { kind: "invalid_arguments" },
+    });
+  expect(await readdir(elsewhere)).toEqual(["kept"]);
+  expect(await readFile(join(elsewhere, "kept"), "utf8")).toBe("kept");
+});
+
+test("of many that save under one name at once, one does", async () => {
+  const downloadDir = join(await newFolder(), "made", "when missing");
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 8 }, (_, index) =>
+      saveRows({ files: { folder: downloadDir } }, "rows.csv", { columns: ["a"], rows: [[index]] }),
+    ),
+  );
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  expect(await readdir(downloadDir)).toEqual(["rows.csv"]);
+});
+
+test("a folder that is none is told as the disk's fault", async () => {
+  const downloadDir = join(await newFolder(), "file");
+  await writeFile(downloadDir, "");
+  await expect(saveRows({ files: { folder: downloadDir } }, "rows.csv", table)).rejects.toMatchObject({
+    facts: { kind: "internal", sideEffect: "none", next: expect.stringContaining("MIC_DOWNLOAD_DIR") },
+  });
+});

@@ -1,0 +1,325 @@
+// What analysts ask for at once: several names, a state within a name, the first of each state, pages, beginnings, rows as a file.
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
+import type { Bench } from "./bench.ts";
+import { readCatalogue, rowsOf } from "./country.ts";
+import { forEachEra } from "./eras.ts";
+
+const District = z.object({
+  districtCode: z.string(),
+  name: z.string(),
+  stateCode: z.string(),
+  stateName: z.string(),
+  mandalCount: z.int(),
+});
+const rowsIn = (structured: object) => z.array(District).parse(Object(structured).rows);
+const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
+
+/** As a strict reader of RFC 4180 has it: all lines end with CRLF, all have the same number of cells. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
+  while (pattern.lastIndex < text.length) {
+    const match = pattern.exec(text);
+    if (match === null) throw new Error(`no CSV behind ${JSON.stringify(rows.at(-1))}`);
+    row.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "");
+    if (match[3] === "\r\n") {
+      rows.push(row);
+      row = [];
+    }
+  }
+  return rows;
+}
+
+const byMandals = { level: "district", by: "mandalCount" } as const;
+
+forEachEra(
+  (bench, era) => {
+    const find = async (args: Readonly<Record<string, unknown>>) =>
+      (await bench().ok("find_district", args)).structured;
+
+    test("several names are one call, and each answer is what the name alone is answered with", async () => {
+      const names = ["Nizamabad", "Allahabad", "Hamirpur", "Nizambad", "Nowhereville", "Kerala", "Patna, Bihar"];
+      const { answers, coverage, vintage, summary } = Object(await find({ names }));
+      expect(answers).toHaveLength(names.length);
+      let alone = 0;
+      for (const [at, name] of names.entries()) {
+        const {
+          summary: _said,
+          nextStep: _next,
+          coverage: own,
+          vintage: read,
+          ...answer
+        } = Object(await find({ name }));
+        alone += countTokens(JSON.stringify({ ...answer, coverage: own, vintage: read }));
+        expect(answers[at]).toEqual(answer);
+        expect({ own, read }).toEqual({ own: coverage, read: vintage });
+      }
+      expect(summary).toBe(
+        'Of 7 names: 3 found, 2 ambiguous ("Hamirpur", "Nizambad"), 2 not found ("Nowhereville", "Kerala").',
+      );
+      expect(countTokens(JSON.stringify({ answers, coverage, vintage }))).toBeLessThan(alone / 2);
+    });
+
+    test("fifty names, and not one more; a name or names, not both and not neither", async () => {
+      const { answers } = Object(await find({ names: Array.from({ length: 50 }, () => "Goa") }));
+      expect(answers).toHaveLength(50);
+      await bench().sendsNothing(async () => {
+        await bench().refuses("find_district", { names: Array.from({ length: 51 }, () => "Goa") }, "/names");
+        await bench().refuses("find_district", { names: [] }, "/names");
+        await bench().refuses("find_district", { names: ["Goa", "x"] }, "/names/1");
+        await bench().refuses("find_district", { names: ["y".repeat(81)] }, "/names/0");
+        await bench().refuses("find_district", { name: "Goa", names: ["Goa"] }, "/name", "/names");
+        await bench().refuses("find_district", { state: "GA" }, "/name", "/names");
+      });
+    });
+
+    test.each(["Patna, Bihar", "Patna (BR)", "patna bihar", "Patna, br"])("%s is Patna in Bihar", async (name) => {
+      expect(await find({ name })).toMatchObject({
+        query: name,
+        readAs: { name: expect.stringMatching(/^patna$/i), state: "BR" },
+        matches: [{ name: "Patna", stateCode: "BR", match: "exact" }],
+        ambiguous: false,
+      });
+    });
+
+    test("a name that holds a state's is not taken apart where it is there whole", async () => {
+      for (const name of ["North Goa", "New Delhi"]) {
+        const found = await find({ name });
+        expect(Object(found).matches[0]).toMatchObject({ name, match: "exact" });
+        expect(found).not.toHaveProperty("readAs");
+      }
+    });
+
+    test("a name with a state that has none such is told from where there is one, and is no sure answer", async () => {
+      const { summary, matches, ambiguous, readAs } = Object(await find({ name: "Lucknow, Bihar" }));
+      expect(summary).toMatch(
+        /^Bihar \(BR\) has no district like "Lucknow"; elsewhere there is Lucknow in Uttar Pradesh/,
+      );
+      expect({ ambiguous, readAs }).toEqual({ ambiguous: true, readAs: { name: "Lucknow" } });
+      expect(matches).toMatchObject([{ name: "Lucknow", stateCode: "UP" }]);
+      const asked = Object(await find({ name: "Lucknow", state: "Bihar" }));
+      expect(asked).toMatchObject({ matches: [], nextStep: { tool: "find_district", arguments: { name: "Lucknow" } } });
+      expect(asked.summary).toContain("There is Lucknow in Uttar Pradesh (UP).");
+    });
+
+    test("a state asked for as a district is called a state, and the next call has its districts", async () => {
+      for (const [name, code] of [
+        ["Kerala", "KL"],
+        ["orissa", "OD"],
+        ["TS", "TG"],
+      ]) {
+        const { summary, nextStep, matches } = Object(await find({ name }));
+        expect(summary).toContain("is a state, ");
+        expect({ matches, nextStep }).toMatchObject({
+          matches: [],
+          nextStep: { tool: "list_districts", arguments: { state: code } },
+        });
+        const { tool, arguments: args } = Step.parse(nextStep);
+        expect((await bench().ok(tool, args)).structured["districts"]).not.toHaveLength(0);
+      }
+    });
+
+    test("a likeness is a guess, even alone", async () => {
+      const { matches, ambiguous, summary } = Object(await find({ name: "Agartala" }));
+      expect(matches).toMatchObject([{ match: "similar" }]);
+      expect(ambiguous).toBe(true);
+      expect(summary).toContain("a guess");
+    });
+
+    test("no mandals is told as none listed", async () => {
+      for (const name of ["Mumbai", "Kolkata"]) {
+        expect((await find({ name }))["summary"]).toContain("of mandals the catalogue lists none");
+      }
+      const ranked = await bench().ok("rank_divisions", { ...byMandals, order: "asc", limit: 1 });
+      expect(ranked.text).toContain("Where mandalCount is 0, the catalogue lists none.");
+      const listed = await bench().ok("list_districts", { state: "WB" });
+      expect(listed.structured["summary"]).toContain("the catalogue lists none");
+    });
+
+    test("list_districts takes names, other names and former codes", async () => {
+      for (const [state, code] of [
+        ["Kerala", "KL"],
+        ["kerala", "KL"],
+        ["Orissa", "OD"],
+        ["OR", "OD"],
+        ["ts", "TG"],
+        ["J&K", "JK"],
+      ]) {
+        const { structured, link } = await bench().ok("list_districts", { state });
+        const { summary: _said, ...body } = (await bench().ok("list_districts", { state: code })).structured;
+        expect(structured, state).toMatchObject(body);
+        expect(link).toBe(`mic://geography/states/${code}/districts`);
+      }
+      expect((await bench().fails("list_districts", { state: "Atlantis" }, "not_found")).next).toContain("KL");
+    });
+
+    test("the same districts look the same from every tool", async () => {
+      const line = "516\tNizamabad\tTG\tTelangana\t33";
+      const header = "districtCode\tname\tstateCode\tstateName\tmandalCount";
+      const ranked = await bench().ok("rank_divisions", { ...byMandals, states: ["TG"], limit: 100 });
+      expect(ranked.text.split("\n")).toEqual(expect.arrayContaining([header, line]));
+      const found = await bench().ok("find_district", { name: "Nizamabad" });
+      expect(found.text.split("\n")).toEqual(expect.arrayContaining([`${header}\tmatch\tscore`, `${line}\texact\t1`]));
+      const { text } = await bench().connection.readResource("mic://geography/catalogue.tsv");
+      expect(text.split("\n")).toEqual(expect.arrayContaining([header, line]));
+      // Of one state, the state is said once.
+      const listed = await bench().ok("list_districts", { state: "TG" });
+      expect(listed.text.split("\n")).toEqual(
+        expect.arrayContaining(["districtCode\tname\tmandalCount", "516\tNizamabad\t33"]),
+      );
+    });
+
+    test("pages follow each other by their next step until no row is left, and hold each row once", async () => {
+      const all = rowsOf(await readCatalogue(bench()));
+      const seen: string[] = [];
+      let args: Readonly<Record<string, unknown>> = { ...byMandals, limit: 100 };
+      for (let page = 0; page < 8; page++) {
+        const { structured } = await bench().ok("rank_divisions", args);
+        seen.push(...rowsIn(structured).map(({ districtCode }) => districtCode));
+        expect(structured["totalRows"]).toBe(784);
+        const step = Step.optional().parse(structured["nextStep"]);
+        expect(step === undefined).toBe(page === 7);
+        args = step?.arguments ?? {};
+      }
+      expect(seen.toSorted()).toEqual(all.map(({ code }) => code).toSorted());
+      const { structured } = await bench().ok("rank_divisions", { ...byMandals, offset: 784 });
+      expect(structured).toMatchObject({ rows: [], totalRows: 784 });
+      expect(structured).not.toHaveProperty("nextStep");
+    });
+
+    test("the first of each state, all 36 in one answer", async () => {
+      const all = rowsOf(await readCatalogue(bench()));
+      for (const perState of [1, 2]) {
+        const { structured } = await bench().ok("rank_divisions", { ...byMandals, perState });
+        const rows = rowsIn(structured);
+        const states = [...new Set(all.map(({ state }) => state.code))];
+        const expected = states.flatMap((code) => {
+          const counts = all.filter(({ state }) => state.code === code).map(({ mandalCount }) => mandalCount);
+          return counts
+            .toSorted((a, b) => b - a)
+            .slice(0, perState)
+            .map((mandalCount) => [code, mandalCount]);
+        });
+        expect(rows.map(({ stateCode, mandalCount }) => [stateCode, mandalCount])).toEqual(expected);
+        expect(structured).toMatchObject({ exact: true, totalRows: expected.length, totals: { districts: 784 } });
+      }
+      await bench().refuses("rank_divisions", { level: "state", by: "name", perState: 1 }, "/perState");
+    });
+
+    test("names that begin so, however they are written", async () => {
+      const all = rowsOf(await readCatalogue(bench()));
+      const expected = all.filter(({ name }) => /^north/i.test(name)).map(({ code }) => code);
+      for (const startsWith of ["north", "NORTH", " Nörth"]) {
+        const { structured } = await bench().ok("rank_divisions", { level: "district", by: "name", startsWith });
+        const codes = rowsIn(structured).map(({ districtCode }) => districtCode);
+        expect(codes.toSorted()).toEqual(expected.toSorted());
+        expect(structured).toMatchObject({ exact: true, totalRows: expected.length });
+      }
+      const states = await bench().ok("rank_divisions", { level: "state", by: "name", startsWith: "a" });
+      expect(states.structured["rows"]).toMatchObject(["AN", "AP", "AR", "AS"].map((code) => ({ code })));
+      await bench().refuses("rank_divisions", { level: "state", by: "name", startsWith: "!?" }, "/startsWith");
+      await bench().refuses(
+        "rank_divisions",
+        { level: "state", by: "name", startsWith: "a".repeat(81) },
+        "/startsWith",
+      );
+    });
+
+    test("all rows are saved as CSV, and the answer has the file instead of the rows", async () => {
+      const all = rowsOf(await readCatalogue(bench()));
+      const saveAs = `all-${era}.csv`;
+      // A page is what is shown: nothing is.
+      const { structured, text } = await bench().ok("rank_divisions", { ...byMandals, limit: 2, offset: 5, saveAs });
+      const path = join(bench().downloadDir, saveAs);
+      const bytes = await readFile(path);
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      expect(structured).toMatchObject({ path, rows: 784, sha256, totalRows: 784, exact: true });
+      expect(countTokens(JSON.stringify(structured))).toBeLessThan(300);
+      expect(text).toContain(sha256);
+      const [header, ...rows] = parseCsv(bytes.toString());
+      expect(header).toEqual(["districtCode", "name", "stateCode", "stateName", "mandalCount"]);
+      const expected = all.map(({ code, name, state, mandalCount }) => [
+        code,
+        name,
+        state.code,
+        state.name,
+        `${mandalCount}`,
+      ]);
+      expect(rows.toSorted()).toEqual(expected.toSorted());
+      if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
+      expect((await readdir(bench().downloadDir)).filter((name) => name.endsWith(".part"))).toEqual([]);
+    });
+
+    test("states and one state's districts are saved too; from list_districts the rows are the same as from rank_divisions", async () => {
+      const saved = async (tool: string, args: object, saveAs: string) => {
+        await bench().ok(tool, { ...args, saveAs });
+        return parseCsv(await readFile(join(bench().downloadDir, saveAs), "utf8"));
+      };
+      const ranked = await saved("rank_divisions", { level: "district", by: "name", states: ["TG"] }, `r-${era}.csv`);
+      const listed = await saved("list_districts", { state: "Telangana" }, `l-${era}.csv`);
+      expect(listed.toSorted()).toEqual(ranked.toSorted());
+      const states = await saved("rank_divisions", { level: "state", by: "name" }, `s-${era}.csv`);
+      expect(states).toHaveLength(37);
+    });
+
+    test("nothing is overwritten, no path is taken, and nothing is read for a name that is taken", async () => {
+      const name = `mine-${era}.csv`;
+      await writeFile(join(bench().downloadDir, name), "mine");
+      await bench().sendsNothing(async () => {
+        for (const [tool, args] of [
+          ["rank_divisions", byMandals],
+          ["list_districts", { state: "GA" }],
+        ] as const) {
+          const failed = await bench().refuses(tool, { ...args, saveAs: name }, "/saveAs");
+          expect(failed.next).toBe("Choose another saveAs.");
+          for (const saveAs of ["../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
+            await bench().refuses(tool, { ...args, saveAs }, "/saveAs");
+        }
+      });
+      expect(await readFile(join(bench().downloadDir, name), "utf8")).toBe("mine");
+    });
+
+    test("a file holds all rows or is not written", async () => {
+      const own = await freshServer(bench());
+      await bench().service.admin("POST", "geography", { districts: { GA: { status: 502 } } });
+      try {
+        const failed = await own.callTool("rank_divisions", { ...byMandals, saveAs: "part.csv" });
+        expect(failed.error).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
+        expect(failed.text).toContain("GA");
+        // What does not stand on the list is saved.
+        const rest = await own.callTool("rank_divisions", { ...byMandals, states: ["KL"], saveAs: `kl-${era}.csv` });
+        expect(rest.structured, rest.text).toMatchObject({ rows: 14 });
+      } finally {
+        await bench().service.admin("DELETE", "geography");
+      }
+      expect(await readdir(bench().downloadDir)).not.toContain("part.csv");
+    });
+
+    test("a read-only server saves rows, as it downloads", async () => {
+      const own = await freshServer(bench(), { MIC_READ_ONLY: "1" });
+      const { structured, text } = await own.callTool("list_districts", {
+        state: "GA",
+        saveAs: `read-only-${era}.csv`,
+      });
+      expect(structured, text).toMatchObject({ rows: 3 });
+    });
+  },
+  { env: { MIC_GEOGRAPHY_RATE: "600" } },
+);
+
+const freshServer = (bench: Bench, env: Readonly<Record<string, string>> = {}) =>
+  connectionForTest("v2-modern", {
+    env: {
+      ...emulatorEnv(bench.service.emulator),
+      MIC_DOWNLOAD_DIR: bench.downloadDir,
+      MIC_GEOGRAPHY_RATE: "600",
+      ...env,
+    },
+  });
