@@ -37,7 +37,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
       expect(connection.instructions()).toContain(workspaceId);
       expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
       const registered = await connection.callTool("register_input", { inputKind: "M4_FILE", referenceId: fileIds[0] });
-      expect(registered.structured).toMatchObject({ data: { workspaceId, referenceId: fileIds[0] } });
+      expect(registered.structured).toMatchObject({ data: { referenceId: fileIds[0] } });
       expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
     },
   );
