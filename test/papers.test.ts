@@ -8,7 +8,7 @@ import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
 import { requirements } from "./requirements.ts";
 
-const FOLDERS = ["docs", "src", "tools", "test", "scripts", "bench", "skills"];
+const FOLDERS = ["docs", "src", "tools", "test", "scripts", "bench", "evals", "skills"];
 const files = [
   ...readdirSync("."),
   ...FOLDERS.flatMap((folder) =>

@@ -25,6 +25,12 @@ const noBackend = (config: Config): Backend => ({ config, notes: [], files: [], 
 const told = ({ id, name, about }: Emulator["files"][number]): string =>
   `${id} ${name}${about === "" ? "" : ` (${about})`}`;
 
+/** What the instructions say of the emulator behind them. */
+export const emulatorNotes = ({ files }: Pick<Emulator, "files">): readonly string[] => [
+  "This server runs against an emulator of the service: nothing leaves this machine and all data is made up, but for the geography facts.",
+  `Files to register (inputKind M4_FILE) or download by the same id: ${files.map(told).join(", ")}.`,
+];
+
 async function emulated(config: Config): Promise<Backend> {
   const { startEmulator } = await import("../emulator/index.ts");
   const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED.geographyRate });
@@ -36,10 +42,7 @@ async function emulated(config: Config): Promise<Backend> {
       credentials: { clientId, clientSecret },
       workspaceId: config.workspaceId ?? workspaceId,
     },
-    notes: [
-      "This server runs against an emulator of the service: nothing leaves this machine and all data is made up, but for the geography facts.",
-      `Files to register (inputKind M4_FILE) or download by the same id: ${emulator.files.map(told).join(", ")}.`,
-    ],
+    notes: emulatorNotes(emulator),
     files: emulator.files.map(({ id, name }) => ({ value: id, name })),
     close: () => emulator.close(),
   };

@@ -1,0 +1,19 @@
+// The agent that is always there: a script for each kind of work.
+import type { Agent } from "../agent.ts";
+import { faults } from "./faults.ts";
+import { geography } from "./geography.ts";
+import { manyJobs } from "./many-jobs.ts";
+import { oneJob } from "./one-job.ts";
+import type { Script } from "./script.ts";
+import { workspace } from "./workspace.ts";
+
+const scripts: Readonly<Record<string, Script>> = { ...oneJob, ...manyJobs, ...faults, ...geography, ...workspace };
+
+export const scriptedAgent: Agent = {
+  name: "scripted",
+  work({ task, request }, desk) {
+    const script = scripts[task];
+    if (script === undefined) throw new Error(`no script does task ${task}`);
+    return script(request, desk);
+  },
+};

@@ -1,0 +1,65 @@
+// Work on many jobs at once.
+import * as z from "zod/v4";
+import type { World } from "../world.ts";
+import type { Task } from "./task.ts";
+
+const DAY_MS = 86_400_000;
+const PAGE = 100;
+
+const Row = z.looseObject({
+  id: z.string(),
+  state: z.string(),
+  createdAt: z.string(),
+  retryable: z.boolean().optional(),
+});
+const Page = z.looseObject({ data: z.array(Row), page: z.looseObject({ nextCursor: z.string().nullish() }) });
+
+async function allJobs(world: World, cursor?: string): Promise<readonly z.infer<typeof Row>[]> {
+  const { data, page } = Page.parse(await world.ask("list_jobs", { limit: PAGE, ...(cursor && { cursor }) }));
+  return page.nextCursor ? [...data, ...(await allJobs(world, page.nextCursor))] : data;
+}
+
+/** Since when so many retryable jobs have failed. */
+async function sinceWhen(world: World, count: number): Promise<string> {
+  const failed = (await allJobs(world)).filter(({ state, retryable }) => state === "FAILED" && retryable === true);
+  const oldest = failed[count - 1];
+  if (oldest === undefined) throw new Error(`fewer than ${count} jobs have failed retryably`);
+  return new Date(Math.floor(Date.parse(oldest.createdAt) / DAY_MS) * DAY_MS).toISOString();
+}
+
+const retryAll: Task = {
+  id: "11",
+  title: "failed lately: retry what is worth it, and wait",
+  before: { calls: 8, tokens: 14908 },
+  budget: { calls: 2, tokens: 1500, reached: 1750 },
+  world: { pace: 30 },
+  async ask(world) {
+    const since = await sinceWhen(world, 12);
+    return {
+      request: `Which jobs created since ${since} have failed and are worth another try? Retry them, and tell me how that ended.`,
+      verdict: async (words) => [
+        (await world.executions("retryMicJob")) !== 12 && "not twelve jobs were retried, each once",
+        !words.includes("12 SUCCEEDED") && `how they ended is not told: ${words}`,
+      ],
+    };
+  },
+};
+
+const overview: Task = {
+  id: "17",
+  title: "130 jobs: how many of each state; the failed ones",
+  before: { calls: 2, tokens: 7247 },
+  world: { pace: 0 },
+  async ask(world) {
+    const failed = (await allJobs(world)).filter(({ state }) => state === "FAILED");
+    return {
+      request: "How many jobs are in which state, and which ones have failed?",
+      verdict: async (words) => [
+        !words.includes(`${failed.length} FAILED`) && `how many failed is not told: ${words}`,
+        failed.some(({ id }) => !words.includes(id)) && "not all failed jobs are named",
+      ],
+    };
+  },
+};
+
+export const manyJobs: readonly Task[] = [retryAll, overview];

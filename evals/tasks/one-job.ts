@@ -1,0 +1,213 @@
+// Work on one job: from a file to its result, and what comes in between.
+
+import type { World } from "../world.ts";
+import { idsIn, inputOf, jobOn, NORMALIZE, PROFILE, recipeId, stateOf, VINTAGE } from "./setting.ts";
+import type { Task } from "./task.ts";
+
+/** What is wrong unless the last words name a job, and that has succeeded. */
+async function succeeds(world: World, words: string): Promise<readonly (string | false)[]> {
+  const jobs = idsIn(words, "micjob");
+  const states = await Promise.all(jobs.map((job) => stateOf(world, job)));
+  return [
+    !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${words}`,
+    (await world.executions("createMicJob")) !== 1 && "not one job was submitted",
+  ];
+}
+
+const fromFile: Task = {
+  id: "1",
+  title: 'process "the file with the divisions", say what came out',
+  before: { calls: 17, tokens: 4900 },
+  world: { pace: 30 },
+  ask: async (world) => ({
+    request: `Normalize the file with the divisions. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
+    verdict: async (words) => [
+      ...(await succeeds(world, words)),
+      idsIn(words, "micdsv").length === 0 && `the output is not named: ${words}`,
+    ],
+  }),
+};
+
+const knownFile: Task = {
+  id: "1b",
+  title: "the same, file and recipe known",
+  before: { calls: 5, tokens: 2366 },
+  budget: { calls: 2, tokens: 700, reached: 720 },
+  world: { pace: 30 },
+  ask: async (world) => ({
+    request: `Run recipe ${await recipeId(world, NORMALIZE)} on file ${world.file("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
+    verdict: (words) => succeeds(world, words),
+  }),
+};
+
+const profile: Task = {
+  id: "2",
+  title: "table profile, sample of 500 rows",
+  before: { calls: 8, tokens: 3775 },
+  world: { pace: 30 },
+  ask: async (world) => ({
+    request: "Profile a sample of 500 rows of lgd-states.csv.",
+    verdict: async (words) => [
+      ...(await succeeds(world, words)),
+      !/no parameters/.test(words) && "nobody is told that the number of rows cannot be asked for",
+      !words.includes(PROFILE) && `another recipe was run: ${words}`,
+    ],
+  }),
+};
+
+const retryable: Task = {
+  id: "3",
+  title: "retryable failure to success",
+  before: { calls: 3, tokens: 1849 },
+  world: { pace: 30 },
+  async ask(world) {
+    const job = await jobOn(world, "survey-overloaded.csv", 20_000);
+    return {
+      request: `Job ${job} failed. See that it succeeds, if that is sensible.`,
+      verdict: async (words) => {
+        const states = await Promise.all(idsIn(words, "micjob").map((named) => stateOf(world, named)));
+        return [
+          !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${words}`,
+          (await world.executions("retryMicJob")) !== 1 && "it was not retried once",
+        ];
+      },
+    };
+  },
+};
+
+const failedForGood: Task = {
+  id: "4",
+  title: "failure for good",
+  before: { calls: 1, tokens: 800 },
+  world: { pace: 0 },
+  async ask(world) {
+    const job = await jobOn(world, "divisions-broken.csv", 20_000);
+    return {
+      request: `Why did job ${job} fail, and what is to be done?`,
+      verdict: async (words) => [
+        !words.includes("Row 1") && `the rows are not named: ${words}`,
+        !words.includes("submit a new one") && `what to do is not said: ${words}`,
+        (await world.executions("retryMicJob")) !== 0 && "it was retried in vain",
+      ],
+    };
+  },
+};
+
+const inReview: Task = {
+  id: "5",
+  title: "WAITING_REVIEW, waited for to the end",
+  before: { calls: 1, tokens: 501 },
+  world: { pace: 30 },
+  async ask(world) {
+    const job = await jobOn(world, "जिले-for-review.csv", 20_000);
+    return {
+      request: `How does job ${job} stand? If it goes on, wait for its end.`,
+      verdict: async (words) => [
+        (await stateOf(world, job)) !== "SUCCEEDED" && "it was not waited for",
+        !words.includes("SUCCEEDED") && `its end is not told: ${words}`,
+      ],
+    };
+  },
+};
+
+const paused: Task = {
+  id: "6",
+  title: "PAUSED",
+  before: { calls: 1, tokens: 491 },
+  world: { pace: 0 },
+  async ask(world) {
+    const job = await jobOn(world, "survey-held.csv", 20_000);
+    return {
+      request: `How does job ${job} stand, and what can be done?`,
+      verdict: async (words) => [
+        !words.includes("PAUSED") && `it is not told that it is paused: ${words}`,
+        !words.includes("operator") && `who can resume it is not told: ${words}`,
+        (await stateOf(world, job)) !== "PAUSED" && "something was done to it",
+      ],
+    };
+  },
+};
+
+const scans: Task = {
+  id: "7",
+  title: "scan, quarantine",
+  before: { calls: 4, tokens: 1650 },
+  world: { pace: 10 },
+  ask: async (world) => ({
+    request: "Register upload-not-scanned.csv and upload-infected.csv. Which of them can be used?",
+    verdict: async (words) => [
+      !/upload-not-scanned\.csv: .* is READY/.test(words) && `the scan was not waited for: ${words}`,
+      !/upload-infected\.csv: .* is QUARANTINED/.test(words) && `the quarantine is not told: ${words}`,
+      (await world.executions("createMicPublicInput")) !== 2 && "not both were registered once",
+    ],
+  }),
+};
+
+const cancelling: Task = {
+  id: "8",
+  title: "cancel running, cancel ended",
+  before: { calls: 4, tokens: 1248 },
+  world: { pace: 1 },
+  async ask(world) {
+    const ended = await jobOn(world, "lgd-states.csv", 60_000);
+    const running = await jobOn(world, "lgd-districts.csv", 1_500);
+    return {
+      request: `Cancel job ${running}, and cancel job ${ended}: the files are wrong. How do they stand then?`,
+      verdict: async (words) => [
+        (await stateOf(world, running)) !== "CANCELLED" && "the running job goes on",
+        (await stateOf(world, ended)) !== "SUCCEEDED" && "the ended job has changed",
+        !words.includes(`${ended} was not cancelled: it is SUCCEEDED`) &&
+          `why the ended one goes on is not told: ${words}`,
+      ],
+    };
+  },
+};
+
+const permission: Task = {
+  id: "10",
+  title: "permission for a shared file",
+  before: { calls: 3, tokens: 1160 },
+  world: { pace: 10 },
+  async ask(world) {
+    const input = await inputOf(world, "lgd-states.csv");
+    return {
+      request: `Ask for permission to process input ${input} with recipe ${await recipeId(world, PROFILE)}, until 2100-01-20T00:00:00Z, to count the states. Wait for the answer.`,
+      verdict: async (words) => [
+        !words.includes("APPROVED") && `the answer is not told: ${words}`,
+        (await world.executions("requestMicSharedFileProcessing")) !== 1 && "not one request was made",
+      ],
+    };
+  },
+};
+
+const twice: Task = {
+  id: "16",
+  title: "the same job twice on purpose",
+  before: { calls: 14, tokens: 7900 },
+  world: { pace: 30 },
+  ask: async (world) => ({
+    request: `Run recipe ${await recipeId(world, PROFILE)} on file ${world.file("lgd-states.csv")} twice: I want two jobs, to compare them.`,
+    verdict: async (words) => {
+      const jobs = idsIn(words, "micjob");
+      const states = await Promise.all(jobs.map((job) => stateOf(world, job)));
+      return [
+        (await world.executions("createMicJob")) !== 2 && "not two jobs were submitted",
+        states.filter((state) => state === "SUCCEEDED").length !== 2 && `two that succeeded are not named: ${words}`,
+      ];
+    },
+  }),
+};
+
+export const oneJob: readonly Task[] = [
+  fromFile,
+  knownFile,
+  profile,
+  retryable,
+  failedForGood,
+  inReview,
+  paused,
+  scans,
+  cancelling,
+  permission,
+  twice,
+];
