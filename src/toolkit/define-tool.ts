@@ -8,12 +8,13 @@ import type { Input } from "../contract/inputs.ts";
 import type { Job } from "../contract/jobs.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
-import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Operation } from "../contract/operation.ts";
 import type { ProcessingRequest } from "../contract/processing-requests.ts";
 import { excerpt } from "../excerpt.ts";
 import { invalidArguments } from "../failure.ts";
 import { quote } from "../outside.ts";
+import { listedSchema } from "./listed-schema.ts";
 import { type Output, outputs } from "./outputs.ts";
 import type { Ports } from "./ports.ts";
 import type { Candidate, CandidateKind } from "./resources/candidate.ts";
@@ -238,7 +239,7 @@ function strictArguments<I extends z.ZodRawShape>(name: string, input: Arguments
     argumentNames: Object.keys(input.shape),
     /** Made when first asked for: the build has asked already. */
     inputSchema(): JsonSchema {
-      schema ??= toJsonSchema(input, "input");
+      schema ??= listedSchema(input);
       return schema;
     },
     check(args: Arguments) {

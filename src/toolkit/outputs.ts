@@ -29,11 +29,8 @@ type FieldSchema<V> = V extends string
 /** Fields that are always there, each with the schema of its type. */
 type FieldSchemas<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]?: FieldSchema<T[K]> };
 
-const shape = (properties: Readonly<Record<string, JsonSchema>>, optional: readonly string[] = []): JsonSchema => ({
-  type: "object",
-  properties,
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-});
+/** No `required`: every agent would pay for it in each session, and no client needs it. test/tools/success.test.ts holds that what is promised is there. */
+const shape = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({ type: "object", properties });
 
 /** `schema`'s fields are those of the data itself. */
 const whole = <T>(fields: FieldSchemas<T> & Readonly<Record<string, JsonSchema>>): Output<T> => ({
@@ -45,24 +42,19 @@ const advice = { summary: text, nextStep: object } as const;
 
 export const outputs = {
   /** One resource: how it stands and what to do next. Where nothing is new, no `meta` is given. */
-  advised: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope }, ["nextStep", "meta"]) }),
+  advised: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope }) }),
   /** What an action made. */
-  action: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope, action: object }, ["nextStep"]) }),
+  action: <T>(): Output<T> => ({ schema: shape({ ...advice, ...envelope, action: object }) }),
   /** With what was read and the call that reads on. `facts`: what some calls say beside. */
   page: <T>(facts: Readonly<Record<string, JsonSchema>> = {}): Output<readonly T[]> => ({
-    schema: shape({ ...advice, ...facts, data: objects, page: object, meta: object }, [
-      "nextStep",
-      ...Object.keys(facts),
-    ]),
+    schema: shape({ ...advice, ...facts, data: objects, page: object, meta: object }),
   }),
   whole,
   /** The same behind a sentence, with fields that are not always there. */
   answer: <T>(
     fields: FieldSchemas<T> & Readonly<Record<string, JsonSchema>>,
     optional: Readonly<Record<string, JsonSchema>> = {},
-  ): Output<T> => ({
-    schema: shape({ summary: text, ...fields, ...optional }, Object.keys(optional)),
-  }),
+  ): Output<T> => ({ schema: shape({ summary: text, ...fields, ...optional }) }),
   text,
   integer,
   boolean,

@@ -6,7 +6,7 @@ import { callText, type NextStep, nextText, type ToolResult, type View, withExac
 import type { ToolName } from "./tool-names.ts";
 import { wholeTable } from "./whole-table.ts";
 
-export const view = z.enum(["summary", "full"]).describe("Default summary.").optional();
+export const view = z.enum(["summary", "full"]).optional();
 
 interface Page<T> {
   readonly data: readonly T[];

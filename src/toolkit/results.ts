@@ -65,6 +65,8 @@ export interface AdvisedResult<T> extends ToolResult<T> {
 /** What an action made. */
 export interface ActionResult<T> extends AdvisedResult<T> {
   readonly action: ActionReport;
+  /** Nothing was done now; it stands first in the summary. */
+  readonly notice?: string;
 }
 
 /** Numbers that JSON.stringify refuses, or makes null of: integers beyond 2^53-1, and what no double holds (1e400). */
@@ -209,7 +211,11 @@ export const actionResult = async <T>(
   action: ActionReport,
   notice?: string,
 ): Promise<ActionResult<T>> =>
-  result(answer, subject.lean(answer.value.data), { ...(await remarksOn(answer, subject, call, notice)), action });
+  result(answer, subject.lean(answer.value.data), {
+    ...(await remarksOn(answer, subject, call, notice)),
+    action,
+    ...(notice !== undefined && { notice }),
+  });
 
 /** What a wait found as it was: `news` says so, and the next step is the same again. */
 export function unchangedResult<T>(

@@ -101,7 +101,7 @@ forEachEra((bench) => {
     expect(idsOf(Found.parse(structured).data)).toEqual(idsOf(jobs.slice(0, 41)));
   });
 
-  test("unretried leaves out what was retried, by this server or by another, and the next step retries the first", async () => {
+  test("unretried leaves out what was retried, by this server or by another, and the sentence says how to retry the rest", async () => {
     const { workspaceId, service } = bench();
     const [ours, theirs, left] = [
       await retryableJob(service),
@@ -112,12 +112,12 @@ forEachEra((bench) => {
     await bench().ok("retry_job", { jobId: ours.id, ...retry });
     const elsewhere = await service.ok(operations.retryMicJob, { path: { jobId: theirs.id }, body: retry });
     const { structured } = await bench().ok("list_jobs", { workspaceId, unretried: true, limit: 100 });
-    const { data, nextStep } = Found.parse(structured);
+    const { data, summary } = Found.parse(structured);
     const failed = (await everyJob(bench())).filter(({ failure }) => failure?.retryable === true);
     expect(idsOf(data)).toEqual(idsOf(failed.filter(({ id }) => id !== ours.id && id !== theirs.id)));
     expect(data[0]?.id).toBe(left.id);
-    expect(nextStep).toMatchObject({ tool: "retry_job", arguments: { jobId: left.id, retryMode: "SAFE_RESUME" } });
-    await bench().ok("retry_job", nextStep?.arguments);
+    expect(summary).toMatch(/ retry_jobs with retryMode SAFE_RESUME retries (\d+ of )?them in one call\./);
+    await bench().ok("retry_jobs", { jobIds: idsOf(data), ...retry, waitSeconds: 0 });
     const rows = Found.parse((await bench().ok("list_jobs", { workspaceId, states: ["FAILED"] })).structured).data;
     expect(rows.find(({ id }) => id === theirs.id)).toMatchObject({ retriedBy: elsewhere.data.id });
     const newest = z.object({ data: z.array(Row) }).parse((await bench().ok("list_jobs", { workspaceId })).structured);

@@ -187,8 +187,9 @@ forEachEra((bench) => {
       referenceId: fileId(bench().service, 2),
     };
     const { structured } = await bench().ok("register_input", register);
-    const { id, expiresAt } = Object(structured["data"]);
-    await bench().ok("get_input", { inputId: id });
+    const { id } = Object(structured["data"]);
+    const whole = await bench().ok("get_input", { inputId: id, view: "full" });
+    const { expiresAt } = Object(whole.structured["data"]);
     bench().clock.advance(Date.parse(expiresAt) - bench().clock.now() + 1_000);
     const sent = await bench().sentDuring(async () => {
       const { steps } = Result.parse((await bench().ok("run_job", args, hurrying(bench()))).structured);

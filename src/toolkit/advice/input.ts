@@ -39,7 +39,7 @@ export function inputAdvice(input: Input): Advice {
   return { summary: phrase.summary(facts), ...(nextStep && { nextStep }), isRoutine: phrase.isRoutine ?? false };
 }
 
-const NAMED = ["id", "state", "inputKind", "referenceId", "scanState", "classification", "expiresAt"];
+const NAMED = ["id", "state", "inputKind", "referenceId", "scanState"];
 
 export const inputSubject: MovingSubject<Input> = {
   version: ({ resourceVersion }) => resourceVersion,
@@ -47,5 +47,5 @@ export const inputSubject: MovingSubject<Input> = {
   standing: ({ state, scanState }) => ({ is: state, at: `scan ${scanState}` }),
   uri: ({ id }) => uris.input(id),
   advise: inputAdvice,
-  lean: (input) => pick(input, NAMED, { scanState: "CLEAN" }),
+  lean: (input) => pick(input, NAMED, { inputKind: "M4_FILE", scanState: "CLEAN" }),
 };

@@ -181,7 +181,7 @@ export function stagesLine(stages: readonly Stage[]): string {
 const USUAL = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
 
 function leanJob(job: Job): object {
-  const { workspaceId, environment, resourceVersion, processingState, stages, failure, ...rest } = job;
+  const { workspaceId, environment, resourceVersion, updatedAt, processingState, stages, failure, ...rest } = job;
   return {
     ...lean(rest, USUAL),
     ...(processingState !== job.state && { processingState }),

@@ -5,7 +5,7 @@ import { jobAdvice, summarizeJob } from "../advice/job.ts";
 import { pageResult, readPage } from "../pages.ts";
 import type { JobPorts } from "../ports.ts";
 import { uris } from "../resources/uri.ts";
-import type { NextStep, ToolResult, View } from "../results.ts";
+import type { ToolResult, View } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { type FoundJobs, findJobs } from "./find-jobs.ts";
 import { countStates, countsText, type JobCounts, type JobFilter } from "./job-filter.ts";
@@ -50,12 +50,17 @@ export async function pageOfJobs(args: ListArguments, { context }: ToolCall, por
   });
 }
 
-/** What to do about the first of them that a retry may help, and that loses nothing by it. */
-function retryOf(jobs: readonly Job[], call: ToolCall): NextStep | undefined {
-  const steps = jobs.flatMap((job) => jobAdvice(job).nextStep ?? []);
-  return steps.find(
-    (step) => step.tool === "retry_job" && step.arguments["retryMode"] === "SAFE_RESUME" && call.isOffered(step.tool),
-  );
+const mayResume = (job: Job): boolean => {
+  const step = jobAdvice(job).nextStep;
+  return step?.tool === "retry_job" && step.arguments["retryMode"] === "SAFE_RESUME";
+};
+
+/** What to do about those that a retry may help and that lose nothing by it. Their ids stand in the rows: a step would say them again. */
+function retryText(jobs: readonly Job[], call: ToolCall): string {
+  const count = jobs.filter(mayResume).length;
+  if (count === 0 || !call.isOffered("retry_jobs")) return "";
+  const which = count === jobs.length ? "" : ` ${count} of`;
+  return ` retry_jobs with retryMode SAFE_RESUME retries${which} them in one call.`;
 }
 
 function findingText({ data, counts, read, ended, isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string {
@@ -79,8 +84,7 @@ export async function filteredJobs(args: ListArguments, call: ToolCall, ports: J
       ...rowsOf(ports, args),
       query,
       view,
-      summary: findingText(found, filter),
-      nextStep: unretried === true ? retryOf(data, call) : undefined,
+      summary: findingText(found, filter) + (unretried === true ? retryText(data, call) : ""),
       isCut,
       isEnough: isRestOld,
       facts: { counts, read },

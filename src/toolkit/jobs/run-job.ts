@@ -219,7 +219,7 @@ async function submitted(run: Run, bindings: readonly InputBinding[]): Promise<P
   steps.push(stepOf(SUBMIT, made));
   call.report({ progress: steps.length, message: `submitted ${word(made.data.id)}` });
   const now = await followed(run, made);
-  const notice = made.action.replayed && args.idempotencyKey === undefined ? NOT_AGAIN : undefined;
+  const notice = made.notice === undefined ? undefined : NOT_AGAIN;
   const shown = now ? withSteps(now, steps, notice) : withSteps(made, steps);
   return { ...shown, job: { ...made, advice: shown.advice, data: shown.data } };
 }
