@@ -6,7 +6,8 @@ export default defineConfig({
     // What hangs is ended; what is slow, on a machine that has much to do, is not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // More than two cores have: many tests wait, for processes, pipes and time limits.
+    maxWorkers: 4,
     reporters: ["default", "./test/support/skips.ts"],
     // How long something awaited may take on a machine that has much to do; it is looked at until it is there.
     expect: { poll: { timeout: 20_000 } },
