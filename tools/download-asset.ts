@@ -13,6 +13,7 @@ import { wholeResult } from "../src/toolkit/results.ts";
 const NO_PREVIEW = "no preview: not text";
 
 interface PreviewedFile extends SavedFile {
+  readonly summary: string;
   readonly preview?: string;
 }
 
@@ -36,6 +37,7 @@ export const downloadAsset = defineTool({
     preview: z.boolean().optional(),
   }),
   output: outputs.whole<PreviewedFile>({
+    summary: outputs.text,
     path: outputs.text,
     bytes: outputs.integer,
     sha256: outputs.text,
@@ -51,9 +53,10 @@ export const downloadAsset = defineTool({
       throw told(error, assetId);
     });
     const text = `Saved ${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
-    if (!preview) return wholeResult(file, { text });
+    const saved = { summary: `Saved ${word(file.fileName)} to the download folder.`, ...file };
+    if (!preview) return wholeResult<PreviewedFile>(saved, { text });
     const lines = await previewOf(file);
     const shown = lines === undefined ? `${NO_PREVIEW}.` : `It begins: ${json(lines)}`;
-    return wholeResult<PreviewedFile>({ ...file, preview: lines ?? NO_PREVIEW }, { text: `${text}\n${shown}` });
+    return wholeResult<PreviewedFile>({ ...saved, preview: lines ?? NO_PREVIEW }, { text: `${text}\n${shown}` });
   },
 });

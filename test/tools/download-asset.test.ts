@@ -73,6 +73,7 @@ inOneEra((bench) => {
       const bytes = await original(bench(), assetId);
       const path = String(structured["path"]);
       expect(structured).toEqual({
+        summary: expect.stringMatching(/^Saved .* to the download folder\.$/),
         path: join(bench().downloadDir, String(structured["fileName"])),
         bytes: bytes.length,
         sha256: sha256(bytes),

@@ -257,13 +257,17 @@ forEachEra(
       expect(questions).toEqual([]);
     });
 
-    test("within the repeat window the same call is the same retries", async () => {
+    test("within the repeat window the same call is the same retries, and says so", async () => {
       const jobIds = await failedJobs(bench().service, 3);
       const first = rowsOf((await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 })).structured);
       const sent = await retriesOf(bench(), async () => {
         const args = { jobIds, retryMode: "SAFE_RESUME", reason: "worded otherwise", waitSeconds: 0 };
-        const second = rowsOf((await bench().ok("retry_jobs", args)).structured);
+        const { structured } = await bench().ok("retry_jobs", args);
+        const second = rowsOf(structured);
         expect(second.map(({ newJobId }) => newJobId)).toEqual(first.map(({ newJobId }) => newJobId));
+        expect(structured["summary"]).toBe("Retried 3 of 3. Not now, but by the same call before: all of them.");
+        // The state in the kept answer is long past.
+        expect(second.map(({ state }) => state)).toEqual([undefined, undefined, undefined]);
       });
       expect(sent).toEqual([]);
     });

@@ -51,6 +51,8 @@ interface Retried {
   readonly row: RetryRow;
   /** The same call for this job again may do it, or tell what became of it. */
   readonly isWorthRepeating: boolean;
+  /** The same call retried it before: nothing was sent now. */
+  readonly isOld?: boolean;
   /** An earlier action that has to be settled first, if there is one. */
   readonly unsettled?: ActionAbout;
   readonly retryAfterSeconds?: number | undefined;
@@ -151,8 +153,11 @@ async function retryEach(
     const proposedKey = call.proposedKey === undefined ? undefined : keyFor(call.proposedKey, jobId);
     try {
       const asOne: ToolCall = { ...call, tool: RETRY, context, proposedKey };
-      const { data } = await retryOnce({ jobId, retryMode, reason }, asOne, ports);
-      return settled({ jobId, outcome: "retried", newJobId: data.id, state: data.state });
+      const { data, notice } = await retryOnce({ jobId, retryMode, reason }, asOne, ports);
+      const isOld = notice !== undefined;
+      // Of an answer that was kept, the state is long past.
+      const state = !isOld && { state: data.state };
+      return { ...settled({ jobId, outcome: "retried", newJobId: data.id, ...state }), isOld };
     } catch (error) {
       if (!(error instanceof Failure) || context.signal.aborted) throw error;
       return await failed(jobId, error, ports);
@@ -186,17 +191,22 @@ function nextStep(
     return { tool: RETRY, arguments: given, why: "settles an earlier retry of that job first; it cannot happen twice" };
   }
   if (moving.length === 0) return undefined;
-  return { tool: "wait_for_jobs", arguments: { jobIds: moving }, why: "they are still moving; this waits for them" };
+  return {
+    tool: "wait_for_jobs",
+    arguments: { jobIds: moving },
+    why: "shows how they stand, and waits for what moves",
+  };
 }
 
-/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." */
-function summaryOf(rows: readonly RetryRow[]): string {
+/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." `old`: so many were retried before. */
+function summaryOf(rows: readonly RetryRow[], old: number): string {
   const made = rows.filter(({ outcome }) => outcome === "retried");
   const states = made.flatMap(({ state }) => state ?? []);
   const others = rows.filter(({ outcome }) => outcome !== "retried");
   const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${word(code)})`));
   const sentences = [
     `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
+    ...(old > 0 ? [`Not now, but by the same call before: ${old === made.length ? "all" : old} of them.`] : []),
     ...(rest.length > 0 ? [`The others: ${countsOf(rest)}.`] : []),
   ];
   return sentences.join(" ");
@@ -222,7 +232,7 @@ export async function retryMany(
   });
   const moving = isWaitedFor ? movingIds(watched) : made;
   const step = nextStep(all, moving, args);
-  const summary = summaryOf(results);
+  const summary = summaryOf(results, all.filter(({ isOld }) => isOld).length);
   const answer = { summary, ...(step && call.isOffered(step.tool) && { nextStep: step }), results };
   return answerOf(answer);
 }
