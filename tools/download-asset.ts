@@ -52,8 +52,9 @@ export const downloadAsset = defineTool({
     const file = await saving.catch((error: unknown) => {
       throw told(error, assetId);
     });
-    const text = `Saved ${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
-    const saved = { summary: `Saved ${word(file.fileName)} to the download folder.`, ...file };
+    const summary = `Saved ${word(file.fileName)} to the download folder.`;
+    const text = `${summary}\n${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
+    const saved = { summary, ...file };
     if (!preview) return wholeResult<PreviewedFile>(saved, { text });
     const lines = await previewOf(file);
     const shown = lines === undefined ? `${NO_PREVIEW}.` : `It begins: ${json(lines)}`;
