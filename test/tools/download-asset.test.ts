@@ -95,7 +95,7 @@ inOneEra((bench) => {
     expect(structured["preview"]).toBe(lines.slice(0, 20).join(""));
     expect(structured["sha256"]).toBe(sha256(await readFile(String(structured["path"]))));
     // On one line, within quotes: data.
-    expect(text.split("\n")).toHaveLength(2);
+    expect(text.split("\n")).toHaveLength(3);
     const binary = assetIds(bench()).at(-1) ?? "";
     expect((await bench().ok(TOOL, { assetId: binary, preview: true })).structured["preview"]).toBe(
       "no preview: not text",
