@@ -20,8 +20,6 @@ import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsResponse, "districts"> | SavedRows);
 
-type Reading = Pick<Ports, "geography">;
-
 interface ReadState extends DatedAnswer<DistrictsResponse> {
   /** As the service was asked for it. */
   readonly code: string;
@@ -47,7 +45,11 @@ const mayMeanTheState = (error: unknown): boolean =>
   error.facts.kind !== "upstream_unavailable" &&
   (error.facts.status === 400 || error.facts.status === 404);
 
-const readState = async (code: string, { context }: ToolCall, { geography }: Reading): Promise<ReadState> => ({
+const readState = async (
+  code: string,
+  { context }: ToolCall,
+  { geography }: Pick<Ports, "geography">,
+): Promise<ReadState> => ({
   ...(await geography.districts(code, context)),
   code,
 });
@@ -56,7 +58,7 @@ const readState = async (code: string, { context }: ToolCall, { geography }: Rea
  * What a code that matches no state is answered with is not shown: it is one if the states list has none such (doubt 9). A former
  * code is followed to the state that it was.
  */
-async function readByCode(code: string, call: ToolCall, ports: Reading): Promise<ReadState> {
+async function readByCode(code: string, call: ToolCall, ports: Pick<Ports, "geography">): Promise<ReadState> {
   let failure: unknown;
   const read = await readState(code, call, ports).catch((error: unknown) => {
     if (!mayMeanTheState(error)) throw error;
@@ -75,7 +77,7 @@ async function readByCode(code: string, call: ToolCall, ports: Reading): Promise
   return await readState(meant.code, call, ports);
 }
 
-async function readByName(name: string, call: ToolCall, ports: Reading): Promise<ReadState> {
+async function readByName(name: string, call: ToolCall, ports: Pick<Ports, "geography">): Promise<ReadState> {
   const { value } = await ports.geography.states(call.context);
   return await readState(resolveState(name, value.states).code, call, ports);
 }

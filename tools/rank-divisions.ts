@@ -14,7 +14,7 @@ import {
   rankStates,
   type StateRow,
 } from "../src/geography/rank.ts";
-import { rankingText, totalsText, unreadReasons } from "../src/geography/rank-words.ts";
+import { type DivisionRow, rankingText, totalsText, unreadReasons } from "../src/geography/rank-words.ts";
 import { table } from "../src/table.ts";
 import { askAgain, askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -23,8 +23,6 @@ import type { Ports } from "../src/toolkit/ports.ts";
 import { answerResult, type NextStep, type ToolResult } from "../src/toolkit/results.ts";
 import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
-
-type DivisionRow = StateRow | DistrictRow;
 
 interface RankingFacts extends GeographyTail {
   readonly totalRows: number;
@@ -90,7 +88,7 @@ function incomplete(coverage: Coverage): Failure {
   });
 }
 
-interface Page {
+interface RowsPage {
   readonly query: RankingQuery;
   readonly args: NextStep["arguments"];
 }
@@ -98,7 +96,7 @@ interface Page {
 /** The lists that are still to come; then the next page, while rows are left. */
 function nextFor(
   { rows, totalRows, exact }: Ranking<DivisionRow>,
-  { query, args }: Page,
+  { query, args }: RowsPage,
   coverage: Coverage,
   call: ToolCall,
 ) {
@@ -113,7 +111,7 @@ function nextFor(
 async function answer<R extends DivisionRow>(
   ranking: Ranking<R>,
   { level, columns, cells }: Sheet<R>,
-  page: Page & { readonly saveAs: string | undefined },
+  page: RowsPage & { readonly saveAs: string | undefined },
   { country, states, tail, line, drift }: CountryAnswer,
   call: ToolCall,
   ports: Pick<Ports, "files">,

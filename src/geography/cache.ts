@@ -19,9 +19,9 @@ interface KeptDistricts extends DatedAnswer<DistrictsResponse> {
   readonly vintage?: string | null;
 }
 
-type Catalogue = Pick<StatesResponse, "sourceUpdatedAt">;
+type Dated = Pick<StatesResponse, "sourceUpdatedAt">;
 
-const vintageOf = ({ sourceUpdatedAt }: Catalogue): string | null => sourceUpdatedAt ?? null;
+const vintageOf = ({ sourceUpdatedAt }: Dated): string | null => sourceUpdatedAt ?? null;
 
 export class CatalogueCache {
   readonly #now: () => number;

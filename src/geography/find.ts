@@ -85,18 +85,18 @@ function splitQuery(query: string, states: readonly State[]) {
 }
 
 /** How a query is to be taken, and which lists that stands on. */
-type Plan = { readonly needs: Needs } & (
+type ReadingPlan = { readonly needs: Needs } & (
   | { readonly kind: "whole" }
   | { readonly kind: "state"; readonly state: State }
   | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
 );
 
-function planFor(query: string, places: Places): Plan {
+function planFor(query: string, places: Places): ReadingPlan {
   const { states, unread } = places;
   // Any state may hold a namesake; but one that bears the name, once found, is enough to answer with.
   const found: Needs = { rows: [], all: unread };
   if (places.isNamed(query)) return { kind: "whole", needs: found };
-  const everywhere: Plan = { kind: "whole", needs: { rows: unread, all: unread } };
+  const everywhere: ReadingPlan = { kind: "whole", needs: { rows: unread, all: unread } };
   const itself = stateMeant(query, states);
   const split = itself === undefined ? splitQuery(query, states) : undefined;
   const state = itself ?? split?.state;

@@ -6,7 +6,7 @@ import { againText } from "./find-words.ts";
 import { noneListedText, plural, thousands, unreadText } from "./format.ts";
 import type { Ranking, RankingQuery, StateRow, Totals } from "./rank.ts";
 
-type DivisionRow = StateRow | DistrictRow;
+export type DivisionRow = StateRow | DistrictRow;
 
 const MAX_NAME = 80;
 

@@ -2,7 +2,7 @@
 // `view: "full"` gives the contract's whole instead (docs/interface.md, "Results").
 import type { Problem } from "../contract/problem.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
+type LeanFields = Readonly<Record<string, unknown>>;
 
 const IS_INSTANT = /(?:At|windowStart|windowEnd)$/;
 
@@ -12,7 +12,7 @@ export const toTheSecond = (instant: string): string => instant.replace(/\.\d+(?
 const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
 
 /** `usual`: fields that go where they have just this value. */
-export function lean(resource: object, usual: Fields = {}): Fields {
+export function lean(resource: object, usual: LeanFields = {}): LeanFields {
   const kept = Object.entries(resource).filter(([name, value]) => !isNothing(value) && usual[name] !== value);
   return Object.fromEntries(
     kept.map(([name, value]) => [
@@ -23,16 +23,16 @@ export function lean(resource: object, usual: Fields = {}): Fields {
 }
 
 /** Only these fields, lean. */
-export const pick = (resource: object, names: readonly string[], usual?: Fields): Fields =>
+export const pick = (resource: object, names: readonly string[], usual?: LeanFields): LeanFields =>
   lean(Object.fromEntries(Object.entries(resource).filter(([name]) => names.includes(name))), usual);
 
 /** Rows with what all of them share said once; a single row shares nothing. */
 export interface SharedRows {
-  readonly inAll?: Fields;
-  readonly rows: readonly Fields[];
+  readonly inAll?: LeanFields;
+  readonly rows: readonly LeanFields[];
 }
 
-export function shareFields(rows: readonly Fields[]): SharedRows {
+export function shareFields(rows: readonly LeanFields[]): SharedRows {
   const [first, ...others] = rows;
   if (first === undefined || others.length === 0) return { rows };
   const same = (name: string, value: unknown) =>
@@ -43,5 +43,5 @@ export function shareFields(rows: readonly Fields[]): SharedRows {
 }
 
 /** A failure: its title stands in the summary, what is wrong with which field stands here. */
-export const leanFailure = (failure: Problem | null): Fields =>
+export const leanFailure = (failure: Problem | null): LeanFields =>
   failure === null ? {} : { failure: pick(failure, ["code", "retryable", "fieldErrors"]) };

@@ -1,17 +1,17 @@
-// Reading one resource: waits while it moves, shows it lean or whole, and says no more than is new.
-import type * as z from "zod/v4";
+// ResourceReading one resource: waits while it moves, shows it lean or whole, and says no more than is new.
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { CallRequest } from "../service/encode.ts";
 import { view } from "./pages.ts";
 import type { Ports } from "./ports.ts";
 import { type AdvisedResult, advisedResult, type Subject, unchangedResult, type View } from "./results.ts";
+import type { EnvelopeOf } from "./run-action.ts";
 import type { Progress, ToolCall } from "./tool-call.ts";
 import { waitSeconds, waitWhile } from "./wait-while.ts";
 
 export const waitAndView = { waitSeconds, view };
 
 /** How a resource stands: `is` is what has to change to be news, `at` how far it is, `units` what can be counted of that. */
-export interface Standing {
+export interface Position {
   readonly is: string;
   readonly at?: string;
   readonly units?: number;
@@ -25,14 +25,12 @@ export interface MovingSubject<T> extends Subject<T> {
   isMoving(resource: T): boolean;
   /** It goes on when a person has acted. */
   waitsForPerson?(resource: T): boolean;
-  standing(resource: T): Standing;
+  standing(resource: T): Position;
   /** Where the service counts. */
   progress?(resource: T): Progress;
 }
 
-type EnvelopeOf<T> = z.ZodType<{ data: T; meta: { requestId: string } }>;
-
-interface Reading<T extends { readonly state: string }> {
+interface ResourceReading<T extends { readonly state: string }> {
   readonly endpoint: JsonEndpoint<EnvelopeOf<T>>;
   readonly path: NonNullable<CallRequest["path"]>;
   readonly subject: MovingSubject<T>;
@@ -40,14 +38,14 @@ interface Reading<T extends { readonly state: string }> {
   readonly view?: View | undefined;
 }
 
-function newsOf(first: Standing, last: Standing, seconds: number): string {
+function newsOf(first: Position, last: Position, seconds: number): string {
   const more = (last.units ?? 0) - (first.units ?? 0);
   const units = more > 0 ? ` (+${more} in ${seconds} s)` : ` after ${seconds} s`;
   return `Still ${last.is}${last.at === undefined ? "" : `, ${last.at}`}${units}.`;
 }
 
 export async function readResource<T extends { readonly state: string }>(
-  { endpoint, path, subject, waitSeconds: seconds = 0, view: shown = "summary" }: Reading<T>,
+  { endpoint, path, subject, waitSeconds: seconds = 0, view: shown = "summary" }: ResourceReading<T>,
   call: ToolCall,
   { service }: Pick<Ports, "service">,
 ): Promise<AdvisedResult<T>> {

@@ -10,7 +10,7 @@ import { requestOf } from "./requests.ts";
 import { type ActionResult, actionResult, type Subject } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 
-type EnvelopeOf<T> = z.ZodType<{ data: T; meta: { requestId: string } }>;
+export type EnvelopeOf<T> = z.ZodType<{ data: T; meta: { requestId: string } }>;
 
 export interface ActionArguments {
   readonly idempotencyKey?: string | undefined;

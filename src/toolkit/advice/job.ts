@@ -4,7 +4,7 @@ import type { Problem } from "../../contract/problem.ts";
 import { quote, word } from "../../outside.ts";
 import { ENDED } from "../jobs/ended.ts";
 import { lean, leanFailure, toTheSecond } from "../lean.ts";
-import type { MovingSubject, Standing } from "../read-resource.ts";
+import type { MovingSubject, Position } from "../read-resource.ts";
 import { uris } from "../resources/uri.ts";
 import type { Advice } from "../results.ts";
 import { type HistoryPorts, historyOf, type JobHistory } from "./job-history.ts";
@@ -190,7 +190,7 @@ function leanJob(job: Job): object {
   };
 }
 
-function standing(job: Job): Standing {
+function standing(job: Job): Position {
   const stage = currentStage(job);
   if (!stage) return { is: job.state };
   const { stage: name, state, completedUnits, totalUnits } = stage;

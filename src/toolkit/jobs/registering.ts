@@ -27,7 +27,7 @@ export const registerOnce = (
   });
 
 /** What an input stands for. */
-export interface Reference {
+export interface FileReference {
   readonly workspaceId: string;
   readonly inputKind: string;
   readonly referenceId: string;
@@ -35,7 +35,7 @@ export interface Reference {
 
 /** The journal's registrations that may have made an input of this: what is not settled first, then the latest. */
 export async function registrationsOf(
-  { workspaceId, inputKind, referenceId }: Reference,
+  { workspaceId, inputKind, referenceId }: FileReference,
   { actions }: Pick<Ports, "actions">,
 ): Promise<readonly ActionAbout[]> {
   return (await actions.about(referenceId)).filter(
@@ -56,7 +56,7 @@ export const settleRegistration = (
 ): Promise<ActionResult<Input>> => registerOnce({ ...given, idempotencyKey }, { ...call, tool: REGISTER }, ports);
 
 export const registerNew = (
-  { workspaceId, inputKind, referenceId }: Reference,
+  { workspaceId, inputKind, referenceId }: FileReference,
   call: ToolCall,
   ports: Pick<Ports, "actions" | "service">,
 ): Promise<ActionResult<Input>> =>

@@ -8,7 +8,7 @@ import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../failure.ts";
 import type { Ports } from "../ports.ts";
 import type { ToolCall } from "../tool-call.ts";
-import { type Reference, registerNew, registrationsOf, settleRegistration } from "./registering.ts";
+import { type FileReference, registerNew, registrationsOf, settleRegistration } from "./registering.ts";
 import { type Step, stepOf } from "./run-steps.ts";
 import type { SubmitArguments } from "./submitting.ts";
 
@@ -20,10 +20,10 @@ export interface WantedInput {
 }
 
 /** Where the input of a port comes from. */
-export interface Source {
+export interface InputSource {
   readonly port: string;
   /** Undefined of an input that is given by its id. */
-  readonly reference: Reference | undefined;
+  readonly reference: FileReference | undefined;
   /** What may be bound, as far as it is known. */
   readonly inputIds: readonly string[];
   readonly registrations: readonly ActionAbout[];
@@ -34,7 +34,7 @@ const isMade = ({ state }: ActionAbout): boolean => state === "succeeded";
 async function sourceOf(wanted: WantedInput, workspaceId: string, given: ReadonlySet<string>, ports: InputPorts) {
   const { port, inputId, referenceId = "", inputKind = "M4_FILE" } = wanted;
   if (inputId !== undefined) return { port, reference: undefined, inputIds: [inputId], registrations: [] };
-  const reference: Reference = { workspaceId, inputKind, referenceId };
+  const reference: FileReference = { workspaceId, inputKind, referenceId };
   const known = (await registrationsOf(reference, ports)).filter(
     // One input cannot be bound to two ports.
     ({ resourceId }) => resourceId === undefined || !given.has(resourceId),
@@ -51,7 +51,7 @@ export async function sourcesOf(
   wanted: readonly WantedInput[],
   workspaceId: string,
   ports: InputPorts,
-): Promise<readonly Source[]> {
+): Promise<readonly InputSource[]> {
   const given = new Set(wanted.flatMap(({ inputId = [] }) => inputId));
   return await Promise.all(wanted.map((each) => sourceOf(each, workspaceId, given, ports)));
 }
@@ -60,7 +60,7 @@ export async function sourcesOf(
 export function bindingsOf(
   stored: Readonly<Record<string, unknown>>,
   { workspaceId, recipeVersionId, parameterValues }: Omit<SubmitArguments, "inputBindings">,
-  sources: readonly Source[],
+  sources: readonly InputSource[],
 ): readonly InputBinding[] | undefined {
   const work = ({ workspaceId, recipeVersionId, parameterValues }: Readonly<Record<string, unknown>>): string =>
     canonicalArguments({ workspaceId, recipeVersionId, parameterValues });
@@ -92,7 +92,7 @@ async function readInput(inputId: string, { context }: ToolCall, { service }: In
 
 /** The source's input: the one that is given or was registered, else a new one. `onStep` hears of each action at once. Throws Failure. */
 export async function obtain(
-  { port, reference, inputIds, registrations }: Source,
+  { port, reference, inputIds, registrations }: InputSource,
   call: ToolCall,
   ports: InputPorts,
   onStep: (step: Step) => void,

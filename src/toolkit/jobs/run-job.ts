@@ -16,7 +16,7 @@ import { waitWhile } from "../wait-while.ts";
 import { ACTION_MS, eachOfMany, PATIENT_SECONDS, secondsLeft } from "./batch.ts";
 import { offerErrors } from "./offers.ts";
 import { settleRegistration } from "./registering.ts";
-import { bindingsOf, type Obtained, obtain, type Source, sourcesOf, type WantedInput } from "./run-inputs.ts";
+import { bindingsOf, type InputSource, type Obtained, obtain, sourcesOf, type WantedInput } from "./run-inputs.ts";
 import { failedAfter, type Step, stepOf, withSteps } from "./run-steps.ts";
 import { type SubmitArguments, submitOnce, submitTraits } from "./submitting.ts";
 
@@ -50,7 +50,7 @@ const isKnown = ({ args, ports }: Run, bindings: readonly InputBinding[]): Promi
  * What the journal says was bound when this very call submitted its job before; undefined where it did not. Whatever has become
  * of the inputs since, nothing else is submitted in its place. Throws Failure, also where a new one would be refused.
  */
-async function boundBefore(run: Run, sources: readonly Source[]): Promise<readonly InputBinding[] | undefined> {
+async function boundBefore(run: Run, sources: readonly InputSource[]): Promise<readonly InputBinding[] | undefined> {
   const { args, ports } = run;
   const { idempotencyKey, recipeVersionId } = args;
   if (idempotencyKey !== undefined) {
@@ -95,7 +95,11 @@ async function refuseMisfit({ args, call, ports }: Run): Promise<void> {
 }
 
 /** The registrations that an earlier submission bound: they belong to what this call answers. */
-async function settleBound(run: Run, sources: readonly Source[], bindings: readonly InputBinding[]): Promise<void> {
+async function settleBound(
+  run: Run,
+  sources: readonly InputSource[],
+  bindings: readonly InputBinding[],
+): Promise<void> {
   for (const { registrations } of sources) {
     const made = registrations.find(({ resourceId }) => bindings.some(({ inputId }) => inputId === resourceId));
     if (made) run.steps.push(stepOf("register_input", await settleRegistration(made, run.call, run.ports)));
@@ -127,7 +131,7 @@ async function scanned(run: Run, obtained: Obtained): Promise<Obtained> {
 }
 
 /** All inputs, READY; or the one that is not. */
-async function readyInputs(run: Run, sources: readonly Source[]): Promise<readonly Obtained[] | Obtained> {
+async function readyInputs(run: Run, sources: readonly InputSource[]): Promise<readonly Obtained[] | Obtained> {
   const { call, ports, steps } = run;
   const byPort = new Map<string, Step>();
   let obtained: readonly Obtained[];

@@ -17,7 +17,7 @@ export interface WatchedJob {
   readonly failure: FailureFacts | undefined;
 }
 
-interface Watch {
+interface WatchOptions {
   readonly until: "all" | "any";
   readonly seconds: number;
   /** Progress before the waiting begins. */
@@ -43,7 +43,7 @@ const READS_PER_SECOND = 8;
 /** Reads the jobs until all or any of them have stopped, or time is up. Throws Failure where none could be read. */
 export async function watchJobs(
   ids: readonly string[],
-  { until, seconds, done = 0 }: Watch,
+  { until, seconds, done = 0 }: WatchOptions,
   call: ToolCall,
   { service, retries }: JobPorts,
 ): Promise<readonly WatchedJob[]> {
