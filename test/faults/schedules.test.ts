@@ -167,7 +167,12 @@ class Model {
 
   /** What was sent was not read after all. */
   unread(intent: Intent): void {
-    if (intent.isHeard !== "no" || this.#untold.size > 0) return;
+    if (intent.isHeard === "yes" || this.#untold.size > 0) return;
+    if (intent.isHeard === "perhaps") {
+      // Heard of, it stays sent; if not, it is as if it had never been sent.
+      this.#perhapsUntold.add(intent);
+      return;
+    }
     delete intent.sentAtMs;
     intent.isOver = false;
     this.#perhapsUntold.delete(intent);
