@@ -227,6 +227,7 @@ export const operations = {
       },
       createdSince: field.dateTime,
       unretried: field.boolean,
+      saveAs: newFileName,
     },
   },
   getMicJob: {

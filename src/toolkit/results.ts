@@ -160,7 +160,7 @@ export const wholeResult = <T extends object>(
 interface AnswerRemarks {
   readonly advice: Advice;
   /** What the text says behind the advice. */
-  readonly body: string;
+  readonly body?: string;
   readonly drift?: readonly string[];
   readonly link?: string;
 }

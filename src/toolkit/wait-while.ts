@@ -7,7 +7,7 @@ export const waitSeconds = z
   .int()
   .min(0)
   .max(45)
-  .describe("Default 0; cancelling the call ends the waiting only.")
+  .describe("Default 0; cancelling ends the waiting only.")
   .optional();
 
 const FIRST_MS = 500;

@@ -1,4 +1,7 @@
 // list_jobs with a filter: the server reads the pages, gives the rows that fit, counts what it read, and goes on where it ended.
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -92,6 +95,29 @@ forEachEra((bench) => {
       }
     },
   );
+
+  test("saveAs saves all that fit, as CSV, and nothing is overwritten", async () => {
+    const { workspaceId, downloadDir } = bench();
+    const jobs = await everyJob(bench());
+    const saveAs = "failed jobs.csv";
+    const { structured } = await bench().ok("list_jobs", { workspaceId, states: ["FAILED"], limit: 3, saveAs });
+    const failed = jobs.filter(({ state }) => state === "FAILED");
+    expect(structured).toMatchObject({
+      path: join(downloadDir, saveAs),
+      rows: failed.length,
+      read: { complete: true },
+    });
+    const text = await readFile(join(downloadDir, saveAs), "utf8");
+    expect(structured["sha256"]).toBe(createHash("sha256").update(text).digest("hex"));
+    const [header, ...rows] = text.trimEnd().split("\r\n");
+    expect(header).toBe("id,state,stage,failure,retryable,retryOf,retriedBy,createdAt,updatedAt,recipeVersionId");
+    expect(rows.map((row) => row.split(",")[0])).toEqual(idsOf(failed));
+    const before = text;
+    await bench().refuses("list_jobs", { workspaceId, saveAs }, "/saveAs");
+    expect(await readFile(join(downloadDir, saveAs), "utf8")).toBe(before);
+    const all = await bench().ok("list_jobs", { workspaceId, saveAs: "all.csv" });
+    expect(all.structured).toMatchObject({ rows: jobs.length });
+  });
 
   test("createdSince keeps what was created then or later, to the microsecond", async () => {
     const { workspaceId } = bench();

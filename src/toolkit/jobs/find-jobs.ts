@@ -9,7 +9,8 @@ import type { Ports } from "../ports.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { countStates, createAgeWatch, fitsFilter, type JobCounts, type JobFilter } from "./job-filter.ts";
 
-const MAX_READ = 1_000;
+/** Jobs, in one call. */
+export const MAX_READ = 1_000;
 const MAX_MS = 20_000;
 
 interface Wish {

@@ -1,13 +1,16 @@
 // Lists of jobs as an agent reads them: a page as the service has it, or the rows that a filter keeps.
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
+import { fileNameSchema } from "../../service/file-names.ts";
 import { jobAdvice, summarizeJob } from "../advice/job.ts";
+import { toTheSecond } from "../lean.ts";
 import { pageResult, readPage } from "../pages.ts";
-import type { JobPorts } from "../ports.ts";
+import type { JobPorts, Ports } from "../ports.ts";
 import { uris } from "../resources/uri.ts";
-import type { ToolResult, View } from "../results.ts";
+import { answerResult, type NextStep, type ToolResult, type View } from "../results.ts";
+import { checkSaveAs, savedText, saveRows } from "../save-rows.ts";
 import type { ToolCall } from "../tool-call.ts";
-import { type FoundJobs, findJobs } from "./find-jobs.ts";
+import { type FoundJobs, findJobs, MAX_READ } from "./find-jobs.ts";
 import { countStates, countsText, type JobCounts, type JobFilter } from "./job-filter.ts";
 
 interface ListArguments extends JobFilter {
@@ -70,6 +73,57 @@ function findingText({ data, counts, read, ended, isRestOld }: FoundJobs, { crea
     ? ` So far the list is newest first, and the last page was created before ${createdSince}.`
     : "";
   return found + early + old;
+}
+
+/** Columns of the CSV: what a row may say, and what only the whole job does. */
+const COLUMNS = [
+  "id",
+  "state",
+  "stage",
+  "failure",
+  "retryable",
+  "retryOf",
+  "retriedBy",
+  "createdAt",
+  "updatedAt",
+  "recipeVersionId",
+];
+
+const nameOfRest = (fileName: string): string => {
+  const name = `more-${fileName}`;
+  return fileNameSchema.safeParse(name).success ? name : "more-jobs.csv";
+};
+
+/** All jobs that fit, as far as they could be read, as CSV: `page.nextCursor` goes on where reading ended. */
+export async function savedJobs(
+  args: ListArguments,
+  fileName: string,
+  call: ToolCall,
+  ports: JobPorts & Pick<Ports, "files">,
+): Promise<JobList> {
+  const { workspaceId, cursor, states, createdSince, unretried } = args;
+  const filter = { states, createdSince, unretried };
+  await checkSaveAs(ports, fileName);
+  const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, call, ports);
+  const { data, page, counts, read, drift, meta } = found;
+  const rows = data.map((job) => {
+    const { updatedAt, recipeVersionId } = job;
+    const cells: Readonly<Record<string, unknown>> = {
+      ...summarizeJob(job, ports.retries.of(job.id)),
+      updatedAt: toTheSecond(updatedAt),
+      recipeVersionId,
+    };
+    return COLUMNS.map((column) => String(cells[column] ?? ""));
+  });
+  const saved = await saveRows(ports, fileName, { columns: COLUMNS, rows });
+  const again = { workspaceId, ...filter, cursor: page.nextCursor, saveAs: nameOfRest(fileName) };
+  const nextStep: NextStep | undefined =
+    page.hasMore && page.nextCursor !== null && !found.isRestOld
+      ? { tool: TOOL, arguments: again, why: "saves the rest to a file of its own" }
+      : undefined;
+  const summary = `${findingText(found, filter)} ${savedText(saved)}`;
+  const advice = { summary, ...(nextStep && { nextStep }) };
+  return { ...answerResult({ ...saved, counts, read, page, meta }, { advice, drift }), data };
 }
 
 export async function filteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {

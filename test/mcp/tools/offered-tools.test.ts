@@ -170,7 +170,7 @@ describe.each(NAMES)("%s", (name) => {
     const { annotations = {} } = await listed(name);
     const acts = POST_TOOLS.includes(name);
     // Two of them where saveAs is given: a client must not let them run unasked.
-    const saves = ["download_asset", "list_districts", "rank_divisions"].includes(name);
+    const saves = ["download_asset", "list_districts", "list_jobs", "rank_divisions"].includes(name);
     expect(annotations).toMatchObject({
       readOnlyHint: !acts && !saves,
       destructiveHint: ["cancel_job", "retry_job", "retry_jobs"].includes(name),
