@@ -3,12 +3,7 @@ import * as z from "zod/v4";
 import { Failure } from "../failure.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 
-export const waitSeconds = z
-  .int()
-  .min(0)
-  .max(45)
-  .describe("Default 0; cancelling ends the waiting only.")
-  .optional();
+export const waitSeconds = z.int().min(0).max(45).describe("Default 0; cancelling ends the waiting only.").optional();
 
 const FIRST_MS = 500;
 const LAST_MS = 5_000;
