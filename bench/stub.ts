@@ -5,7 +5,8 @@ import { envelope, input, jobPage, states } from "./answers.ts";
 const MEGABYTE = Buffer.alloc(1024 * 1024, "mic-mcp bench\n");
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-const pages = new Map([1, 10, 25, 100].map((count) => [String(count), json(jobPage(count))]));
+// Of every length: who gives whole items asks for as many as fit.
+const pages = new Map(Array.from({ length: 100 }, (_, at) => [String(at + 1), json(jobPage(at + 1))]));
 const answers = {
   states: json(states),
   input: json(envelope(input)),
