@@ -4,7 +4,7 @@ import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
-import { callText, wholeResult } from "../src/toolkit/results.ts";
+import { nextText, wholeResult } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 import { isToolName } from "../src/toolkit/tool-names.ts";
 
@@ -51,9 +51,7 @@ export const listActions = defineTool({
     const nextStep = actions.find((action) => isOffered(action.nextStep, call))?.nextStep;
     const summary = summaryOf(actions);
     const columns = ["tool", "state", "idempotencyKey", "about", "resourceId", "code", "attempts", "updatedAt"];
-    const steps = actions.flatMap(({ nextStep }) =>
-      nextStep ? [`Next: ${callText(nextStep)} (${nextStep.why})`] : [],
-    );
+    const steps = actions.flatMap(({ nextStep }) => (nextStep ? [nextText(nextStep)] : []));
     const text = [summary, table(columns, rows), ...steps].join("\n");
     return wholeResult<Listing>({ summary, ...(nextStep && { nextStep }), actions }, { text, link: uris.actions });
   },

@@ -1,6 +1,6 @@
 // Pages of a list: summaries by default, whole items on request, and the call that fetches the next page.
 import * as z from "zod/v4";
-import { table } from "../table.ts";
+import { tableOf } from "../table.ts";
 import { countFitting, pageThatFits } from "./page-that-fits.ts";
 import { callText, type NextStep, nextText, type ToolResult, type View, withExactNumbers } from "./results.ts";
 import type { ToolName } from "./tool-names.ts";
@@ -48,17 +48,6 @@ export async function readPage<T, A extends PageAnswer<T>>(
   return { answer: answer ?? (await read(1)), isCut };
 }
 
-/** Columns are those that any row has; a row without one leaves its cell empty. */
-function summaryTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
-  const names = new Set<string>();
-  for (const row of rows) for (const name of Object.keys(row)) names.add(name);
-  const columns = [...names];
-  return table(
-    columns,
-    rows.map((row) => columns.map((column) => String(row[column] ?? ""))),
-  );
-}
-
 /** `hasMore` tells whether more remain (section 4.2); the sentence also mentions a cursor that says otherwise. */
 function restText(hasMore: boolean, hasCursor: boolean): string {
   if (hasMore) return hasCursor ? "More remain." : "More remain, but the service gives no cursor to read them by.";
@@ -84,7 +73,7 @@ export function pageResult<T>(
     summary,
     ...(nextStep ? [nextText(nextStep)] : []),
     ...(nextPage && nextPage !== nextStep ? [`Next page: ${callText(nextPage)}`] : []),
-    ...(items.length === 0 ? [] : [full ? wholeTable(items) : summaryTable(summaries)]),
+    ...(items.length === 0 ? [] : [full ? wholeTable(items) : tableOf(summaries)]),
   ];
   return {
     data,

@@ -117,7 +117,9 @@ function dataText(data: unknown): string {
   return [compactJson(rest), ...texts].join("\n");
 }
 
-export const nextText = (step: NextStep): string => `Next: ${callText(step)} (${step.why})`;
+/** The journal may name tools that this version does not have. */
+export const nextText = (step: Omit<NextStep, "tool"> & { readonly tool: string }): string =>
+  `Next: ${callText(step)} (${step.why})`;
 
 export const callText = (step: { readonly tool: string; readonly arguments: NextStep["arguments"] }): string =>
   `${step.tool} ${json(step.arguments)}`;
@@ -169,8 +171,7 @@ interface AnswerRemarks {
 export function answerResult<T extends object>(data: T, { advice, body, ...more }: AnswerRemarks): ToolResult<T> {
   const { summary, nextStep } = advice;
   const structured = { summary, ...(nextStep && { nextStep }), ...data };
-  const next = nextStep && `Next: ${callText(nextStep)} (${nextStep.why})`;
-  const text = [summary, next, body].filter((line) => line !== undefined).join("\n");
+  const text = [summary, nextStep && nextText(nextStep), body].filter((line) => line !== undefined).join("\n");
   return { data, structured, text, drift: [], advice, ...more };
 }
 

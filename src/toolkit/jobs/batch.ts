@@ -3,7 +3,6 @@ import * as z from "zod/v4";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../../service/attempts.ts";
 import { heldTo } from "../requests.ts";
-import { type Advice, nextText } from "../results.ts";
 
 const MAX_JOBS = 50;
 
@@ -75,7 +74,3 @@ export function countsOf(words: readonly string[]): string {
     .map(([word, count]) => `${count} ${word}`)
     .join(", ");
 }
-
-/** What is said of all, then the rows. */
-export const advisedText = ({ summary, nextStep }: Advice, rows: string): string =>
-  [summary, ...(nextStep ? [nextText(nextStep)] : []), rows].join("\n");

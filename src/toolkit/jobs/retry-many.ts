@@ -11,18 +11,10 @@ import { table } from "../../table.ts";
 import { knownRetry } from "../advice/job-history.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import type { JobPorts } from "../ports.ts";
-import { type NextStep, type ToolResult, wholeResult } from "../results.ts";
+import { answerResult, type NextStep, type ToolResult } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
-import {
-  advisedText,
-  countsOf,
-  eachOfMany,
-  hasTimeToAct,
-  PATIENT_SECONDS,
-  secondsLeft,
-  withTimeToAnswer,
-} from "./batch.ts";
+import { countsOf, eachOfMany, hasTimeToAct, PATIENT_SECONDS, secondsLeft, withTimeToAnswer } from "./batch.ts";
 import { retryOnce, retryTraits } from "./retrying.ts";
 import { movingIds, watchJobs } from "./watch-jobs.ts";
 
@@ -58,7 +50,9 @@ interface Retried {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-type RetryAnswer = { readonly summary: string; readonly results: readonly RetryRow[]; readonly nextStep?: NextStep };
+interface RetryAnswer {
+  readonly results: readonly RetryRow[];
+}
 
 /** The agent's own code for it, as the service says it where it refuses. */
 const ALREADY_RETRIED = "ALREADY_RETRIED";
@@ -233,14 +227,10 @@ export async function retryMany(
   const moving = isWaitedFor ? movingIds(watched) : made;
   const step = nextStep(all, moving, args);
   const summary = summaryOf(results, all.filter(({ isOld }) => isOld).length);
-  const answer = { summary, ...(step && call.isOffered(step.tool) && { nextStep: step }), results };
-  return answerOf(answer);
-}
-
-function answerOf(answer: RetryAnswer): ToolResult<RetryAnswer> {
+  const advice = { summary, ...(step && call.isOffered(step.tool) && { nextStep: step }) };
   const columns = ["jobId", "outcome", "newJobId", "state", "code", "idempotencyKey"] as const;
-  const rows = answer.results.map((row) => columns.map((column) => row[column] ?? ""));
-  return wholeResult(answer, { text: advisedText(answer, table(columns, rows)) });
+  const rows = results.map((row) => columns.map((column) => row[column] ?? ""));
+  return answerResult({ results }, { advice, body: table(columns, rows) });
 }
 
 /** Reads the jobs that would be run anew, and makes one question of them all; undefined where none would be. */

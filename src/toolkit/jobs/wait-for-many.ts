@@ -1,11 +1,11 @@
 // How many jobs stand, once they have stopped or time is up, and the one call that makes sense next.
-import { table } from "../../table.ts";
+import { tableOf } from "../../table.ts";
 import { jobAdvice } from "../advice/job.ts";
 import { historyOf } from "../advice/job-history.ts";
 import type { JobPorts } from "../ports.ts";
-import { type NextStep, type ToolResult, wholeResult } from "../results.ts";
+import { answerResult, type NextStep, type ToolResult } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
-import { advisedText, countsOf, PATIENT_SECONDS } from "./batch.ts";
+import { countsOf, PATIENT_SECONDS } from "./batch.ts";
 import { movingIds, stateOf, type WatchedJob, watchedRow, watchJobs } from "./watch-jobs.ts";
 
 interface WaitArguments {
@@ -17,8 +17,6 @@ interface WaitArguments {
 type Row = ReturnType<typeof watchedRow>;
 
 interface WaitAnswer {
-  readonly summary: string;
-  readonly nextStep?: NextStep;
   readonly jobs: readonly Row[];
   readonly moving: number;
 }
@@ -58,21 +56,8 @@ export async function waitForMany(
   const watched = await watchJobs(jobIds, { until: until ?? "all", seconds: waitSeconds }, call, ports);
   const step = await nextStep(watched, until, ports);
   const jobs = watched.map((each) => watchedRow(each, ports));
-  const answer: WaitAnswer = {
-    summary: `${countsOf(watched.map(stateOf))}.`,
-    ...(step && call.isOffered(step.tool) && { nextStep: step }),
-    jobs,
-    moving: movingIds(watched).length,
-  };
-  return wholeResult(answer, { text: advisedText(answer, `${rowsText(jobs)}\nmoving ${answer.moving}`) });
-}
-
-/** Columns are those that any row has. */
-function rowsText(rows: readonly Row[]): string {
-  const named = rows.map((row) => new Map(Object.entries(row).map(([name, value]) => [name, String(value)])));
-  const columns = [...new Set(named.flatMap((row) => [...row.keys()]))];
-  return table(
-    columns,
-    named.map((row) => columns.map((column) => row.get(column) ?? "")),
-  );
+  const summary = `${countsOf(watched.map(stateOf))}.`;
+  const advice = { summary, ...(step && call.isOffered(step.tool) && { nextStep: step }) };
+  const moving = movingIds(watched).length;
+  return answerResult({ jobs, moving }, { advice, body: `${tableOf(jobs)}\nmoving ${moving}` });
 }
