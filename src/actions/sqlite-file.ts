@@ -12,7 +12,8 @@ const BUSY_AT_ONCE_MS = 50;
 const BUSY_PAUSE_MS = 25;
 /** No longer than this after a write it stands in the WAL alone. */
 const IN_WAL_MS = 1_000;
-const FILE = "actions.sqlite";
+/** The journal's. */
+const JOURNAL = "actions.sqlite";
 const SIDE_FILES = ["-wal", "-shm"];
 
 interface Statement {
@@ -63,9 +64,9 @@ const isReading = (sql: string): boolean => /^\s*SELECT/i.test(sql);
 const isRow = (value: unknown): value is DatabaseRow => typeof value === "object" && value !== null;
 
 /** Nobody else may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
-async function prepareFile(folder: string): Promise<string> {
+async function prepareFile(folder: string, name: string): Promise<string> {
   if (!existsSync(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, FILE);
+  const path = join(folder, name);
   const file = await open(path, "a", 0o600);
   await file.close();
   if (process.platform !== "win32") await chmod(path, 0o600);
@@ -85,8 +86,18 @@ export interface SqliteFile extends Database {
   removeSideFiles(): void;
 }
 
-export async function openFile(folder: string): Promise<SqliteFile> {
-  const path = await prepareFile(folder);
+export interface FileOptions {
+  /** In the folder. */
+  readonly name: string;
+  /** FULL: a write is on disk when it resolves. NORMAL: the last ones may be lost with the machine's power. */
+  readonly synchronous: "FULL" | "NORMAL";
+}
+
+export async function openFile(
+  folder: string,
+  { name, synchronous }: FileOptions = { name: JOURNAL, synchronous: "FULL" },
+): Promise<SqliteFile> {
+  const path = await prepareFile(folder, name);
   // Before it is opened: if another one comes in between, that is noticed at the first statement.
   const identity = identityOf(path);
   const engine = new (await loadEngine())(path, { timeout: BUSY_AT_ONCE_MS });
@@ -111,7 +122,7 @@ export async function openFile(folder: string): Promise<SqliteFile> {
 
   try {
     await whenFree(() => engine.exec("PRAGMA journal_mode = WAL"));
-    engine.exec("PRAGMA synchronous = FULL");
+    engine.exec(`PRAGMA synchronous = ${synchronous}`);
     emptyWal();
   } catch (error) {
     engine.close();
@@ -149,7 +160,7 @@ export async function openFile(folder: string): Promise<SqliteFile> {
         try {
           return prepare(sql).all(named(values));
         } finally {
-          engine.exec("PRAGMA synchronous = FULL");
+          engine.exec(`PRAGMA synchronous = ${synchronous}`);
         }
       });
       emptyWalSoon();

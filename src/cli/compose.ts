@@ -31,6 +31,7 @@ import { resources } from "../toolkit/resources/index.ts";
 import { createWatching } from "../toolkit/resources/watching.ts";
 import { redactorOf } from "./crash.ts";
 import { createLog } from "./log.ts";
+import { sharedAddress } from "./shared-address.ts";
 import { version } from "./version.ts";
 
 const HOUR_MS = 3_600_000;
@@ -78,9 +79,10 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
   const geography = createGeography({
     service,
     perMinute: config.geographyRate,
-    // An emulator in this process is gone with it: nobody will ask its address again.
+    // An emulator in this process is gone with it: nobody else asks it, now or later.
     ...(!inProcess && {
       store: createGeographyStore({ stateDir: config.stateDir, baseUrl: identity.baseUrl, now: timing.now }),
+      shared: sharedAddress(config, identity.baseUrl),
     }),
   });
   const downloads = createDownloads(service);

@@ -6,13 +6,15 @@ import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.t
 import type { Service } from "../service/call.ts";
 import type { DatedAnswer } from "./cache.ts";
 import type { Country, Gathered, Needs } from "./country.ts";
-import { PlaygroundReader } from "./playground.ts";
+import { PlaygroundReader, type SharedAddress } from "./playground.ts";
 import type { GeographyStore } from "./store.ts";
 import { Sweep, type Unread } from "./sweep.ts";
 import { idleTiming } from "./timing.ts";
 
 export type { DatedAnswer } from "./cache.ts";
 export type { Country, Gathered, Needs } from "./country.ts";
+export type { SharedDatabase } from "./neighbours.ts";
+export type { SharedAddress } from "./playground.ts";
 
 /** Time kept within the call's own limit for making its answer. */
 const MARGIN_MS = 2_000;
@@ -49,13 +51,18 @@ export interface GeographyOptions {
   readonly service: Pick<Service, "call">;
   readonly perMinute: number;
   readonly timing?: Timing;
-  /** Where lists are kept for the processes that come after; left out, they are not. */
+  /** Where lists are kept for other processes; left out, they are not. */
   readonly store?: GeographyStore;
+  /** Left out, this process knows of no other. */
+  readonly shared?: SharedAddress;
+  /** How long the service counts a request, in milliseconds: a minute where it is left out. */
+  readonly windowMs?: number;
 }
 
-export function createGeography({ service, perMinute, timing = idleTiming, store }: GeographyOptions): Geography {
+export function createGeography({ timing = idleTiming, ...options }: GeographyOptions): Geography {
+  const { store } = options;
   const closing = new AbortController();
-  const playground = new PlaygroundReader({ service, perMinute, timing, closing: closing.signal, store });
+  const playground = new PlaygroundReader({ ...options, timing, closing: closing.signal });
   const { limiter, cache } = playground;
   const sweep = new Sweep(playground, timing, closing.signal);
 
@@ -141,6 +148,7 @@ export function createGeography({ service, perMinute, timing = idleTiming, store
     async close() {
       closing.abort();
       await store?.close();
+      await playground.close();
     },
   };
 }

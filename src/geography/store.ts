@@ -20,8 +20,10 @@ export interface StoredList<T> {
 export interface GeographyStore {
   readStates(): Promise<StoredList<StatesResponse> | undefined>;
   readDistricts(code: string): Promise<StoredList<DistrictsResponse> | undefined>;
-  keepStates(list: StoredList<StatesResponse>): void;
-  keepDistricts(code: string, list: StoredList<DistrictsResponse>): void;
+  /** Resolves when it is there, or cannot be. */
+  keepStates(list: StoredList<StatesResponse>): Promise<void>;
+  /** The same with a state's districts. */
+  keepDistricts(code: string, list: StoredList<DistrictsResponse>): Promise<void>;
   /** Resolves when all that was to be kept is. */
   close(): Promise<void>;
 }
@@ -127,13 +129,14 @@ export function createGeographyStore({ stateDir, baseUrl, now }: GeographyStoreO
     await replaceFile(folder, nameOf(url, list), text);
   }
 
-  function keep(list: string, reading: StoredList<unknown>): void {
+  async function keep(list: string, reading: StoredList<unknown>): Promise<void> {
     const work = write(list, reading).catch(() => {
       // The folder may have gone meanwhile: the next list makes it anew.
       prepared = undefined;
     });
     writing.add(work);
-    work.finally(() => writing.delete(work));
+    await work;
+    writing.delete(work);
   }
 
   return {
