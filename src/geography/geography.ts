@@ -18,6 +18,8 @@ export type { SharedAddress } from "./playground.ts";
 
 /** Time kept within the call's own limit for making its answer. */
 const MARGIN_MS = 2_000;
+/** How often it is looked what other processes have read, while this one may not ask. */
+const LOOK_MS = 1_000;
 /** What one request takes, in the estimate of how long the rest will take. */
 const REQUEST_MS = 1_000;
 
@@ -106,6 +108,12 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
     }
   }
 
+  /** Whether other processes have read any of these. */
+  async function recalled(states: readonly State[]): Promise<boolean> {
+    await cache.recallDistricts(states.map(({ code }) => code));
+    return states.some(({ code }) => cache.districtsOf(code) !== undefined);
+  }
+
   async function gather(wish: CountryQuery, context: CallContext): Promise<Gathered> {
     const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - MARGIN_MS);
     const states = await playground.states(context);
@@ -125,6 +133,8 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
 
       const pending = pendingOf(all, country);
       const isHeldUp = !sweep.isUnderWay && limiter.delayMs() > 0;
+      // Another process may have read meanwhile what this one waits for.
+      if (isHeldUp && (await recalled(pending))) continue;
       const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
       // Nothing can come within the wait, by our limit or by the pause that the service asked for: not waited out.
       const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
@@ -136,7 +146,8 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
       const read = about.filter(({ code }) => country.lists.has(code)).length;
       if (read > shown) wish.onProgress(read, about.length);
       shown = Math.max(shown, read);
-      await nextChange(untilAt, context.signal);
+      const lookAt = isHeldUp && store !== undefined ? timing.now() + LOOK_MS : untilAt;
+      await nextChange(Math.min(untilAt, lookAt), context.signal);
     }
   }
 

@@ -1,7 +1,11 @@
-// What the servers behind one address share of the geography: a SQLite file beside the journal, or the journal's PostgreSQL.
+// What the servers behind one address share of the geography, lists and limit: files beside the journal, or the journal's
+// PostgreSQL.
 import * as z from "zod/v4";
 import type { Config } from "../config.ts";
 import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
+import { listFiles } from "../geography/list-files.ts";
+import { listTable } from "../geography/list-table.ts";
+import { createGeographyStore, type GeographyStore } from "../geography/store.ts";
 
 /** Beside the journal and not in it: an action never waits for a district list. */
 const FILE = { name: "geography.sqlite", synchronous: "NORMAL" } as const;
@@ -24,10 +28,13 @@ async function openPostgres(url: string): Promise<SharedDatabase> {
   };
 }
 
-export const sharedAddress = (
-  { journalUrl, stateDir }: Config,
+/** Throws nothing: what cannot be shared is not. */
+export function sharedGeography(
+  { journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">,
   baseUrl: SharedAddress["baseUrl"],
-): SharedAddress => ({
-  baseUrl,
-  open: () => (journalUrl === undefined ? openFile(stateDir) : openPostgres(journalUrl)),
-});
+  now: () => number,
+): { readonly store: GeographyStore; readonly shared: SharedAddress } {
+  const open = () => (journalUrl === undefined ? openFile(stateDir) : openPostgres(journalUrl));
+  const place = journalUrl === undefined ? listFiles({ stateDir, now }) : listTable({ open, now });
+  return { store: createGeographyStore({ place, baseUrl, now }), shared: { open, baseUrl } };
+}
