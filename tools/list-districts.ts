@@ -115,8 +115,9 @@ export const listDistricts = defineTool({
       );
     }
     const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
+    const none = districts.length === 0 ? " The state is listed, its list of districts is empty." : noneListedText(districts);
     return answerResult(value, {
-      advice: { summary: `${counts}${noneListedText(districts)}` },
+      advice: { summary: `${counts}${none}` },
       body: `${vintage}\n${table(["districtCode", "name", "mandalCount"], rows)}`,
       drift,
       link: uris.districts(code),

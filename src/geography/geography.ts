@@ -17,7 +17,7 @@ export type { SharedDatabase } from "./neighbours.ts";
 export type { SharedAddress } from "./playground.ts";
 
 /** Time kept within the call's own limit for making its answer. */
-const MARGIN_MS = 2_000;
+export const ANSWER_MS = 2_000;
 /** How often it is looked what other processes have read, while this one may not ask. */
 const LOOK_MS = 1_000;
 /** What one request takes, in the estimate of how long the rest will take. */
@@ -115,7 +115,7 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
   }
 
   async function gather(wish: CountryQuery, context: CallContext): Promise<Gathered> {
-    const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - MARGIN_MS);
+    const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - ANSWER_MS);
     const states = await playground.states(context);
     const asked = new Set<string>();
     let shown = -1;

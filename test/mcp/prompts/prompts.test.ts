@@ -44,6 +44,15 @@ forEachEra((bench, era) => {
     expect(asked).toContain('"KA"');
   });
 
+  test("the geography prompt and its skill are one text", async () => {
+    const { connection } = bench();
+    const skill = await connection.readResource("skill://answer-geography/SKILL.md");
+    const asked = await connection.getPrompt("geography_question", { question: "How many districts?" });
+    const [, body = ""] = skill.text.split(/^# /m);
+    expect(asked).toBe(`Answer this question: "How many districts?"\n\n# ${body.trimEnd()}`);
+    for (const tool of ["find_district", "rank_divisions"]) expect(asked).toContain(tool);
+  });
+
   test("what is missing, unknown or too long is named", async () => {
     const { getPrompt } = bench().connection;
     await expect(getPrompt("diagnose_job")).rejects.toThrow(/needs jobId/);
