@@ -5,7 +5,7 @@ import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { DatedAnswer } from "./cache.ts";
-import type { Country, Gathered, Needs } from "./country.ts";
+import { type Country, type Gathered, type Needs, NOT_READ_YET } from "./country.ts";
 import { PlaygroundReader, type SharedAddress } from "./playground.ts";
 import type { GeographyStore } from "./store.ts";
 import { Sweep, type Unread } from "./sweep.ts";
@@ -91,7 +91,7 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
       ? "the service asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
         ? "rate limit"
-        : "not read yet";
+        : NOT_READ_YET;
     return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + REQUEST_MS) / 1000) };
   }
 

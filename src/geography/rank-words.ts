@@ -40,8 +40,9 @@ function listed(texts: readonly string[], separator: string): string {
   return `${texts.slice(0, MAX_LISTED).join(separator)}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
-/** What a page that ends in the midst of equals leaves out. */
-function tiedText({ tied }: Ranking<DivisionRow>): string {
+/** What a page that ends in the midst of equals leaves out; of rows that may change there is nothing to say. */
+function tiedText({ tied, exact }: Ranking<DivisionRow>): string {
+  if (!exact) return "";
   if (tied.rows > 0) return ` Tied with the last row: ${thousands(tied.rows)} more.`;
   return tied.states.length === 0 ? "" : ` Ties are cut in ${listed(tied.states, " ")}.`;
 }

@@ -42,7 +42,7 @@ export interface Ranking<R> {
   readonly exact: boolean;
   /** Rows that the page ends in the midst of: they have the figure of its last row. */
   readonly tied: Tied;
-  /** Names that several districts bear, by name; asked for by ranking districts by name. */
+  /** Names that several districts bear; there where districts are ranked by name, whatever it begins with. */
   readonly shared?: readonly SharedName[];
 }
 
@@ -197,7 +197,7 @@ export function rankDistricts(states: readonly State[], country: Country, order:
     rows: pageOf(rows, order),
     exact,
     tied: firsts ? { rows: 0, states: firsts.tied } : { rows: tiedBehind(rows, order, byMandals), states: [] },
-    ...(order.by === "name" && { shared: sharedNames(fitted) }),
+    ...(order.by === "name" && order.startsWith === undefined && { shared: sharedNames(fitted) }),
   };
   if (needs.all.length === 0 || isBounded(order))
     return { ...page, totalRows: rows.length, totals: { ...own, ...spreadOf(fitted.map(byMandals)) } };

@@ -4,9 +4,9 @@ import type { State } from "../contract/playground.ts";
 import {
   type Country,
   type Coverage,
+  canComeWithin,
   coverageOf,
   driftIn,
-  secondsUntilRead,
   unreadCount,
 } from "../geography/country.ts";
 import { coverageLine } from "../geography/format.ts";
@@ -100,8 +100,7 @@ function answered(
  * call would end at once, again and again: then the answer only says when to ask again.
  */
 export function askAgain(call: ToolCall, args: NextStep["arguments"], coverage: Coverage): NextStep | undefined {
-  const seconds = secondsUntilRead(coverage);
-  if (seconds === undefined || seconds > LONGEST_WAIT_SECONDS) return undefined;
+  if (!canComeWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
   const why = `${unreadCount(coverage)} unread`;
   return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }
