@@ -147,8 +147,7 @@ export const rankDivisions = defineTool({
   toolset: "geography",
   name: "rank_divisions",
   title: "Rank states or districts",
-  description:
-    "Ranks, filters and totals states or districts of India exactly: tops, bounds, sums, means, medians.",
+  description: "Ranks, filters and totals states or districts of India exactly: tops, bounds, sums, means, medians.",
   effect: "export",
   input: z.strictObject({
     level: z.enum(["state", "district"]),

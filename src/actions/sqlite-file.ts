@@ -13,7 +13,7 @@ const BUSY_PAUSE_MS = 25;
 /** No longer than this after a write it stands in the WAL alone. */
 const IN_WAL_MS = 1_000;
 /** The journal's. */
-const JOURNAL = "actions.sqlite";
+const FILE = "actions.sqlite";
 const SIDE_FILES = ["-wal", "-shm"];
 
 interface Statement {
@@ -86,17 +86,7 @@ export interface SqliteFile extends Database {
   removeSideFiles(): void;
 }
 
-export interface FileOptions {
-  /** In the folder. */
-  readonly name: string;
-  /** FULL: a write is on disk when it resolves. NORMAL: the last ones may be lost with the machine's power. */
-  readonly synchronous: "FULL" | "NORMAL";
-}
-
-export async function openFile(
-  folder: string,
-  { name, synchronous }: FileOptions = { name: JOURNAL, synchronous: "FULL" },
-): Promise<SqliteFile> {
+export async function openFile(folder: string, name = FILE): Promise<SqliteFile> {
   const path = await prepareFile(folder, name);
   // Before it is opened: if another one comes in between, that is noticed at the first statement.
   const identity = identityOf(path);
@@ -122,7 +112,7 @@ export async function openFile(
 
   try {
     await whenFree(() => engine.exec("PRAGMA journal_mode = WAL"));
-    engine.exec(`PRAGMA synchronous = ${synchronous}`);
+    engine.exec("PRAGMA synchronous = FULL");
     emptyWal();
   } catch (error) {
     engine.close();
@@ -160,7 +150,7 @@ export async function openFile(
         try {
           return prepare(sql).all(named(values));
         } finally {
-          engine.exec(`PRAGMA synchronous = ${synchronous}`);
+          engine.exec("PRAGMA synchronous = FULL");
         }
       });
       emptyWalSoon();

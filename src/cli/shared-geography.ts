@@ -1,6 +1,5 @@
 // What the servers behind one address share of the geography, lists and limit: files beside the journal, or the journal's
 // PostgreSQL.
-import * as z from "zod/v4";
 import type { Config } from "../config.ts";
 import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
 import { listFiles } from "../geography/list-files.ts";
@@ -8,24 +7,18 @@ import { listTable } from "../geography/list-table.ts";
 import { createGeographyStore, type GeographyStore } from "../geography/store.ts";
 
 /** Beside the journal and not in it: an action never waits for a district list. */
-const FILE = { name: "geography.sqlite", synchronous: "NORMAL" } as const;
+const FILE = "geography.sqlite";
 /** Machines have clocks of their own: the database's is one for all. */
 const CLOCK = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now";
 
-const Clock = z.tuple([z.object({ now: z.number() })]);
-
 async function openFile(folder: string): Promise<SharedDatabase> {
   const file = await (await import("../actions/sqlite-file.ts")).openFile(folder, FILE);
-  return { ...file, now: async () => Date.now() };
+  return { ...file, clock: undefined };
 }
 
 async function openPostgres(url: string): Promise<SharedDatabase> {
   const database = await (await import("../actions/postgres.ts")).openPostgres(url);
-  return {
-    ...database,
-    now: async (query) => Clock.parse(await query(CLOCK))[0].now,
-    isInPlace: () => true,
-  };
+  return { ...database, clock: CLOCK, isInPlace: () => true };
 }
 
 /** Throws nothing: what cannot be shared is not. */

@@ -24,7 +24,10 @@ export interface CatalogueText {
 function firstStates(rows: readonly DistrictRow[]): readonly DistrictRow[] {
   const cut = rows[MAX_ROWS];
   if (cut === undefined) return rows;
-  return rows.slice(0, rows.findIndex(({ stateCode }) => stateCode === cut.stateCode));
+  return rows.slice(
+    0,
+    rows.findIndex(({ stateCode }) => stateCode === cut.stateCode),
+  );
 }
 
 /** What was left out, and how to have it. */

@@ -2,7 +2,7 @@
 import type { State } from "../contract/playground.ts";
 import { quote, word } from "../outside.ts";
 import type { Country } from "./country.ts";
-import { type DistrictRow, districtRows, distinctRows, grouped } from "./districts.ts";
+import { type DistrictRow, distinctRows, districtRows, grouped } from "./districts.ts";
 import { plural, thousands } from "./format.ts";
 import { fold } from "./names/fold.ts";
 
@@ -34,10 +34,12 @@ function repeatedCodes(country: Country, isAsked: (row: DistrictRow) => boolean)
   const rows = districtRows(country.states.value.states, country);
   const repeated = [...grouped(rows, ({ districtCode }) => districtCode)].filter(([, same]) => same.length > 1);
   if (repeated.length > Math.max(MAX_CODES, rows.length / 20)) return [];
-  const told = repeated.filter(([, same]) => same.some(isAsked)).map(([code, same]) => {
-    const count = distinctRows(same).length === 1 ? ": counted once" : "";
-    return `District code ${word(code, MAX_NAME)} is listed for ${same.map(placeOf).join(" and ")}${count}.`;
-  });
+  const told = repeated
+    .filter(([, same]) => same.some(isAsked))
+    .map(([code, same]) => {
+      const count = distinctRows(same).length === 1 ? ": counted once" : "";
+      return `District code ${word(code, MAX_NAME)} is listed for ${same.map(placeOf).join(" and ")}${count}.`;
+    });
   const others = told.length - MAX_CODES;
   return others > 0 ? [...told.slice(0, MAX_CODES), `${plural(others, "more code")} repeated.`] : told;
 }
@@ -56,7 +58,9 @@ export function differencesAt(rows: readonly DistrictRow[], country: Country): r
   const codes = new Set(rows.map(({ stateCode }) => stateCode));
   const districts = new Set(rows.map(({ districtCode }) => districtCode));
   return [
-    ...country.states.value.states.filter(({ code }) => codes.has(code)).flatMap((state) => differencesOf(state, country)),
+    ...country.states.value.states
+      .filter(({ code }) => codes.has(code))
+      .flatMap((state) => differencesOf(state, country)),
     ...repeatedCodes(country, ({ districtCode }) => districts.has(districtCode)),
   ];
 }

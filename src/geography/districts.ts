@@ -43,7 +43,9 @@ export function grouped<R>(rows: readonly R[], keyOf: (row: R) => string): Reado
 export function distinctRows(rows: readonly DistrictRow[]): readonly DistrictRow[] {
   const same = grouped(rows, ({ districtCode, name }) => `${districtCode} ${fold(name)}`);
   if (same.size === rows.length) return rows;
-  return [...same.values()].map((each) => each.reduce((most, row) => (row.mandalCount > most.mandalCount ? row : most)));
+  return [...same.values()].map((each) =>
+    each.reduce((most, row) => (row.mandalCount > most.mandalCount ? row : most)),
+  );
 }
 
 export const unreadOf = (states: readonly State[], { lists }: Country): readonly State[] =>

@@ -1,10 +1,12 @@
 // Lists as rows of the database that the machines behind one address share.
 import * as z from "zod/v4";
-import type { SharedDatabase } from "./neighbours.ts";
+import { instantOf, makeTables, type SharedDatabase } from "./neighbours.ts";
 import { type ListPlace, OLD_MS } from "./store.ts";
 
-const TABLE = `CREATE TABLE IF NOT EXISTS geography_lists
-  (service TEXT NOT NULL, list TEXT NOT NULL, kept_at BIGINT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (service, list))`;
+const TABLES = {
+  geography_lists:
+    "service TEXT NOT NULL, list TEXT NOT NULL, kept_at BIGINT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (service, list)",
+};
 /** A database that could not be used is left alone for so long. */
 const APART_MS = 30_000;
 
@@ -22,10 +24,9 @@ export function listTable({ open, now }: ListTableOptions): ListPlace {
   async function prepared(): Promise<SharedDatabase> {
     const database = await open();
     try {
-      await database.exclusively(async (query) => {
-        await query(TABLE);
-        await query("DELETE FROM geography_lists WHERE kept_at <= $1", [(await database.now(query)) - OLD_MS]);
-      });
+      await makeTables(database, TABLES);
+      const oldAt = (await instantOf(database, database.query, now)) - OLD_MS;
+      await database.query("DELETE FROM geography_lists WHERE kept_at <= $1", [oldAt]);
       return database;
     } catch (error) {
       await database.close().catch(() => undefined);
@@ -59,7 +60,7 @@ export function listTable({ open, now }: ListTableOptions): ListPlace {
         await database.query(
           `INSERT INTO geography_lists (service, list, kept_at, text) VALUES ($1, $2, $3, $4)
            ON CONFLICT (service, list) DO UPDATE SET kept_at = excluded.kept_at, text = excluded.text`,
-          [service, list, await database.now(database.query), text],
+          [service, list, await instantOf(database, database.query, now), text],
         );
       }),
     async close() {

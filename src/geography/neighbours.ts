@@ -13,8 +13,8 @@ export interface SharedDatabase {
   query: Query;
   /** Runs `work` all or nothing, with no other process in between; never twice at once. */
   exclusively(work: (query: Query) => Promise<void>): Promise<void>;
-  /** The instant by the clock that all processes share, in milliseconds since 1970. */
-  now(query: Query): Promise<number>;
+  /** SQL for the instant by the database's clock, as `now`, in milliseconds since 1970; undefined where all have one clock. */
+  readonly clock: string | undefined;
   /** False where others would find another database in its place. */
   isInPlace(): boolean;
   close(): Promise<void>;
@@ -23,15 +23,35 @@ export interface SharedDatabase {
 /** A list that takes longer may be read by another process, too: that costs a request. */
 const TURN_MS = 10_000;
 
-const TABLES = [
-  `CREATE TABLE IF NOT EXISTS geography_requests
-     (service TEXT NOT NULL, id TEXT NOT NULL, free_at BIGINT NOT NULL, PRIMARY KEY (service, id))`,
-  `CREATE TABLE IF NOT EXISTS geography_pauses
-     (service TEXT PRIMARY KEY, frozen_until BIGINT NOT NULL, slowed_until BIGINT NOT NULL)`,
-  `CREATE TABLE IF NOT EXISTS geography_turns
-     (service TEXT NOT NULL, list TEXT NOT NULL, owner TEXT NOT NULL, until_at BIGINT NOT NULL, PRIMARY KEY (service, list))`,
-];
+const TABLES = {
+  geography_requests: "service TEXT NOT NULL, id TEXT NOT NULL, free_at BIGINT NOT NULL, PRIMARY KEY (service, id)",
+  geography_pauses: "service TEXT PRIMARY KEY, frozen_until BIGINT NOT NULL, slowed_until BIGINT NOT NULL",
+  geography_turns: `service TEXT NOT NULL, list TEXT NOT NULL, owner TEXT NOT NULL, until_at BIGINT NOT NULL,
+    PRIMARY KEY (service, list)`,
+};
 
+/** By the clock that all processes share. */
+export async function instantOf({ clock }: SharedDatabase, query: Query, now: () => number): Promise<number> {
+  if (clock === undefined) return now();
+  const [row] = await query(clock);
+  return Instant.parse(row).now;
+}
+
+/** Where they are not there yet: the right to make them is needed once. */
+export async function makeTables(database: SharedDatabase, tables: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, columns] of Object.entries(tables)) {
+    const isThere = await database.query(`SELECT 1 FROM ${name} WHERE 1 = 0`).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere)
+      await database.exclusively(async (query) => {
+        await query(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
+      });
+  }
+}
+
+const Instant = z.object({ now: z.number() });
 const FreeAt = z.object({ free_at: z.number() });
 const Pause = z.object({ frozen_until: z.number(), slowed_until: z.number() });
 
@@ -149,7 +169,8 @@ export class Neighbours {
       .catch(() => undefined)
       .then(async () => {
         const [database, service] = [await this.#open(), await this.#options.baseUrl()];
-        await database.exclusively(async (query) => work(query, service, await database.now(query)));
+        const { now } = this.#options;
+        await database.exclusively(async (query) => work(query, service, await instantOf(database, query, now)));
       });
     this.#last = run;
     return run;
@@ -160,9 +181,12 @@ export class Neighbours {
     await this.#database?.close().catch(() => undefined);
     this.#database = undefined;
     const database = await this.#options.open();
-    await database.exclusively(async (query) => {
-      for (const table of TABLES) await query(table);
-    });
+    try {
+      await makeTables(database, TABLES);
+    } catch (error) {
+      await database.close().catch(() => undefined);
+      throw error;
+    }
     this.#database = database;
     return database;
   }

@@ -1,14 +1,7 @@
 // What the geography tools share: their common arguments, the end of every answer, the call that goes on where it had to end.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import {
-  type Country,
-  type Coverage,
-  canComeWithin,
-  coverageOf,
-  driftIn,
-  unreadCount,
-} from "../geography/country.ts";
+import { type Country, type Coverage, canComeWithin, coverageOf, driftIn, unreadCount } from "../geography/country.ts";
 import { coverageLine } from "../geography/format.ts";
 import { ANSWER_MS, type CountryQuery, type Gathered, type Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
