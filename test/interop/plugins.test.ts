@@ -1,21 +1,14 @@
 // The release's plugin and extension in the real clients: they hold to each client's own rules, install on a machine where HOME
 // is empty, and their server connects.
-import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { releaseForFile } from "../package/made-release.ts";
 import { type ClientName, isInstalled, programOf } from "./packages.ts";
 import { type Ended, run } from "./run.ts";
 
-let release = "";
-
-beforeAll(async () => {
-  release = await mkdtemp(join(tmpdir(), "mic-mcp-plugins-"));
-  const tsx = join("node_modules", "tsx", "dist", "cli.mjs");
-  execFileSync(process.execPath, [tsx, "scripts/release/release.ts", join(release, "made")]);
-}, 120_000);
-afterAll(() => rm(release, { recursive: true, force: true }));
+const { made } = releaseForFile();
 
 /** A client on a new machine: what it is told to do, each step to its end without a fault. */
 async function machineWith(client: ClientName) {
@@ -33,8 +26,6 @@ function inClient(client: ClientName, body: () => Promise<void>): void {
   const why = isInstalled(client) ? "" : " (skipped: not installed by npm run interop:install)";
   test.skipIf(!isInstalled(client))(`${client}${why}`, body);
 }
-
-const made = (...path: readonly string[]): string => join(release, "made", ...path);
 
 describe("the release installs in", () => {
   inClient("Claude Code", async () => {

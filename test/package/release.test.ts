@@ -1,36 +1,23 @@
 // What `npm run release` makes, each part as its users get it: unpacked elsewhere, with an empty HOME, and driven through a job.
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { Ajv } from "ajv";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { version } from "../../src/cli/version.ts";
 import { isInstalled, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
-import { containerMissing, runContainer } from "./container.ts";
 import { type Command, driveJob } from "./drive.ts";
+import { bin, execute, releaseForFile } from "./made-release.ts";
 
-const execute = promisify(execFile);
-const bin = (...path: readonly string[]): string => join(process.cwd(), "node_modules", ...path);
-
-let folder = "";
-const made = (...path: readonly string[]): string => join(folder, "release", ...path);
+const { made, beside } = releaseForFile();
 const textOf = (...path: readonly string[]): Promise<string> => readFile(made(...path), "utf8");
 const jsonOf = async (...path: readonly string[]): Promise<unknown> => JSON.parse(await textOf(...path));
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mic-mcp-release-"));
-  await execute(process.execPath, [bin("tsx", "dist", "cli.mjs"), "scripts/release/release.ts", made()]);
-}, 120_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
 /** A folder of its own, as if on another machine. */
 async function elsewhere(name: string): Promise<string> {
-  const place = join(folder, name);
+  const place = beside(name);
   await mkdir(place);
   return place;
 }
@@ -117,14 +104,6 @@ describe.concurrent("runs a job from", () => {
       });
     }
 });
-
-test.skipIf(containerMissing !== undefined)(
-  `runs a job in the container's file system, read-only and as its user${containerMissing === undefined ? "" : ` (skipped: ${containerMissing})`}`,
-  async () => {
-    const command = await runContainer(made("container"), await elsewhere("image"));
-    await driveJob({ ...command, args: [...command.args, "serve", "--emulator"] }, "/");
-  },
-);
 
 test("server.json keeps to the registry's schema, and names what there is", async () => {
   const said = await jsonOf("server.json");
