@@ -7,6 +7,7 @@ import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { version } from "../../src/cli/version.ts";
+import { serverInfo } from "../../src/mcp/server-info.ts";
 import { isInstalled, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
 import { type Command, driveJob } from "./drive.ts";
 import { bin, execute, releaseForFile } from "./made-release.ts";
@@ -136,6 +137,11 @@ test("every part says the same version", async () => {
   for (const each of said) expect(each).toMatchObject({ version });
   expect(await readdir(made("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
   expect(await readFile("CHANGELOG.md", "utf8")).toContain(version);
+});
+
+test("the server says of itself what the package says", async () => {
+  const { description, homepage } = JSON.parse(await readFile("package.json", "utf8"));
+  expect(serverInfo(version)).toMatchObject({ version, description, websiteUrl: homepage.replace("#readme", "") });
 });
 
 test("the client secret is marked as one wherever a host asks for it", async () => {
