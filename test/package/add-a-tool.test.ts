@@ -150,7 +150,7 @@ test(`takes the files of the list, at most ${MOST_FILES}, and no others`, async 
 });
 
 test("everything that repeats the tools has the new one", async () => {
-  for (const file of ["README.md", "manifest.json", "tools/index.ts"])
+  for (const file of ["README.md", "docs/reference.md", "manifest.json", "tools/index.ts"])
     expect(await readFile(join(house, file), "utf8"), file).toContain("star_job");
 });
 
