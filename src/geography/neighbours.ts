@@ -81,12 +81,15 @@ export class Neighbours {
   async take(isUrgent: boolean): Promise<{ readonly id: string | undefined; readonly state: LedgerState }> {
     const { limits, windowMs } = this.#options;
     let id: string | undefined;
-    const state = await this.#look(async (query, service, now, known) => {
-      if (!mayLeave(known, limits, isUrgent, now)) return;
+    const state = await this.#look(async (query, service, now) => {
+      const known = await stateOf(query, service);
+      if (!mayLeave(known, limits, isUrgent, now)) return known;
       id = randomUUID();
       // Should this process die with it, it counts for as long as it can have been under way.
-      const values = [service, id, now + ATTEMPT_LIMIT_MS + windowMs];
+      const freeAt = now + ATTEMPT_LIMIT_MS + windowMs;
+      const values = [service, id, freeAt];
       await query("INSERT INTO geography_requests (service, id, free_at) VALUES ($1, $2, $3)", values);
+      return { ...known, freeAt: [...known.freeAt, freeAt] };
     });
     return { id, state };
   }
@@ -95,22 +98,26 @@ export class Neighbours {
     return this.#look(async (query, service, now) => {
       const values = [service, id, now + this.#options.windowMs];
       await query("UPDATE geography_requests SET free_at = $3 WHERE service = $1 AND id = $2", values);
+      return await stateOf(query, service);
     });
   }
 
   giveBack(id: string): Promise<LedgerState> {
     return this.#look(async (query, service) => {
       await query("DELETE FROM geography_requests WHERE service = $1 AND id = $2", [service, id]);
+      return await stateOf(query, service);
     });
   }
 
   pause(ms: number): Promise<LedgerState> {
-    return this.#look(async (query, service, now, { frozenUntilAt, slowedUntilAt }) => {
-      const frozen = Math.max(now + ms, Number.isFinite(frozenUntilAt) ? frozenUntilAt : 0);
-      const slowed = Math.max(frozen + SLOWED_MS, Number.isFinite(slowedUntilAt) ? slowedUntilAt : 0);
+    return this.#look(async (query, service, now) => {
+      const known = await stateOf(query, service);
+      const frozenUntilAt = Math.max(now + ms, known.frozenUntilAt);
+      const slowedUntilAt = Math.max(frozenUntilAt + SLOWED_MS, known.slowedUntilAt);
       await query("DELETE FROM geography_pauses WHERE service = $1", [service]);
-      const values = [service, frozen, slowed];
+      const values = [service, frozenUntilAt, slowedUntilAt];
       await query("INSERT INTO geography_pauses (service, frozen_until, slowed_until) VALUES ($1, $2, $3)", values);
+      return { ...known, frozenUntilAt, slowedUntilAt };
     });
   }
 
@@ -119,9 +126,15 @@ export class Neighbours {
     let isOurs = false;
     await this.#run(async (query, service, now) => {
       await query("DELETE FROM geography_turns WHERE until_at <= $1", [now]);
-      const held = await query("SELECT owner FROM geography_turns WHERE service = $1 AND list = $2", [service, list]);
+      const held = await query("SELECT 1 FROM geography_turns WHERE service = $1 AND list = $2 AND owner <> $3", [
+        service,
+        list,
+        this.#owner,
+      ]);
       isOurs = held.length === 0;
       if (!isOurs) return;
+      // Our own may be left of a reading that was given up.
+      await query("DELETE FROM geography_turns WHERE service = $1 AND list = $2", [service, list]);
       const values = [service, list, this.#owner, now + TURN_MS];
       await query("INSERT INTO geography_turns (service, list, owner, until_at) VALUES ($1, $2, $3, $4)", values);
     });
@@ -141,17 +154,14 @@ export class Neighbours {
     this.#database = undefined;
   }
 
-  /** Does `change`, and says how things stand behind it, by our own clock. */
-  async #look(
-    change: (query: Query, service: string, now: number, known: LedgerState) => Promise<void>,
-  ): Promise<LedgerState> {
+  /** Does `work` on what counts still; its state by our own clock. */
+  async #look(work: (query: Query, service: string, now: number) => Promise<LedgerState>): Promise<LedgerState> {
     const { windowMs, now: ownNow } = this.#options;
     let state: LedgerState = { freeAt: [], frozenUntilAt: 0, slowedUntilAt: 0 };
     let lead = 0;
     await this.#run(async (query, service, now) => {
       await query("DELETE FROM geography_requests WHERE free_at <= $1", [now]);
-      await change(query, service, now, await stateOf(query, service));
-      state = await stateOf(query, service);
+      state = await work(query, service, now);
       lead = now - ownNow();
     });
     const own = (at: number): number => at - lead;
