@@ -41,8 +41,8 @@ export function grouped<R>(rows: readonly R[], keyOf: (row: R) => string): Reado
 
 /** Each district once: of one that stands in several lists, code and name, the row with the most mandals. */
 export function distinctRows(rows: readonly DistrictRow[]): readonly DistrictRow[] {
+  if (new Set(rows.map(({ districtCode }) => districtCode)).size === rows.length) return rows;
   const same = grouped(rows, ({ districtCode, name }) => `${districtCode} ${fold(name)}`);
-  if (same.size === rows.length) return rows;
   return [...same.values()].map((each) =>
     each.reduce((most, row) => (row.mandalCount > most.mandalCount ? row : most)),
   );

@@ -30,6 +30,8 @@ export function vintageOf({ states, lists }: Country, codes: readonly string[]):
   const readings = [states, ...codes.flatMap((code) => lists.get(code) ?? [])];
   const stated = new Set(readings.map(({ value }) => value.sourceUpdatedAt));
   const { source, sourceRef } = states.value;
+  // Where no list is known that was asked for, there is nothing to name a source of.
+  const hasFigures = codes.length === 0 || readings.length > 1;
   const readAts = readings.map(({ readAt }) => readAt);
   return {
     sourceUpdatedAt: [...stated].filter((text) => text !== undefined).sort(),
@@ -37,7 +39,7 @@ export function vintageOf({ states, lists }: Country, codes: readonly string[]):
     mixed: stated.size > 1,
     fallbackUsed: fallbackOf(readings.map(({ value }) => value.fallbackUsed)),
     readAt: { oldest: instant(Math.min(...readAts)), newest: instant(Math.max(...readAts)) },
-    ...(source !== undefined && { source: firstWords(source) }),
-    ...(sourceRef !== undefined && { sourceRef }),
+    ...(hasFigures && source !== undefined && { source: firstWords(source) }),
+    ...(hasFigures && sourceRef !== undefined && { sourceRef }),
   };
 }
