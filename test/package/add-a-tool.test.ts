@@ -130,7 +130,7 @@ export const starJob = defineAction({
 
 beforeAll(async () => {
   house = await mkdtemp(join(tmpdir(), "mic-mcp-house-"));
-  const left = ["node_modules", "dist", ".git"].map((name) => join(root, name));
+  const left = ["node_modules", "dist", "release", ".git"].map((name) => join(root, name));
   await cp(root, house, { recursive: true, filter: (path) => !left.includes(path) });
   await symlink(join(root, "node_modules"), join(house, "node_modules"));
   for (const [file, edit] of Object.entries(EDITS)) {
