@@ -70,6 +70,11 @@ export function forEachEra(tests: Tests, options: BenchOptions = {}): void {
   describe.each(toolEras)("%s", (era) => within(era, tests, options, connect));
 }
 
+/** What no tool knows of: how the protocol of an era has resources, prompts, questions. Without a process. */
+export function inEachEra(tests: Tests, options: BenchOptions = {}): void {
+  describe.each(toolEras)("%s", (era) => within(era, tests, options, connectOnce));
+}
+
 /** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */
 export const connectOnce: Connect = (era, options) =>
   process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"] ? connect(era, options) : connectInside(era, options);
