@@ -266,7 +266,7 @@ export async function connectInside(
   era: Era,
   { env = {}, person }: Omit<ConnectOptions, "args"> = {},
 ): Promise<ClientFace> {
-  const { stdin, stdout, close } = serveInside({ MIC_REPEAT_WINDOW_SECONDS: "0", ...env });
+  const { stdin, stdout, close } = serveInside(env);
   // To these classes a stream to read comes first, whoever is at its other end.
   const opened = await (era === "v1-client"
     ? openOlder(new OlderStreams(stdout, stdin), person)

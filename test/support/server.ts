@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
+import { initializedMessage, initializeMessage, type Program, start } from "../mcp/stdio/child.ts";
 import { serveInside } from "./inside.ts";
 
 const Result = z.looseObject({
@@ -85,12 +85,38 @@ export interface ServerOptions {
   readonly under?: readonly string[];
 }
 
-interface Line {
+/** What takes messages to a server and brings back what it says, a line each. */
+export interface Line {
   send(message: unknown): void;
   readonly answers: Readable;
   /** When no more answers can come: why. */
   readonly ended: Promise<string>;
+  /** Of a process, kills it; inside, in good order. */
+  end(): Promise<void>;
 }
+
+/** To a server of its own inside this process, which the caller ends. */
+export function lineInside(env: Readonly<Record<string, string>>): Line {
+  const { stdin, stdout, close } = serveInside(env);
+  let closing: Promise<void> | undefined;
+  return {
+    send: (message) => void stdin.write(`${JSON.stringify(message)}\n`),
+    answers: stdout,
+    ended: new Promise((resolve) => stdout.once("close", () => resolve("the server has ended"))),
+    end: () => (closing ??= close()),
+  };
+}
+
+/** To a program that was just started. */
+export const lineTo = ({ send, process, exit, stderr }: Program): Line => ({
+  send,
+  answers: process.stdout,
+  ended: exit.then(() => `the server has ended; on stderr: ${stderr()}`),
+  async end() {
+    process.kill("SIGKILL");
+    await exit;
+  },
+});
 
 /** Begins a session as clients of 2025 speak it. */
 async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
@@ -141,29 +167,21 @@ async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
 /** Killed when the running test is done. */
 export async function startServer({ env, under = [] }: ServerOptions): Promise<Server> {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, under });
-  const { send, exit, stderr } = program;
-  const ended = exit.then(() => `the server has ended; on stderr: ${stderr()}`);
+  const line = lineTo(program);
   return {
-    ...(await talkOn({ send, answers: program.process.stdout, ended })),
+    ...(await talkOn(line)),
     pid: program.process.pid ?? 0,
-    stderr,
+    stderr: program.stderr,
     endInput: () => void program.process.stdin.end(),
     breakOutput: () => void program.process.stdout.destroy(),
-    async kill() {
-      program.process.kill("SIGKILL");
-      await exit;
-    },
-    exit,
+    kill: line.end,
+    exit: program.exit,
   };
 }
 
 /** Ended when the running test is done. */
 export async function insideServer(env: Readonly<Record<string, string>>): Promise<InsideServer> {
-  const { stdin, stdout, close } = serveInside({ MIC_REPEAT_WINDOW_SECONDS: "0", ...env });
-  let closing: Promise<void> | undefined;
-  const end = () => (closing ??= close());
-  onTestFinished(end);
-  const ended = new Promise<string>((resolve) => stdout.once("close", () => resolve("the server has ended")));
-  const send = (message: unknown) => void stdin.write(`${JSON.stringify(message)}\n`);
-  return { ...(await talkOn({ send, answers: stdout, ended })), end };
+  const line = lineInside(env);
+  onTestFinished(line.end);
+  return { ...(await talkOn(line)), end: line.end };
 }

@@ -14,6 +14,9 @@ import { smallHeap } from "./memory.ts";
 const long = { timeout: 60_000 };
 const soon = { timeout: 20_000 };
 
+/** Of 13 KB each: as much as the small heap holds. */
+const ANSWERS = 5_000;
+
 /** What a pipe holds, and what the server may have begun besides. */
 const BEGUN = 800;
 
@@ -65,14 +68,13 @@ describe("a client that reads nothing of stdout", () => {
     const program = start(["serve", "--emulator"], { node: smallHeap });
     await initialize(program);
     program.process.stdout.pause();
-    // More than 100 MB of answers.
     await write(
       program,
-      ids(2, 8_000).map((id) => callMessage(id, "list_states")),
+      ids(2, ANSWERS).map((id) => callMessage(id, "list_states")),
     );
-    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 8_001 } });
+    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWERS + 1 } });
     program.process.stdout.resume();
-    await program.answersTo(ids(2, 7_999));
+    await program.answersTo(ids(2, ANSWERS - 1));
   });
 
   test.each<readonly [string, (program: Program) => void]>([
@@ -82,7 +84,7 @@ describe("a client that reads nothing of stdout", () => {
     ["stdout closes", ({ process }) => void process.stdout.destroy()],
   ])("does not keep the process when %s", async (_, leave) => {
     const stub = await stubForTest();
-    const program = await deaf(stub, 2_000);
+    const program = await deaf(stub, 1_000);
     const exited = once(program.process, "exit");
     leave(program);
     expect(await exited).toEqual([0, null]);
@@ -156,7 +158,7 @@ test("a client that reads nothing of stderr is served all the same", async () =>
   // Each leaves a line: more than any pipe holds.
   await write(
     program,
-    ids(2, 3_000).map((id) => callMessage(id, "list_states", { unheardOf: "x".repeat(100) })),
+    ids(2, 1_000).map((id) => callMessage(id, "list_states", { unheardOf: "x".repeat(300) })),
   );
-  await program.answersTo(ids(2, 3_000));
+  await program.answersTo(ids(2, 1_000));
 });
