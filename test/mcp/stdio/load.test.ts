@@ -28,7 +28,7 @@ const mixed = (id: number): object =>
 
 test("thousands of calls leave nothing behind", long, async () => {
   const program = await session(tellsOfItsHeap);
-  const count = runs(2_000, 10_000);
+  const count = runs(4_000, 10_000);
   async function call(from: number): Promise<number> {
     for (let at = from; at < from + count; at += 100) {
       program.process.stdin.write(
@@ -43,7 +43,7 @@ test("thousands of calls leave nothing behind", long, async () => {
   // Caches fill and code is compiled in the first ones.
   const before = await call(2);
   const after = await call(2 + count);
-  // Fifty bytes a call, where there are many; two hundred where the heap's own ups and downs weigh more.
+  // Fifty bytes a call, where there are many; a hundred where the heap's own ups and downs weigh more.
   expect(after - before).toBeLessThan(Math.max(0.4 * MB, 50 * count));
 });
 
