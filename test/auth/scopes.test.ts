@@ -6,7 +6,7 @@ import { beforeAll, expect } from "vitest";
 import { sampleOf } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { credentials } from "../service/client.ts";
+import { credentials, stubEnv } from "../service/client.ts";
 import { insideForFile } from "../support/mcp.ts";
 import { answer, stubForFile } from "../support/stub.ts";
 
@@ -18,9 +18,7 @@ beforeAll(async () => {
   return () => rm(downloads, { recursive: true, force: true });
 });
 const connectionOf = insideForFile("v2-modern", () => ({
-  MIC_BASE_URL: stubOf().baseUrl,
-  MIC_CLIENT_ID: credentials.clientId,
-  MIC_CLIENT_SECRET: credentials.clientSecret,
+  ...stubEnv(stubOf()),
   MIC_DOWNLOAD_DIR: downloads,
 }));
 

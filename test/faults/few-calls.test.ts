@@ -1,13 +1,15 @@
 // Tools of several actions, killed on their way: the same call in the next server goes on, and nothing has happened twice.
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { makeValue } from "../emulator/parameters.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, fileId, jobBodyFor, oneInputOffer } from "../emulator/work.ts";
-import { executed, patiently, sent, stateFolder } from "../mcp/tasks/bench.ts";
+import { executed, patiently, sent } from "../mcp/tasks/bench.ts";
 import { operations } from "../operations.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { insideServer, type Server, startServer } from "../support/server.ts";
 import { isThorough } from "../support/thorough.ts";
@@ -18,7 +20,7 @@ const patient = { timeout: 120_000 };
 async function newBench(settings: Readonly<Record<string, string>> = {}) {
   const clock = manualClock();
   const service = new Service(await emulatorForTest({ clock }), clock);
-  const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await stateFolder(), ...settings };
+  const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await folderForTest(), ...settings };
   return { service, process: () => startServer({ env }), inside: () => insideServer(env) };
 }
 

@@ -1,5 +1,6 @@
 // An answer that nobody can have read was not sent: its client dies with it, or it goes into a broken pipe. Without a window
 // (MIC_REPEAT_WINDOW_SECONDS=0) only this makes the same call the same action.
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
@@ -7,6 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { benchForTest } from "../actions/bench.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
+import { gate } from "../support/gate.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { postgresMissing, startPostgres } from "../support/postgres.ts";
 import { insideServer, startServer } from "../support/server.ts";
@@ -63,10 +65,7 @@ test.skipIf(isWindows || postgresMissing !== undefined)(
 /** An action that has succeeded, and whose answer never left. */
 async function unsent(changes?: Readonly<Record<string, string>>) {
   const { stub, env } = await bench(changes);
-  let answerNow: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => {
-    answerNow = resolve;
-  });
+  const { opened: held, open: answerNow } = gate();
   stub.expect(holdUntil(held, answer(202, enveloped(job))));
   const server = await startServer({ env });
   server.send("submit_job", createJob, 1);

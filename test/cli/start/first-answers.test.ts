@@ -1,12 +1,13 @@
 // The first answers are given before the server is loaded. They have to be word for word the server's own, and only once; and
 // nobody who comes later can tell.
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Program, start } from "../../mcp/stdio/child.ts";
+import { folderForTest } from "../../support/home.ts";
 import { lineInside } from "../../support/server.ts";
 
 const clientInfo = { name: "first-answers-test", title: "Test", version: "1" };
@@ -163,8 +164,7 @@ describe("what they cannot say is left to the server, which has heard all of it"
 
 /** An empty folder with the files that answer, and whatever else the program needs left out. */
 async function entryAlone(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-first-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await folderForTest();
   for (const file of ["cli.js", "start.js", "package.json"]) await copyFile(join("dist", file), join(folder, file));
   return join(folder, "cli.js");
 }

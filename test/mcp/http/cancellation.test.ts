@@ -1,10 +1,12 @@
 // A call that its client gives up reaches the service as given up; a question that was asked of one person is not another's.
+
 import { expect, test } from "vitest";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
+import { stubEnv } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";
 import { legacySpeaker, modernSpeaker } from "./raw.ts";
-import { stubEnv } from "./server.ts";
 
 const stubOf = stubForFile();
 const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
@@ -30,10 +32,7 @@ test("notifications/cancelled in a session, and the end of the connection in 202
 test("in a session a lost connection is no cancellation: the request goes on, and another session's cannot end it", async () => {
   const url = await start();
   const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
-  let release: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { opened: held, open: release } = gate();
   stubOf().respond(() => ({
     readsBody: true,
     async answer(response) {

@@ -1,22 +1,19 @@
 // The end: calls under way are finished and told, streams end, nothing new begins, and what is not finished stays journalled.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+
+import { describe, expect, test } from "vitest";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
+import { stubEnv } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
+import { folderForTest } from "../../support/home.ts";
 import { toldBy } from "../../support/server.ts";
 import { answer, holdUntil, stubForFile } from "../../support/stub.ts";
 import { get, initializeMessage, legacySpeaker, modernSpeaker, post, resultOf, send, speakers } from "./raw.ts";
-import { startHttp, stubEnv } from "./server.ts";
+import { startHttp } from "./server.ts";
 import { serveForTest } from "./service.ts";
 
 const stubOf = stubForFile();
 
-async function ownState() {
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-  return { ...stubEnv(stubOf()), MIC_STATE_DIR: stateDir };
-}
+const ownState = async () => ({ ...stubEnv(stubOf()), MIC_STATE_DIR: await folderForTest() });
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
 const keys = () => stubOf().requests.map(({ headers }) => headers["idempotency-key"]);
@@ -28,10 +25,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     const env = await ownState();
     const server = await startHttp({ env });
     const client = await speakers[era](server.url);
-    let open: () => void = () => undefined;
-    const opened = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const { opened, open } = gate();
     stubOf().expect(holdUntil(opened, accepted("job-1")));
     const call = client.call(1, "submit_job", createJob);
     await arrived(1);

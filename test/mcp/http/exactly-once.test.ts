@@ -1,12 +1,14 @@
 // Exactly once over HTTP, in both eras: an action whose answer did not leave for its client whole is the same action when
 // the call comes again; one that was told is not. Every POST that the service gets is counted, with its key.
+
 import { describe, expect, test } from "vitest";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";
+import { stubEnv } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { toldBy } from "../../support/server.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";
 import { resultOf, type Sent, type Speaker, speakers } from "./raw.ts";
-import { stubEnv } from "./server.ts";
 
 const stubOf = stubForFile();
 
@@ -17,15 +19,6 @@ const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 
 /** Resolves when the stub has got so many requests. */
 const arrived = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
-
-/** What a test lets happen, when it wants it. */
-function gate() {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
 
 describe.each(["legacy", "modern"] as const)("%s", (era) => {
   const speak = (url: string): Promise<Speaker> => speakers[era](url);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { enveloped, job } from "../../contract/samples.ts";
-import { credentials } from "../../service/client.ts";
+import { stubEnv } from "../../service/client.ts";
 import { answer, neverAnswer, type Stub, slowly, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 
@@ -13,9 +13,7 @@ const Jobs = z.object({
 });
 
 const environment = (stub: Stub) => ({
-  MIC_BASE_URL: stub.baseUrl,
-  MIC_CLIENT_ID: credentials.clientId,
-  MIC_CLIENT_SECRET: credentials.clientSecret,
+  ...stubEnv(stub),
 });
 
 /** Milliseconds from `leave` to the end of the process. */

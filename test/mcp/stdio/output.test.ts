@@ -1,12 +1,12 @@
 // A client that does not read: nothing piles up, nothing blocks, nothing counts as told, and what it reads later is whole.
+
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createInput, enveloped, input, job, statesResponse } from "../../contract/samples.ts";
-import { credentials } from "../../service/client.ts";
+import { stubEnv } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
+import { folderForTest } from "../../support/home.ts";
 import { answer, holdUntil, type Stub, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./memory.ts";
@@ -21,9 +21,7 @@ const ANSWERS = 5_000;
 const BEGUN = 800;
 
 const environment = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({
-  MIC_BASE_URL: stub.baseUrl,
-  MIC_CLIENT_ID: credentials.clientId,
-  MIC_CLIENT_SECRET: credentials.clientSecret,
+  ...stubEnv(stub),
   ...more,
 });
 
@@ -91,16 +89,12 @@ describe("a client that reads nothing of stdout", () => {
   });
 
   test("was not told what it has not read: the next process tells it again", long, async () => {
-    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-deaf-"));
-    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await folderForTest();
     const stub = await stubForTest();
     const env = environment(stub, { MIC_STATE_DIR: stateDir });
     const program = start(["serve"], { env });
     await initialize(program);
-    let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { opened: released, open: release } = gate();
     stub.expect(holdUntil(released, answer(201, enveloped(input))));
     const order = callMessage(2, "register_input", createInput);
     program.send(order);

@@ -1,7 +1,3 @@
-// What the tests of tasks start from: an emulator on a clock of its own, servers beside it on one journal or several.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import type { Service } from "../../emulator/service.ts";
@@ -13,12 +9,6 @@ import { type TaskClient, taskClient } from "./client.ts";
 
 /** How to wait for something that a server just started has to do first. */
 export const patiently = { interval: 5, timeout: 15_000 };
-
-export async function stateFolder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mic-mcp-tasks-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
 
 /** A server of its own, and its client; on a journal of its own unless `env` says which. */
 export async function clientOf(service: Service, env: Readonly<Record<string, string>> = {}): Promise<TaskClient> {

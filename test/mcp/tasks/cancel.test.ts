@@ -1,8 +1,10 @@
 // tasks/cancel: the job is cancelled by one action, however often and from wherever it is asked for.
+
 import { describe, expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { clientForFile, clientOf, executed, jobArguments, patiently, processOf, sent, stateFolder } from "./bench.ts";
+import { folderForTest } from "../../support/home.ts";
+import { clientForFile, clientOf, executed, jobArguments, patiently, processOf, sent } from "./bench.ts";
 import type { TaskClient } from "./client.ts";
 
 const service = serviceForFile();
@@ -42,7 +44,7 @@ test("cancels the job, once, and says so when it is done", async () => {
 });
 
 test("a lost answer and a killed server change nothing of that", async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const first = processOf(service(), env);
   const taskId = await begin(first);
   const done = await cancelsDone();

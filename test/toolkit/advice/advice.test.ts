@@ -1,10 +1,9 @@
 // What now, over the wire: advice that follows from attempts, from a retry's history, and from the journal.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+
+import { expect, test } from "vitest";
 import { openSqlite } from "../../../src/actions/sqlite.ts";
 import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
+import { folderForTest } from "../../support/home.ts";
 import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { inOneEra } from "../../tools/eras.ts";
@@ -157,8 +156,7 @@ inOneEra((bench, era) => {
   });
 
   test("a RESTART is remembered, however much was done since", async () => {
-    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-history-"));
-    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await folderForTest();
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
     const own = bench().on(await insideForTest(era, env));
     const failed = await retryableJob(bench().service);
