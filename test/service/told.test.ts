@@ -12,7 +12,8 @@ import {
   recipeParameters,
 } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { type Facts, insideForFile } from "../support/mcp.ts";
+import { insideForFile } from "../support/mcp.ts";
+import type { Facts } from "../support/results.ts";
 import { answer, neverAnswer, type Step, slowly, stubForFile } from "../support/stub.ts";
 import { stubEnv } from "./client.ts";
 

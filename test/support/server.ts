@@ -6,45 +6,24 @@ import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { initializedMessage, initializeMessage, type Program, start } from "../mcp/stdio/child.ts";
 import { serveInside } from "./inside.ts";
+import { type CallResult, readResult } from "./results.ts";
 
-const Result = z.looseObject({
-  content: z.array(z.looseObject({ text: z.string().optional() })),
-  structuredContent: z.looseObject({}).optional(),
-  isError: z.boolean().optional(),
-  _meta: z.looseObject({}).optional(),
-});
 const Answer = z.looseObject({
   id: z.number().optional(),
   result: z.looseObject({}).optional(),
   error: z.looseObject({}).optional(),
 });
-const Facts = z.looseObject({
-  kind: z.string(),
-  message: z.string(),
-  sideEffect: z.enum(["none", "done", "unknown"]),
-  retryable: z.boolean(),
-  idempotencyKey: z.string().optional(),
-  next: z.string().optional(),
-});
-const Action = z.object({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() });
-
-export interface Told {
-  readonly text: string;
-  readonly structured: Readonly<Record<string, unknown>> | undefined;
-  readonly action: z.infer<typeof Action> | undefined;
-  readonly error: z.infer<typeof Facts> | undefined;
-}
 
 /** What can be said to any server. */
 export interface Talk {
   /** Answers whose line has come; under an id of its own, or the one given. */
-  call(tool: string, args: object, id?: number): Promise<Told>;
+  call(tool: string, args: object, id?: number): Promise<CallResult>;
   /** Sends a call and waits for nothing. */
   send(tool: string, args: object, id: number): void;
   /** Of a call that was only sent. */
-  answerTo(id: number): Promise<Told>;
+  answerTo(id: number): Promise<CallResult>;
   /** The same, if it has come. */
-  received(id: number): Told | undefined;
+  received(id: number): CallResult | undefined;
   cancel(id: number): void;
   request(method: string, params: object): Promise<z.infer<typeof Answer>>;
 }
@@ -65,18 +44,6 @@ export interface Server extends Talk {
   breakOutput(): void;
   kill(): Promise<void>;
   readonly exit: Promise<unknown>;
-}
-
-export function toldBy(result: unknown): Told {
-  const { content, structuredContent, _meta = {} } = Result.parse(result);
-  const { "mic-mcp/error": facts } = _meta;
-  const action = structuredContent?.["action"];
-  return {
-    text: content.flatMap(({ text = [] }) => text).join("\n"),
-    structured: structuredContent,
-    action: action === undefined ? undefined : Action.parse(action),
-    error: facts === undefined ? undefined : Facts.parse(facts),
-  };
 }
 
 export interface ServerOptions {
@@ -151,12 +118,12 @@ async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
   await answered(initializeMessage.id);
   send(initializedMessage);
   return {
-    call: async (tool, args, id) => toldBy((await request("tools/call", calling(tool, args), id)).result),
+    call: async (tool, args, id) => readResult((await request("tools/call", calling(tool, args), id)).result),
     send: (tool, args, id) => send({ jsonrpc: "2.0", id, method: "tools/call", params: calling(tool, args) }),
-    answerTo: async (id) => toldBy((await answered(id)).result),
+    answerTo: async (id) => readResult((await answered(id)).result),
     received(id) {
       const answer = answers.get(id);
-      return answer && toldBy(answer.result);
+      return answer && readResult(answer.result);
     },
     cancel: (requestId) =>
       send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),

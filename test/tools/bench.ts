@@ -6,7 +6,8 @@ import { example, makeWorld, type World } from "../emulator/example.ts";
 import type { Service } from "../emulator/service.ts";
 import type { OperationId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
-import type { CallOptions, CallResult, ClientFace, Facts } from "../support/mcp.ts";
+import type { CallOptions, ClientFace } from "../support/mcp.ts";
+import type { CallResult, Facts } from "../support/results.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 

@@ -11,7 +11,7 @@ import { sessionForTest } from "../gaps/session.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
-import type { CallResult } from "../support/mcp.ts";
+import type { CallResult } from "../support/results.ts";
 import { answer } from "../support/stub.ts";
 import type { Args, Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";

@@ -5,7 +5,7 @@ import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.
 import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
 import { folderForTest } from "../../support/home.ts";
-import { toldBy } from "../../support/server.ts";
+import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, stubForFile } from "../../support/stub.ts";
 import { get, initializeMessage, legacySpeaker, modernSpeaker, post, resultOf, send, speakers } from "./raw.ts";
 import { startHttp } from "./server.ts";
@@ -37,12 +37,12 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     expect(late.headers.connection).toBe("close");
     expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("ending") } });
     open();
-    expect(toldBy(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
+    expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
     // It was told, and the next process on the same journal knows.
     stubOf().expect(accepted("job-2"));
     const next = await speakers[era]((await startHttp({ env })).url);
-    const told = toldBy(await resultOf(next.call(1, "submit_job", createJob), 1));
+    const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(told.structured).toMatchObject({ data: { id: "job-2" } });
     expect(new Set(keys()).size).toBe(2);
   });
@@ -60,7 +60,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     await expect(resultOf(call, 1)).rejects.toThrow();
     stubOf().expect(accepted("job-1"));
     const next = await speakers[era]((await startHttp({ env })).url);
-    const told = toldBy(await resultOf(next.call(1, "submit_job", createJob), 1));
+    const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(told.structured).toMatchObject({ data: { id: "job-1" } });
     expect(new Set(keys()).size).toBe(1);
   });

@@ -6,7 +6,7 @@ import { createJob, job, micEnveloped } from "../../contract/samples.ts";
 import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
 import { serveHttpInside } from "../../support/inside.ts";
-import { toldBy } from "../../support/server.ts";
+import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";
 import { resultOf, type Sent, type Speaker, speakers } from "./raw.ts";
 
@@ -14,7 +14,7 @@ const stubOf = stubForFile();
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
 const keyOf = ({ headers }: RecordedRequest) => headers["idempotency-key"];
-const told = async (sent: Sent, id: number) => toldBy(await resultOf(sent, id));
+const told = async (sent: Sent, id: number) => readResult(await resultOf(sent, id));
 const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 
 /** Resolves when the stub has got so many requests. */
