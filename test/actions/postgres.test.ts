@@ -1,5 +1,4 @@
 // The journal of many machines when its database is frozen, stuck, careless, killed, or behind a pooler.
-
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,4 @@
 // Tools of several actions, killed on their way: the same call in the next server goes on, and nothing has happened twice.
-
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";

@@ -1,6 +1,5 @@
 // An answer that nobody can have read was not sent: its client dies with it, or it goes into a broken pipe. Without a window
 // (MIC_REPEAT_WINDOW_SECONDS=0) only this makes the same call the same action.
-
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";

@@ -1,5 +1,4 @@
 // Numbers that a double does not hold: never sent as another one, never told as another one, and never a fault of ours.
-
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import {

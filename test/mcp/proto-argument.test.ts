@@ -1,5 +1,4 @@
 // An argument named __proto__, which JavaScript would rather not see: unknown like any other, on every way in.
-
 import { expect, test } from "vitest";
 import { createJob, job, micEnveloped } from "../contract/samples.ts";
 import { stubEnv } from "../service/client.ts";

@@ -1,5 +1,4 @@
 // The client's inside without MCP around it, on the real transport: for properties that need many runs or an own clock.
-
 import { expect, onTestFinished } from "vitest";
 import { createIdentity } from "../../src/auth/identity.ts";
 import type { ClientCredentials } from "../../src/auth/oauth.ts";

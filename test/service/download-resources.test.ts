@@ -1,5 +1,4 @@
 // What a download costs and what happens when there is not enough: memory and disk of the server's own process.
-
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";

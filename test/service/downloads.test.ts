@@ -1,5 +1,4 @@
 // Downloads: the right bytes under the right name or no file at all, however the stream, the folder or the client behaves.
-
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
 // Rows as CSV: what a strict reader of RFC 4180 gets back, and that no cell is a formula.
-
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";

@@ -1,5 +1,4 @@
 // A server with nothing in its environment: everything it needs comes from the login, and goes nowhere but where it belongs.
-
 import { readdirSync, readlinkSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";

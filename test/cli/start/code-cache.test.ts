@@ -1,5 +1,4 @@
 // V8's code cache: made by the first session, used by the next, and never taken from where another user could have put it.
-
 import { chmod, chown, cp, lstat, readdir, readFile, rename, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";

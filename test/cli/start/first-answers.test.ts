@@ -1,6 +1,5 @@
 // The first answers are given before the server is loaded. They have to be word for word the server's own, and only once; and
 // nobody who comes later can tell.
-
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";

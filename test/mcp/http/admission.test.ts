@@ -1,5 +1,4 @@
 // Whose requests are served: with MIC_HTTP_TOKEN those that carry it, without it on Linux those of the server's own user.
-
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
 // A call that its client gives up reaches the service as given up; a question that was asked of one person is not another's.
-
 import { expect, test } from "vitest";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
 import { stubEnv } from "../../service/client.ts";

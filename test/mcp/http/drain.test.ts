@@ -1,5 +1,4 @@
 // The end: calls under way are finished and told, streams end, nothing new begins, and what is not finished stays journalled.
-
 import { describe, expect, test } from "vitest";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
 import { stubEnv } from "../../service/client.ts";

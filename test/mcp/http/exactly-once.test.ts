@@ -1,6 +1,5 @@
 // Exactly once over HTTP, in both eras: an action whose answer did not leave for its client whole is the same action when
 // the call comes again; one that was told is not. Every POST that the service gets is counted, with its key.
-
 import { describe, expect, test } from "vitest";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";
 import { stubEnv } from "../../service/client.ts";

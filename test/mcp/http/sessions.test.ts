@@ -1,5 +1,4 @@
 // Sessions of the older revisions: begun, found, full, idle, ended, unknown.
-
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { gate } from "../../support/gate.ts";

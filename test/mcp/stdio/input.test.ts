@@ -1,5 +1,4 @@
 // Bytes on stdin as pipes and broken clients deliver them: the server answers what it can and lives on.
-
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { enveloped, job } from "../../contract/samples.ts";
 import { credentials } from "../../service/client.ts";

@@ -1,5 +1,4 @@
 // A client that does not read: nothing piles up, nothing blocks, nothing counts as told, and what it reads later is whole.
-
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";

@@ -1,6 +1,5 @@
 // Partial files of downloads: gone however the server ends; what a killed one had to leave goes with the next download, and
 // nothing else does.
-
 import { mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

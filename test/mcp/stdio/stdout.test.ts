@@ -1,5 +1,4 @@
 // Nothing but the protocol reaches stdout: a whole session, every line read.
-
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { folderForTest } from "../../support/home.ts";

@@ -1,5 +1,4 @@
 // tasks/cancel: the job is cancelled by one action, however often and from wherever it is asked for.
-
 import { describe, expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";

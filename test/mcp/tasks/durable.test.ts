@@ -1,5 +1,4 @@
 // Tasks outlive everything but the job: servers that end, die or share their work, answers that are lost.
-
 import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";

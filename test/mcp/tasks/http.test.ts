@@ -1,5 +1,4 @@
 // Tasks over HTTP: each request stands alone, and any of them finds the task.
-
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { serviceForFile } from "../../emulator/service.ts";

@@ -1,5 +1,4 @@
 // Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
-
 import { describe, expect, test } from "vitest";
 import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
 import { gate } from "../../support/gate.ts";
