@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { connectionForTest, emulatorEnv } from "../support/mcp.ts";
+import { emulatorEnv, insideForTest } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
 import { readCatalogue, rowsOf } from "./country.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 const District = z.object({
   districtCode: z.string(),
@@ -39,7 +39,7 @@ function parseCsv(text: string): string[][] {
 
 const byMandals = { level: "district", by: "mandalCount" } as const;
 
-forEachEra(
+inOneEra(
   (bench, era) => {
     const find = async (args: Readonly<Record<string, unknown>>) =>
       (await bench().ok("find_district", args)).structured;
@@ -317,11 +317,9 @@ forEachEra(
 );
 
 const freshServer = (bench: Bench, env: Readonly<Record<string, string>> = {}) =>
-  connectionForTest("v2-modern", {
-    env: {
-      ...emulatorEnv(bench.service.emulator),
-      MIC_DOWNLOAD_DIR: bench.downloadDir,
-      MIC_GEOGRAPHY_RATE: "600",
-      ...env,
-    },
+  insideForTest("v2-modern", {
+    ...emulatorEnv(bench.service.emulator),
+    MIC_DOWNLOAD_DIR: bench.downloadDir,
+    MIC_GEOGRAPHY_RATE: "600",
+    ...env,
   });

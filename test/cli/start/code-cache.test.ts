@@ -1,29 +1,14 @@
 // V8's code cache: made by the first session, used by the next, and never taken from where another user could have put it.
-import {
-  chmod,
-  chown,
-  cp,
-  lstat,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, chown, cp, lstat, readdir, readFile, rename, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
+import { folderForTest } from "../../support/home.ts";
 
 const isPosix = process.platform !== "win32";
 
 async function place() {
-  const home = await mkdtemp(join(tmpdir(), "mic-mcp-cache-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const home = await folderForTest();
   const folder = join(home, "mic-mcp");
   return {
     home,
@@ -116,8 +101,7 @@ test("one of another build is not used, and replaced", async () => {
   const { home, file } = await place();
   await session(home);
   const path = await file();
-  const dist = await mkdtemp(join(tmpdir(), "mic-mcp-build-"));
-  onTestFinished(() => rm(dist, { recursive: true, force: true }));
+  const dist = await folderForTest();
   await cp("dist", join(dist, "dist"), { recursive: true });
   await symlink(resolve("node_modules"), join(dist, "node_modules"));
   const start = join(dist, "dist", "start.js");
