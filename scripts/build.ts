@@ -7,7 +7,12 @@ import { build, type Plugin } from "esbuild";
 import { recordAnswers } from "./record-answers.ts";
 
 const OUT = "dist";
-const DATA = ["src/emulator/geography/lgd-states.tsv", "src/emulator/geography/lgd-districts.tsv"];
+const RECORD = "src/geography/names/record";
+const DATA = [
+  "src/emulator/geography/lgd-states.tsv",
+  "src/emulator/geography/lgd-districts.tsv",
+  ...["other-names", "seats", "new-districts", "states"].map((table) => `${RECORD}/${table}.tsv`),
+];
 
 /** Licences of everything bundled: their texts have to travel with the code. */
 async function licences(inputs: readonly string[]): Promise<string> {

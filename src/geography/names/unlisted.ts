@@ -1,0 +1,30 @@
+// What the record knows of a name that the list does not have: a district made, announced or abolished, or a district's seat.
+import type { State } from "../../contract/playground.ts";
+import { formsOf, isSameName, soundsSame } from "./likeness.ts";
+import { type NewDistrict, newDistricts, type Seat, seats } from "./record/tables.ts";
+import { isStateOfRecord } from "./state.ts";
+
+export interface Unlisted {
+  readonly state: State;
+  readonly change?: NewDistrict;
+  readonly seat?: Seat;
+}
+
+/** `isListed`: whether the state's list has a district, under whatever name; undefined while it is unread. */
+export function unlistedAs(
+  name: string,
+  states: readonly State[],
+  isListed: (district: string, state: State) => boolean | undefined,
+): Unlisted | undefined {
+  const asked = formsOf(name);
+  const isAsked = (text: string): boolean => isSameName(asked, formsOf(text)) || soundsSame(asked, formsOf(text));
+  const missing = <Row extends { readonly district: string; readonly state: string }>(rows: readonly Row[]) =>
+    rows.flatMap((row) => {
+      const state = states.find((each) => isStateOfRecord(row.state, each));
+      return state !== undefined && isListed(row.district, state) === false ? [{ row, state }] : [];
+    });
+  const [change] = missing(newDistricts().filter(({ district }) => isAsked(district)));
+  if (change !== undefined) return { state: change.state, change: change.row };
+  const [seat] = missing(seats().filter((row) => isAsked(row.name)));
+  return seat === undefined ? undefined : { state: seat.state, seat: seat.row };
+}
