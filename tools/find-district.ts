@@ -109,7 +109,10 @@ function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call:
   const { answer } = finding;
   const [only, ...others] = states;
   const where = only !== undefined && others.length === 0 && asked.state !== undefined ? ` in ${stateText(only)}` : "";
-  const elsewhere = where === "" || answer.matches.length > 0 ? [] : foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
+  const elsewhere =
+    where === "" || answer.matches.length > 0
+      ? []
+      : foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
   const nextStep = nextFor(finding, elsewhere.length > 0, asked, found, call);
   const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
   const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}`;

@@ -5,6 +5,7 @@ import { type Coverage, secondsUntilRead, unreadCount } from "./country.ts";
 import type { DistrictRow } from "./districts.ts";
 import type { Finding, FoundDistrict, FoundDistricts } from "./find.ts";
 import { plural } from "./format.ts";
+import { isIndianScript, latinOf } from "./names/scripts.ts";
 import type { Unlisted } from "./names/unlisted.ts";
 
 /** As many as a sentence holds. */
@@ -24,7 +25,12 @@ const placeOf = ({ name, stateName, stateCode }: DistrictRow): string =>
 
 const factOf = (row: DistrictRow): string => `${placeOf(row)}: ${mandalsOf(row.mandalCount)}`;
 
-const askedText = ({ query, readAs }: FoundDistricts): string => quote(readAs?.name ?? query, MAX_NAME);
+/** The name that was searched for; one in an Indian script as it was read, where nothing bears it. */
+function askedText({ query, readAs, matches }: FoundDistricts): string {
+  const name = readAs?.name ?? query;
+  const isKnown = matches.some(({ match }) => match !== "similar");
+  return `${quote(name, MAX_NAME)}${isIndianScript(name) && !isKnown ? ` (${word(latinOf(name), MAX_NAME)})` : ""}`;
+}
 
 /** The first of a list, and how many others there are. */
 export function listed(texts: readonly string[], left = 0): string {
@@ -92,7 +98,10 @@ function guessText(asked: string, { answer: { matches }, left, partOf, unlisted 
   const [, ...others] = matches;
   const isOne = others.length + left === 0;
   if (unlisted !== undefined) return `${unlistedText(asked, unlisted)} Like it: ${guesses}: a guess.`;
-  if (partOf !== undefined) return `${asked} is part of ${plural(partOf, "name")}: ${guesses}: a guess.`;
+  if (partOf !== undefined) {
+    const names = matches.filter(({ via }) => via === undefined).map(placeOf);
+    return `${asked} is part of ${plural(partOf, "name")}: ${listed(names, partOf - names.length)}: a guess.`;
+  }
   return `No district is called ${asked}; ${guesses} ${isOne ? "is" : "are"} like it: a guess.`;
 }
 

@@ -1,5 +1,5 @@
 // A country whose lists have all been read: the emulator's, or another one's names.
-import type { State } from "../../src/contract/playground.ts";
+import { type DistrictsResponse, PLAYGROUND_CONTRACT, type State } from "../../src/contract/playground.ts";
 import { readDistricts, readStates } from "../../src/emulator/geography/load.ts";
 import type { Country } from "../../src/geography/country.ts";
 
@@ -13,7 +13,6 @@ export interface ListedDistrict {
 export const emulated: readonly ListedDistrict[] = readDistricts();
 
 const dated = <T>(value: T) => ({ value, drift: [], readAt: 0 });
-const contract = "mic-playground-v1";
 
 /** `names`: of the states, by code, where they are not the emulator's. */
 export function knownCountry(
@@ -31,7 +30,8 @@ export function knownCountry(
   );
   const lists = states.map((state) => {
     const own = listOf(state.code).map(({ code, name, mandalCount }) => ({ code, name, mandalCount }));
-    return [state.code, dated({ contract, state: state.name, districts: own })] as const;
+    const list: DistrictsResponse = { contract: PLAYGROUND_CONTRACT, state: state.name, districts: own };
+    return [state.code, dated(list)] as const;
   });
-  return { states: dated({ contract, states }), lists: new Map(lists) };
+  return { states: dated({ contract: PLAYGROUND_CONTRACT, states }), lists: new Map(lists) };
 }

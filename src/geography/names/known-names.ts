@@ -22,6 +22,8 @@ export interface KnownName<T> {
   readonly since?: number;
   /** Made of a name by us: no rival of a name that stands in the list. */
   readonly isDerived?: true;
+  /** Likewise, and nothing that a misspelling leads to. */
+  readonly isInitials?: true;
 }
 
 interface Live<T> {
@@ -138,7 +140,7 @@ function partsOf(name: string): readonly string[] {
 
 /** Short forms that a name itself leads to. */
 const derivedFrom = <T>({ item, name }: Pick<KnownName<T>, "item" | "name">, kind: NameKind): readonly KnownName<T>[] =>
-  initialsOf(name).map((text) => ({ item, name: text, forms: formsOf(text), match: "alias", kind, isDerived: true }));
+  initialsOf(name).map((text) => ({ item, name: text, forms: formsOf(text), match: "alias", kind, isInitials: true }));
 
 /** What a compound name begins with may be meant where another district is called so: "Balrampur" of "Balrampur-Ramanujganj". */
 function partNames<T>({ item, name }: Live<T>): readonly KnownName<T>[] {

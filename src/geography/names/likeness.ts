@@ -25,6 +25,8 @@ interface Form {
 export interface NameForms {
   /** Two names that share one are the same, written otherwise. */
   readonly keys: readonly string[];
+  /** The same for what has no spelling in Latin letters: how it sounds. */
+  readonly soundKeys: readonly string[];
   /** In one language. */
   readonly words: readonly Form[];
   /** Run together, since people part words as they like: "Banas Kantha", "Banaskantha". */
@@ -42,7 +44,10 @@ function makeForms(name: string): NameForms {
   const translated = inOneLanguage(words);
   const run = words.join("");
   const keys = [fold(name), `run ${run}`, `words ${translated.toSorted().join(" ")}`];
-  return { keys, words: translated.map(formOf), run: formOf(run), isIndianScript: isIndianScript(name) };
+  const forms = { words: translated.map(formOf), run: formOf(run) };
+  const sounds = forms.words.map(({ sound }) => sound).toSorted();
+  const soundKeys = [`run ${forms.run.sound}`, `words ${sounds.join(" ")}`];
+  return { keys, soundKeys, ...forms, isIndianScript: isIndianScript(name) };
 }
 
 // The directory's names, and those of the record, are the same from query to query.

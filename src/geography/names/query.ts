@@ -2,7 +2,6 @@
 // in any form and place.
 import type { State } from "../../contract/playground.ts";
 import { fold, isDirection, soundOf } from "./fold.ts";
-import { latinOf } from "./scripts.ts";
 import { stateLike, stateMeant } from "./state.ts";
 
 /** A name, and the state said with it. */
@@ -12,7 +11,7 @@ export interface NameInState {
 }
 
 export interface Query {
-  /** The query in Latin letters, without words for district and the country; the query itself where it has none such. */
+  /** The query without words for district and the country; the query itself where it has none such. */
   readonly name: string;
   /** The query is this state's name. */
   readonly state?: State;
@@ -44,7 +43,7 @@ const POSTAL_CODE = /^[1-9]\d{5}$/;
 const MAX_STATE_WORDS = 10;
 const MIN_LIKE_LETTERS = 5;
 
-const WORD = /[\p{L}\p{M}\p{N}.'’&]+/gu;
+const WORD = /(?:[\p{L}\p{M}\p{N}.'’&]|\u200c|\u200d)+/gu;
 const APART = /[,;:/()[\]{}|–—-]/u;
 
 function tokensOf(text: string): readonly Token[] {
@@ -127,8 +126,7 @@ function splitsOf(
   return [...behind, ...before].filter(({ name }) => name.length > 1);
 }
 
-export function readQuery(query: string, states: readonly State[]): Query {
-  const text = latinOf(query);
+export function readQuery(text: string, states: readonly State[]): Query {
   const all = tokensOf(text);
   const kept = all.filter((token) => !isNoise(token));
   const tokens = kept.length === 0 ? all : trimmed(kept);

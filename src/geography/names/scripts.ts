@@ -11,7 +11,7 @@ interface Script {
   readonly own?: ReadonlyMap<number, string>;
 }
 
-const TAMIL_STOPS = ["k", "ch", "t", "th", "p"];
+const TAMIL_STOPS = ["k", "ch", "t", "p"];
 
 const SCRIPTS: readonly Script[] = [
   { base: 0x900, dropsInherent: true }, // Devanagari
@@ -54,7 +54,7 @@ const at = (first: number, letters: string): readonly (readonly [number, string]
 const VOWELS = new Map(at(0x05, "a a i i u u ri li e e e ai o o o au"));
 const VOWEL_SIGNS = new Map(at(0x3e, "a i i u u ri ri e e e ai o o o au"));
 const CONSONANTS = new Map(
-  at(0x15, "k kh g gh n ch chh j jh n t th d dh n th th d dh n n p ph b bh m y r r l l zh v sh sh s h"),
+  at(0x15, "k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h"),
 );
 const NUKTA = 0x3c;
 const VIRAMA = 0x4d;
@@ -77,7 +77,6 @@ const VOICED: ReadonlyMap<string, string> = new Map([
   ["k", "g"],
   ["ch", "j"],
   ["t", "d"],
-  ["th", "d"],
   ["p", "b"],
 ]);
 
@@ -169,8 +168,8 @@ function spellWord(word: string): string {
 }
 
 const INDIAN = /[\u0900-\u0d7f]/u;
-const INDIAN_WORDS = /[\u0900-\u0d7f\u200c\u200d]+/gu;
-const JOINERS = /[\u200c\u200d]/gu;
+const INDIAN_WORDS = /(?:[\u0900-\u0d7f]|\u200c|\u200d)+/gu;
+const JOINERS = /\u200c|\u200d/gu;
 
 export const isIndianScript = (text: string): boolean => INDIAN.test(text);
 

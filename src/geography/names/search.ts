@@ -31,6 +31,7 @@ export interface Search<T> {
 export interface NameIndex<T> {
   readonly names: readonly KnownName<T>[];
   readonly byKey: ReadonlyMap<string, readonly KnownName<T>[]>;
+  readonly bySound: ReadonlyMap<string, readonly KnownName<T>[]>;
   /** Which names, by their place in `names`, have a pair of letters. */
   readonly byPair: ReadonlyMap<string, readonly number[]>;
 }
@@ -62,10 +63,12 @@ function grouped<K, V>(entries: Iterable<readonly [K, V]>): ReadonlyMap<K, reado
 
 export function indexNames<T>(items: readonly T[], nameOf: (item: T) => string, state: State): NameIndex<T> {
   const names = knownNames(items, nameOf, state);
+  const spelt = names.map((name, place) => ({ name, place })).filter(({ name }) => name.isInitials !== true);
   return {
     names,
     byKey: grouped(names.flatMap((name) => name.forms.keys.map((key) => [key, name] as const))),
-    byPair: grouped(names.flatMap(({ forms }, place) => [...pairsOf(forms)].map((pair) => [pair, place] as const))),
+    bySound: grouped(spelt.flatMap(({ name }) => name.forms.soundKeys.map((key) => [key, name] as const))),
+    byPair: grouped(spelt.flatMap(({ name, place }) => [...pairsOf(name.forms)].map((pair) => [pair, place] as const))),
   };
 }
 
@@ -78,7 +81,11 @@ function askedForms(name: string): readonly NameForms[] {
 /** The districts that bear the name, each by its best one. */
 function namedIn<T>(asked: readonly NameForms[], indexes: readonly NameIndex<T>[]): readonly KnownName<T>[] {
   const keys = new Set(asked.flatMap(({ keys }) => keys));
-  const named = indexes.flatMap(({ byKey }) => [...keys].flatMap((key) => byKey.get(key) ?? []));
+  const sounds = new Set(asked.flatMap(({ isIndianScript, soundKeys }) => (isIndianScript ? soundKeys : [])));
+  const named = indexes.flatMap(({ byKey, bySound }) => [
+    ...[...keys].flatMap((key) => byKey.get(key) ?? []),
+    ...[...sounds].flatMap((key) => bySound.get(key) ?? []),
+  ]);
   const best = new Map<T, KnownName<T>>();
   for (const name of named) {
     const other = best.get(name.item);
@@ -146,7 +153,7 @@ const asLike = <T>({ name: { item, match, name }, score }: Likeness<T>): SearchR
 /** What of the named ones is told: towns and what we made only where nothing bears the name itself. */
 function tellable<T>(named: readonly KnownName<T>[]): readonly KnownName<T>[] {
   if (!named.some(({ match }) => match === "exact")) return named;
-  return named.filter(({ match, isDerived }) => match !== "seat" && isDerived !== true);
+  return named.filter(({ match, isDerived, isInitials }) => match !== "seat" && !isDerived && !isInitials);
 }
 
 const isSpelling = (asked: readonly NameForms[], { forms }: KnownName<unknown>): boolean =>
