@@ -5,6 +5,7 @@ import { type Coverage, secondsUntilRead, unreadCount } from "./country.ts";
 import type { DistrictRow } from "./districts.ts";
 import type { Finding, FoundDistrict, FoundDistricts } from "./find.ts";
 import { plural } from "./format.ts";
+import { formsOf, isPartOf } from "./names/likeness.ts";
 import { isIndianScript, latinOf } from "./names/scripts.ts";
 import type { Unlisted } from "./names/unlisted.ts";
 
@@ -93,13 +94,15 @@ function identityText(asked: string, { match, kind, since }: FoundDistrict): str
 const guessOf = (row: FoundDistrict): string =>
   `${placeOf(row)}${row.via === undefined ? "" : `, also ${quote(row.via, MAX_NAME)}`}`;
 
-function guessText(asked: string, { answer: { matches }, left, partOf, unlisted }: Finding): string {
+function guessText(asked: string, { answer, left, partOf, unlisted }: Finding): string {
+  const { matches } = answer;
   const guesses = listed(matches.map(guessOf), left);
   const [, ...others] = matches;
   const isOne = others.length + left === 0;
   if (unlisted !== undefined) return `${unlistedText(asked, unlisted)} Like it: ${guesses}: a guess.`;
   if (partOf !== undefined) {
-    const names = matches.filter(({ via }) => via === undefined).map(placeOf);
+    const part = formsOf(answer.readAs?.name ?? answer.query);
+    const names = matches.filter(({ name }) => isPartOf(part, formsOf(name))).map(placeOf);
     return `${asked} is part of ${plural(partOf, "name")}: ${listed(names, partOf - names.length)}: a guess.`;
   }
   return `No district is called ${asked}; ${guesses} ${isOne ? "is" : "are"} like it: a guess.`;

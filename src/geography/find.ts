@@ -6,7 +6,7 @@ import type { NameKind } from "./names/known-names.ts";
 import { Places } from "./names/places.ts";
 import { type NameInState, readQuery } from "./names/query.ts";
 import { isUnreadable } from "./names/scripts.ts";
-import type { NameMatch, Search } from "./names/search.ts";
+import type { NameMatch } from "./names/search.ts";
 import { type Unlisted, unlistedAs } from "./names/unlisted.ts";
 
 export interface FoundDistrict extends DistrictRow {
@@ -106,9 +106,14 @@ function planFor(query: string, places: Places): ReadingPlan {
 }
 
 /** What the record says of a name, where no district of the list bears it. */
-function unlistedFor(name: string, states: readonly State[], { found: [best] }: Search<DistrictRow>, places: Places) {
-  if (best?.match === "exact" || best?.match === "alias") return undefined;
-  return unlistedAs(name, states, (district, state) => places.isListed(district, state));
+function unlistedFor(
+  names: readonly string[],
+  states: readonly State[],
+  best: FoundDistrict | undefined,
+  places: Places,
+): Unlisted | undefined {
+  if (best?.match === "exact" || (best?.match === "alias" && best.kind !== "short")) return undefined;
+  return unlistedAs(names, states, (district, state) => places.isListed(district, state));
 }
 
 function findIn(query: string, places: Places, limit: number): Finding {
@@ -123,7 +128,8 @@ function findIn(query: string, places: Places, limit: number): Finding {
   const state = kind === "whole" ? undefined : plan.state;
   const search = places.search(name, kind === "in state" ? state : undefined);
   const matches = search.found.slice(0, limit).map(({ item, ...rest }) => ({ ...item, ...rest }));
-  const unlisted = unlistedFor(name, kind === "in state" && state ? [state] : places.states, search, places);
+  const among = kind === "in state" && state !== undefined ? [state] : places.states;
+  const unlisted = unlistedFor([name, query], among, matches[0], places);
   const isGuess = matches.every(({ match }) => match === "similar");
   const partOf = isGuess ? places.partOf(name) : 0;
   const readAs = { ...(name !== query && { name }), ...(kind === "in state" && state && { state: state.code }) };

@@ -20,12 +20,15 @@ const GENERIC = new Set(["district", "districts", "the"]);
 /** Words that lists write in either language, in short, or as a number. */
 const SAME_WORDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    east: "purba purbi purv poorv poorba poorvi purbo",
+    east: "purba purbi purv poorv poorba poorvi purbo turpu",
     west: "paschim pashchim paschimi pashchimi paschima poshchim",
     south: "dakshin dakshina dakshini dokkhin",
     north: "uttar uttara uttari",
     parganas: "pargana pgs pgns prgs parganah paragana paragna porgona",
     metro: "metropolitan mahanagar",
+    rural: "gramin grameen grameena gramantara",
+    urban: "nagara shahari",
+    suburban: "upnagar upanagar upanagara",
     and: "evam tatha ebong",
     "24": "chaubis chabbish",
   }).flatMap(([today, others]) => others.split(" ").map((other) => [other, today])),
@@ -68,6 +71,8 @@ export const isDirection = (word: string): boolean => DIRECTIONS.has(SAME_WORDS.
 
 // Romanization wavers between these; the order matters: longer ones first.
 const SOUNDS: readonly (readonly [RegExp, string])[] = [
+  [/(?<=.{2})(?:ore|aur|or)$/g, "ur"],
+  [/(?<=.{2}[lr])u$/g, ""],
   [/aa/g, "a"],
   [/ee|ie|ey/g, "i"],
   [/oo|ou/g, "u"],

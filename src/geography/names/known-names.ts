@@ -20,9 +20,7 @@ export interface KnownName<T> {
   readonly match: "exact" | "alias" | "seat";
   readonly kind?: NameKind;
   readonly since?: number;
-  /** Made of a name by us: no rival of a name that stands in the list. */
-  readonly isDerived?: true;
-  /** Likewise, and nothing that a misspelling leads to. */
+  /** Made of a name by us: no rival of one that stands in the list, and nothing that a misspelling leads to. */
   readonly isInitials?: true;
 }
 
@@ -142,16 +140,10 @@ function partsOf(name: string): readonly string[] {
 const derivedFrom = <T>({ item, name }: Pick<KnownName<T>, "item" | "name">, kind: NameKind): readonly KnownName<T>[] =>
   initialsOf(name).map((text) => ({ item, name: text, forms: formsOf(text), match: "alias", kind, isInitials: true }));
 
-/** What a compound name begins with may be meant where another district is called so: "Balrampur" of "Balrampur-Ramanujganj". */
-function partNames<T>({ item, name }: Live<T>): readonly KnownName<T>[] {
-  return partsOf(name).map((part, index) => ({
-    item,
-    name: part,
-    forms: formsOf(part),
-    match: "alias",
-    kind: "short",
-    ...(index > 0 && { isDerived: true }),
-  }));
+/** What a compound name begins with is a name as well: "Balrampur" of "Balrampur-Ramanujganj". */
+function firstPartOf<T>({ item, name }: Live<T>): readonly KnownName<T>[] {
+  const [first] = partsOf(name);
+  return first === undefined ? [] : [{ item, name: first, forms: formsOf(first), match: "alias", kind: "short" }];
 }
 
 /** Of a state's districts, in the list's order: their own names, then the others. */
@@ -162,7 +154,7 @@ export function knownNames<T>(items: readonly T[], nameOf: (item: T) => string, 
   return [
     ...own,
     ...recorded,
-    ...live.flatMap(partNames),
+    ...live.flatMap(firstPartOf),
     ...own.flatMap((each) => derivedFrom(each, "short")),
     ...recorded.flatMap((each) => (each.match === "alias" ? derivedFrom(each, each.kind ?? "short") : [])),
   ];

@@ -13,12 +13,16 @@ interface Script {
 
 const TAMIL_STOPS = ["k", "ch", "t", "p"];
 
+/** In the east "ya" is said "ja", unless it has a dot. */
+const YA = 0x2f;
+
 const SCRIPTS: readonly Script[] = [
   { base: 0x900, dropsInherent: true }, // Devanagari
   {
     base: 0x980,
     dropsInherent: true,
     own: new Map([
+      [YA, "j"],
       [0x4e, "t"],
       [0x70, "r"],
       [0x71, "v"],
@@ -26,7 +30,14 @@ const SCRIPTS: readonly Script[] = [
   }, // Bengali and Assamese
   { base: 0xa00, dropsInherent: true }, // Gurmukhi
   { base: 0xa80, dropsInherent: true }, // Gujarati
-  { base: 0xb00, own: new Map([[0x71, "v"]]) }, // Odia
+  {
+    base: 0xb00,
+    own: new Map([
+      [YA, "j"],
+      [0x5f, "y"],
+      [0x71, "v"],
+    ]),
+  }, // Odia
   { base: 0xb80, voices: TAMIL_STOPS, own: new Map([[0x34, "l"]]) }, // Tamil
   { base: 0xc00 }, // Telugu
   { base: 0xc80 }, // Kannada
@@ -93,7 +104,7 @@ function soundsOf(word: string): { readonly sounds: readonly Sound[]; readonly s
   const sounds: Sound[] = [];
   let script: Script | undefined;
   const letters = [...word.normalize("NFC")];
-  for (const letter of letters) {
+  for (const [index, letter] of letters.entries()) {
     const code = letter.codePointAt(0) ?? 0;
     const own = scriptOf(code);
     if (own === undefined) {
@@ -116,7 +127,8 @@ function soundsOf(word: string): { readonly sounds: readonly Sound[]; readonly s
       if (sign !== undefined) sounds.push({ kind: "vowel", latin: sign });
     } else if (offset === NUKTA && last?.kind === "inherent") {
       const before = sounds.at(-2);
-      const latin = (own.base !== ODIA && WITH_NUKTA.get(before?.latin ?? "")) || before?.latin;
+      const isYa = letters[index - 1]?.codePointAt(0) === own.base + YA;
+      const latin = isYa ? "y" : (own.base !== ODIA && WITH_NUKTA.get(before?.latin ?? "")) || before?.latin;
       if (latin !== undefined) sounds.splice(-2, 1, { kind: "consonant", latin });
     } else if (NASALS.has(offset)) sounds.push({ kind: "nasal", latin: "n" });
     else if (offset === VISARGA) sounds.push({ kind: "consonant", latin: "h" });
@@ -146,7 +158,8 @@ function spell(sounds: readonly Sound[], voices: readonly string[]): string {
   return sounds
     .map(({ kind, latin }, index) => {
       const [before, after] = [sounds[index - 1], sounds[index + 1]];
-      if (kind === "nasal") return after === undefined || LABIAL.test(after.latin) ? "m" : "n";
+      if (kind === "nasal")
+        return after === undefined || LABIAL.test(after.latin) ? "m" : after.latin === "h" ? "ng" : "n";
       if (kind !== "consonant" || !voices.includes(latin)) return latin;
       const isDoubled = after?.kind === "consonant" || (before?.kind === "consonant" && !/^[nm]$/.test(before.latin));
       return before === undefined || isDoubled ? latin : (VOICED.get(latin) ?? latin);

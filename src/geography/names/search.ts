@@ -128,6 +128,7 @@ function likeIn<T>(asked: readonly NameForms[], indexes: readonly NameIndex<T>[]
   for (const forms of asked)
     for (const name of candidates(forms, indexes)) {
       const isOwn = name.match === "exact";
+      if (!isOwn && isPartOf(forms, name.forms)) continue;
       const score = nameLikeness(forms, name.forms) * (isOwn ? 1 : OTHER_WEIGHT);
       if (score < (isOwn ? MIN_SCORE : MIN_OTHER_SCORE) || score <= (best.get(name.item)?.score ?? 0)) continue;
       best.set(name.item, { name, score });
@@ -150,11 +151,9 @@ const asLike = <T>({ name: { item, match, name }, score }: Likeness<T>): SearchR
   score: Math.round(score * 100) / 100,
 });
 
-/** What of the named ones is told: towns and what we made only where nothing bears the name itself. */
-function tellable<T>(named: readonly KnownName<T>[]): readonly KnownName<T>[] {
-  if (!named.some(({ match }) => match === "exact")) return named;
-  return named.filter(({ match, isDerived, isInitials }) => match !== "seat" && !isDerived && !isInitials);
-}
+/** What of the named ones is told: what we made of a name only where nothing bears the asked one itself. */
+const tellable = <T>(named: readonly KnownName<T>[]): readonly KnownName<T>[] =>
+  named.some(({ match }) => match === "exact") ? named.filter(({ isInitials }) => isInitials !== true) : named;
 
 const isSpelling = (asked: readonly NameForms[], { forms }: KnownName<unknown>): boolean =>
   asked.some((each) => soundsSame(each, forms));
@@ -165,9 +164,10 @@ export function searchIndexes<T>(
   textOf: (item: T) => string,
 ): Search<T> {
   const forms = askedForms(asked);
-  const named = tellable(namedIn(forms, indexes));
+  const all = namedIn(forms, indexes);
+  const named = tellable(all);
   const isExact = named.some(({ match }) => match === "exact");
-  const items = new Set(named.map(({ item }) => item));
+  const items = new Set(all.map(({ item }) => item));
   const like = likeIn(forms, indexes).filter(
     ({ name, score }) => !items.has(name.item) && (named.length === 0 || score >= MIN_SCORE_BESIDE_EXACT),
   );

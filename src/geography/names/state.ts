@@ -5,7 +5,7 @@ import type { State } from "../../contract/playground.ts";
 import { Failure, invalidArguments } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import { fold } from "./fold.ts";
-import { formsOf, isSameName, type NameForms, nameLikeness } from "./likeness.ts";
+import { formsOf, isPartOf, isSameName, type NameForms, nameLikeness } from "./likeness.ts";
 import { otherStateNames } from "./record/tables.ts";
 
 /** A likeness that may be followed without asking. */
@@ -130,7 +130,10 @@ function meant(text: string, states: readonly State[]): readonly State[] {
   const found = certain(text, states);
   if (found.length > 0) return found;
   const asked = formsOf(withoutRank(text));
-  const like = indexOf(states).names.filter(({ forms }) => nameLikeness(asked, forms) >= SURE);
+  // "Himachal" begins a state's name; "Nagar" or "Pradesh" within one says nothing.
+  const isBeginning = ({ words: [first] }: NameForms): boolean => first?.text === asked.words[0]?.text;
+  const isLike = (forms: NameForms): boolean => !isPartOf(asked, forms) || isBeginning(forms);
+  const like = indexOf(states).names.filter(({ forms }) => isLike(forms) && nameLikeness(asked, forms) >= SURE);
   const own = like.filter(({ isOther }) => !isOther);
   return [...new Set((own.length > 0 ? own : like).map(({ state }) => state))];
 }

@@ -10,20 +10,22 @@ export interface Unlisted {
   readonly seat?: Seat;
 }
 
-/** `isListed`: whether the state's list has a district, under whatever name; undefined while it is unread. */
+/** `names`: the name in each way that it may be meant. `isListed`: whether the state's list has a district, under whatever name; undefined while it is unread. */
 export function unlistedAs(
-  name: string,
+  names: readonly string[],
   states: readonly State[],
   isListed: (district: string, state: State) => boolean | undefined,
 ): Unlisted | undefined {
-  const asked = formsOf(name);
-  const isAsked = (text: string): boolean => isSameName(asked, formsOf(text)) || soundsSame(asked, formsOf(text));
+  const asked = names.map(formsOf);
+  const isAsked = (text: string): boolean =>
+    asked.some((forms) => isSameName(forms, formsOf(text)) || soundsSame(forms, formsOf(text)));
   const missing = <Row extends { readonly district: string; readonly state: string }>(rows: readonly Row[]) =>
     rows.flatMap((row) => {
       const state = states.find((each) => isStateOfRecord(row.state, each));
       return state !== undefined && isListed(row.district, state) === false ? [{ row, state }] : [];
     });
-  const [change] = missing(newDistricts().filter(({ district }) => isAsked(district)));
+  const changes = missing(newDistricts().filter(({ district }) => isAsked(district)));
+  const change = changes.toSorted((a, b) => a.row.year - b.row.year).at(-1);
   if (change !== undefined) return { state: change.state, change: change.row };
   const [seat] = missing(seats().filter((row) => isAsked(row.name)));
   return seat === undefined ? undefined : { state: seat.state, seat: seat.row };
