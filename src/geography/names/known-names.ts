@@ -77,17 +77,16 @@ function targetsOf<T>(entries: readonly Entry[], live: readonly Live<T>[]): Read
   };
   const bornOnce = ({ name }: OtherName): boolean =>
     entries.filter(({ names }) => names.some((row) => row.name === name)).length === 1;
-  const throughNames = (entry: Entry, free: readonly Live<T>[], isIt: (a: NameForms, b: NameForms) => boolean) => {
-    const rows = entry.names.filter((row) => row.kind !== "short" && bornOnce(row));
-    return free.flatMap((each) => {
-      const through = rows.find(({ name }) => isIt(formsOf(name), each.forms));
-      return through === undefined ? [] : [{ live: each, through }];
+  const through = (rows: readonly OtherName[], free: readonly Live<T>[], isIt: typeof isSameName) =>
+    free.flatMap((each) => {
+      const row = rows.find(({ name }) => isIt(formsOf(name), each.forms));
+      return row === undefined ? [] : [{ live: each, through: row }];
     });
-  };
   follow(({ forms }, free) => free.filter((each) => isSameName(forms, each.forms)).map((each) => ({ live: each })));
   follow(({ forms }, free) => free.filter((each) => soundsSame(forms, each.forms)).map((each) => ({ live: each })));
-  follow((entry, free) => throughNames(entry, free, isSameName));
-  follow((entry, free) => throughNames(entry, free, soundsSame));
+  follow(({ names }, free) => through(names.filter(bornOnce), free, isSameName));
+  const isSpelt = ({ kind }: OtherName): boolean => kind !== "short";
+  follow(({ names }, free) => through(names.filter(bornOnce).filter(isSpelt), free, soundsSame));
   follow(({ forms }, free) =>
     free.filter((each) => nameLikeness(forms, each.forms) >= SURE).map((each) => ({ live: each })),
   );

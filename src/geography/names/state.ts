@@ -70,7 +70,10 @@ function gathered(entries: readonly (readonly [string, State])[]): ReadonlyMap<s
 }
 
 function makeIndex(states: readonly State[]): StateIndex {
-  const others = otherStateNames().flatMap((row) =>
+  const rows = otherStateNames();
+  // A list may have a state by its name before.
+  const today = [...new Set(rows.map(({ state }) => state))].map((state) => ({ state, other: state, isCode: false }));
+  const others = [...rows, ...today].flatMap((row) =>
     states.filter((state) => isStateOfRecord(row.state, state)).map((state) => ({ ...row, state })),
   );
   const otherNames = others.filter(({ isCode }) => !isCode);
