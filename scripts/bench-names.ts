@@ -1,11 +1,14 @@
 // `npm run bench:names`: how well districts are found by the names people use, against the emulator's table.
 
-import { readDistricts } from "../src/emulator/geography/load.ts";
-import { searchNames } from "../src/geography/names/search.ts";
+import { findDistricts } from "../src/geography/find.ts";
+import { knownCountry } from "../test/geography/known-country.ts";
 import { otherNames, ratesOf, spellings } from "../test/geography/name-variants.ts";
 
-const names = readDistricts().map(({ name }) => name);
-const find = (query: string) => searchNames(query, names, (name) => name).found.map(({ item }) => item);
+const country = knownCountry();
+const find = (query: string) =>
+  findDistricts([query], country.states.value.states, country, 20).flatMap(({ answer }) =>
+    answer.matches.map(({ name }) => name),
+  );
 const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
 
 for (const [title, variants] of [

@@ -40,8 +40,8 @@ export interface NameIndex<T> {
 const MIN_SCORE = 0.7;
 /** The same of a likeness to another name than the list's: there are many. */
 const MIN_OTHER_SCORE = 0.78;
-/** The same, where the very name is there as well. */
-const MIN_SCORE_BESIDE_EXACT = 0.75;
+/** The same, where a district bears the name: others only by the list's own names. */
+const MIN_SCORE_BESIDE_NAMED = 0.75;
 /** So like a name of the list that an alias of another district may not be meant. */
 const RIVAL_SCORE = 0.9;
 const OTHER_WEIGHT = 0.99;
@@ -169,7 +169,8 @@ export function searchIndexes<T>(
   const isExact = named.some(({ match }) => match === "exact");
   const items = new Set(all.map(({ item }) => item));
   const like = likeIn(forms, indexes).filter(
-    ({ name, score }) => !items.has(name.item) && (named.length === 0 || score >= MIN_SCORE_BESIDE_EXACT),
+    ({ name, score }) =>
+      !items.has(name.item) && (named.length === 0 || (name.match === "exact" && score >= MIN_SCORE_BESIDE_NAMED)),
   );
   const isRival = ({ name, score }: Likeness<T>): boolean =>
     name.match === "exact" && (isSpelling(forms, name) || (!isExact && score >= RIVAL_SCORE));
