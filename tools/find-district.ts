@@ -8,7 +8,14 @@ import {
   foundElsewhere,
   needsForFinding,
 } from "../src/geography/find.ts";
-import { findingsText, findingText, namesakesText, readAsText, stateText } from "../src/geography/find-words.ts";
+import {
+  findingsText,
+  findingText,
+  hintText,
+  namesakesText,
+  readAsText,
+  stateText,
+} from "../src/geography/find-words.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import { table } from "../src/table.ts";
 import {
@@ -54,14 +61,16 @@ function queriesOf({ name, names }: Asked): readonly string[] {
 }
 
 const COLUMNS = [...DISTRICT_COLUMNS, "match", "score"] as const;
-/** Only where a row has one. */
+/** Only where a row has one; of a single row the sentence says it. */
 const MORE_COLUMNS = ["kind", "since", "via"] as const;
 
 /** Every match of these, behind its query where there are several. */
 function tableOf(findings: readonly Finding[], isOfSeveral: boolean): readonly string[] {
   const rows = findings.flatMap(({ answer: { query, matches } }) => matches.map((match) => ({ query, match })));
   if (rows.length === 0) return [];
-  const more = MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
+  const [, ...others] = rows;
+  const more =
+    others.length === 0 ? [] : MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
   const cells = rows.map(({ query, match }) => [
     ...(isOfSeveral ? [query] : []),
     ...districtCells(match),
@@ -115,7 +124,8 @@ function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call:
       : foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
   const nextStep = nextFor(finding, elsewhere.length > 0, asked, found, call);
   const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
-  const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}`;
+  const hint = elsewhere.length > 0 ? "" : hintText(finding, tail.coverage);
+  const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}${hint}`;
   return { summary, ...(nextStep && { nextStep }) };
 }
 

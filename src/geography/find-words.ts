@@ -73,14 +73,10 @@ function noneText(finding: Finding, where: string, coverage: Coverage, elsewhere
   const place = inState === undefined ? where : ` in ${stateText(inState)}`;
   if (coverage.complete) {
     const among = place === "" ? ` in any of ${plural(coverage.statesTotal, "list")}` : place;
-    const hint = known === "" ? " A town, a tehsil or a block is none: try the district that it lies in." : "";
-    return `No district like ${asked}${among}.${known}${hint}`;
+    return `No district like ${asked}${among}.${known}`;
   }
   const { statesRead, statesTotal } = coverage;
-  const again = againText(coverage);
-  // Where the next step repeats the name, it need not stand here as well.
-  const what = again === "" ? `None like ${asked} found` : "None found";
-  return `${what}${place} in ${statesRead} of ${plural(statesTotal, "list")}${again}.${known}`;
+  return `None like ${asked} found${place} in ${statesRead} of ${plural(statesTotal, "list")}${againText(coverage)}.${known}`;
 }
 
 /** What the asked name is to the district that was found. */
@@ -91,8 +87,11 @@ function identityText(asked: string, { match, kind, since }: FoundDistrict): str
   return `${asked} is `;
 }
 
-const guessOf = (row: FoundDistrict): string =>
-  `${placeOf(row)}${row.via === undefined ? "" : `, also ${quote(row.via, MAX_NAME)}`}`;
+function guessOf(row: FoundDistrict): string {
+  const { name, stateName, stateCode, via } = row;
+  if (via === undefined) return placeOf(row);
+  return `${word(name, MAX_NAME)} (also ${quote(via, MAX_NAME)}) in ${word(stateName, MAX_NAME)} (${stateCode})`;
+}
 
 function guessText(asked: string, { answer, left, partOf, unlisted }: Finding): string {
   const { matches } = answer;
@@ -139,6 +138,12 @@ export function findingText(
   if (asState !== undefined)
     return `${quote(answer.query, MAX_NAME)} is a state, ${stateText(asState)}, of ${plural(asState.districtCount, "district")}.`;
   return answer.matches.length === 0 ? noneText(finding, where, coverage, elsewhere) : foundText(finding);
+}
+
+/** What to try where nothing is like the name, and nothing is known of it. */
+export function hintText({ answer, asState, unlisted, isUnreadable }: Finding, { complete }: Coverage): string {
+  const isMiss = answer.matches.length === 0 && asState === undefined && unlisted === undefined;
+  return isMiss && complete && !isUnreadable ? " Towns and blocks are not listed: try their district." : "";
 }
 
 /** How the query was read, where words were taken out of it: a sentence, or none. */

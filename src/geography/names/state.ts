@@ -122,6 +122,12 @@ function certain(text: string, states: readonly State[]): readonly State[] {
   return [];
 }
 
+/** All that a state is called, in one text. */
+export function allNamesOf(state: State): string {
+  const others = otherStateNames().filter((row) => isStateOfRecord(row.state, state));
+  return [...new Set([state.name, ...others.flatMap((row) => [row.state, row.other])])].join(" ");
+}
+
 /** The one state that this code or name means for certain; undefined where none does, or several do. */
 export function stateMeant(text: string, states: readonly State[]): State | undefined {
   const [state, ...others] = certain(text, states);
