@@ -1,5 +1,5 @@
 // Names: how a query is read, by which kinds of names a district is known, what is never passed off as one, and how
-// states are named.
+// states are named. names/rates.test.ts has the rates.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
@@ -10,9 +10,9 @@ import { findDistricts } from "../../src/geography/find.ts";
 import { findingText } from "../../src/geography/find-words.ts";
 import { thousands } from "../../src/geography/format.ts";
 import { fold } from "../../src/geography/names/fold.ts";
+import { otherNames } from "../../src/geography/names/record/tables.ts";
 import { resolveState } from "../../src/geography/names/state.ts";
 import { emulated, knownCountry, type ListedDistrict } from "./known-country.ts";
-import { otherNames, ratesOf, spellings } from "./name-variants.ts";
 
 const india = knownCountry();
 
@@ -23,7 +23,6 @@ function find(query: string, country: Country = india, limit = 5) {
 }
 
 const answer = (query: string, country?: Country) => find(query, country).answer;
-const namesFound = (query: string): readonly string[] => find(query, india, 20).answer.matches.map(({ name }) => name);
 
 const coverage = { statesTotal: 36, statesRead: 36, complete: true, unread: [] };
 const said = (query: string, country?: Country): string => findingText(find(query, country), coverage, "", []);
@@ -34,21 +33,8 @@ const respelled = (names: Readonly<Record<string, string>>): Country =>
 const without = (...names: readonly string[]): Country =>
   knownCountry(emulated.filter(({ name }) => !names.includes(name)));
 
-describe("rates", () => {
-  test("of spellings: 97 in a hundred first", () => {
-    const { queries, top1, top5, misses } = ratesOf(spellings, namesFound);
-    expect(queries).toBeGreaterThanOrEqual(150);
-    expect(top1 / queries, misses.join("\n")).toBeGreaterThanOrEqual(0.97);
-    expect(top5 / queries).toBeGreaterThanOrEqual(0.97);
-  });
-
-  test("of former and common names: all first", () => {
-    const { queries, top1, misses } = ratesOf(otherNames, namesFound);
-    expect(queries).toBeGreaterThanOrEqual(50);
-    expect(top1, misses.join("\n")).toBe(queries);
-  });
-
-  test("of every name itself: first, exact, and alone unless another district is or was called so", () => {
+describe("a name", () => {
+  test("of the list is found first, exact, and alone unless another district is or was called so", () => {
     const ambiguous = new Set<string>();
     for (const { name } of emulated) {
       const { matches, ambiguous: isAmbiguous } = answer(name);
@@ -265,11 +251,14 @@ describe("the record is followed to names of the list alone", () => {
       fc.property(slips, ({ at, write }) => {
         const district = emulated[at];
         if (district === undefined) return;
-        const others = otherNames.filter(([, ...names]) => names.length === 1 && names[0] === district.name);
+        const others = otherNames().filter((row) => row.district === district.name && row.kind === "former");
         const listed = write(district.name);
         const country = respelled({ [district.name]: listed });
-        for (const [query] of others) expect(answer(query, country).matches[0]?.name, query).toBe(listed);
-        expect(find(district.name, country).answer.matches[0]?.name).toBeDefined();
+        for (const { name } of others) {
+          const { matches } = answer(`${name}, ${district.stateCode}`, country);
+          expect(matches.map((match) => match.name), name).toContain(listed);
+          expect(matches[0]?.match, name).not.toBe("similar");
+        }
       }),
       { numRuns: 40 },
     );
