@@ -182,7 +182,8 @@ function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Va
 }
 
 // Hosts leave the placeholder of a question that was not answered.
-const isUnset = (value: string | undefined): boolean => value === "" || /^\$(?:\{user_config\.\w+\}|MIC_\w+)$/.test(value ?? "");
+const isUnset = (value: string | undefined): boolean =>
+  value === "" || /^\$(?:\{user_config\.\w+\}|MIC_\w+)$/.test(value ?? "");
 
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {

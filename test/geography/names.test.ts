@@ -256,7 +256,10 @@ describe("the record is followed to names of the list alone", () => {
         const country = respelled({ [district.name]: listed });
         for (const { name } of others) {
           const { matches } = answer(`${name}, ${district.stateCode}`, country);
-          expect(matches.map((match) => match.name), name).toContain(listed);
+          expect(
+            matches.map((match) => match.name),
+            name,
+          ).toContain(listed);
           expect(matches[0]?.match, name).not.toBe("similar");
         }
       }),
