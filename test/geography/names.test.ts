@@ -251,7 +251,9 @@ describe("the record is followed to names of the list alone", () => {
       fc.property(slips, ({ at, write }) => {
         const district = emulated[at];
         if (district === undefined) return;
-        const others = otherNames().filter((row) => row.district === district.name && row.kind === "former");
+        const others = [...otherNames().values()]
+          .flat()
+          .filter((row) => row.district === district.name && row.kind === "former");
         const listed = write(district.name);
         const country = respelled({ [district.name]: listed });
         for (const { name } of others) {

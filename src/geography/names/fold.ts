@@ -58,10 +58,13 @@ export function wordsOf(name: string): readonly string[] {
 export const inOneLanguage = (words: readonly string[]): readonly string[] =>
   words.map((word) => SAME_WORDS.get(word) ?? word);
 
+/** "sw" -> "south west". */
+export const directionOf = (word: string): string | undefined => DIRECTION_LETTERS.get(word);
+
 /** "E Champaran" -> "east champaran"; undefined where no direction is said by its letter. */
 export function withDirections(name: string): string | undefined {
   const words = wordsOf(name);
-  const said = words.map((word) => DIRECTION_LETTERS.get(word) ?? word);
+  const said = words.map((word) => directionOf(word) ?? word);
   return words.length > 1 && said.some((word, index) => word !== words[index]) ? said.join(" ") : undefined;
 }
 

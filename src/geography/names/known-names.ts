@@ -3,7 +3,7 @@
 import type { State } from "../../contract/playground.ts";
 import { isDirection, wordsOf } from "./fold.ts";
 import { formsOf, isSameName, type NameForms, nameLikeness, soundsSame } from "./likeness.ts";
-import { type OtherName, type OtherNameKind, otherNames, type Seat, seats } from "./record/tables.ts";
+import { type OtherName, type OtherNameKind, otherNames, recordedStates, type Seat, seats } from "./record/tables.ts";
 import { isStateOfRecord } from "./state.ts";
 
 export type NameKind =
@@ -48,9 +48,9 @@ interface Target<T> {
 const SURE = 0.84;
 
 function entriesOf(state: State): readonly Entry[] {
-  const own = <Row extends { readonly state: string }>(rows: readonly Row[]) =>
-    rows.filter((row) => isStateOfRecord(row.state, state));
-  const [names, towns] = [own(otherNames()), own(seats())];
+  const own = recordedStates().filter((name) => isStateOfRecord(name, state));
+  const names = own.flatMap((name) => otherNames().get(name) ?? []);
+  const towns = own.flatMap((name) => seats().get(name) ?? []);
   return [...new Set([...names, ...towns].map(({ district }) => district))].map((district) => ({
     district,
     forms: formsOf(district),
@@ -75,8 +75,9 @@ function targetsOf<T>(entries: readonly Entry[], live: readonly Live<T>[]): Read
       taken.add(target.live);
     }
   };
-  const bornOnce = ({ name }: OtherName): boolean =>
-    entries.filter(({ names }) => names.some((row) => row.name === name)).length === 1;
+  const borne = new Map<string, number>();
+  for (const { name } of entries.flatMap(({ names }) => names)) borne.set(name, (borne.get(name) ?? 0) + 1);
+  const bornOnce = ({ name }: OtherName): boolean => borne.get(name) === 1;
   const through = (rows: readonly OtherName[], free: readonly Live<T>[], isIt: typeof isSameName) =>
     free.flatMap((each) => {
       const row = rows.find(({ name }) => isIt(formsOf(name), each.forms));

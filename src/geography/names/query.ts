@@ -1,7 +1,7 @@
 // A query as people type it, taken apart before it is matched: words for district, the country, and the state that it says,
 // in any form and place.
 import type { State } from "../../contract/playground.ts";
-import { fold, isDirection, soundOf } from "./fold.ts";
+import { directionOf, fold, isDirection, soundOf } from "./fold.ts";
 import { stateLike, stateMeant } from "./state.ts";
 
 /** A name, and the state said with it. */
@@ -105,15 +105,17 @@ function splitsOf(
 ): readonly NameInState[] {
   const most = Math.min(tokens.length - 1, MAX_STATE_WORDS);
   const counts = Array.from({ length: Math.max(0, most) }, (_, index) => most - index);
-  const split = (said: readonly Token[], rest: readonly Token[], isApart: boolean): readonly NameInState[] => {
+  const split = (stateWords: readonly Token[], rest: readonly Token[], isApart: boolean): readonly NameInState[] => {
     const name = trimmed(rest);
-    const words = trimmed(said);
-    if (name.length === 0 || words.length === 0 || words.length < said.length - 2) return [];
+    const words = trimmed(stateWords);
+    if (name.length === 0 || words.length === 0 || words.length < stateWords.length - 2) return [];
     const state = stateSaid(words, text, states, isApart);
     if (state === undefined || (only !== undefined && state !== only)) return [];
     // "South Delhi, Delhi": said twice.
     const again = splitsOf(name, text, states, state);
-    return [{ name: textOf(name, text), state }, ...again];
+    const said = textOf(name, text);
+    // "S Delhi": beside its state a letter is a direction.
+    return [{ name: directionOf(fold(said)) ?? said, state }, ...again];
   };
   const behind = counts.flatMap((count) => {
     const said = tokens.slice(-count);

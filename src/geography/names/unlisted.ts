@@ -27,6 +27,6 @@ export function unlistedAs(
   const changes = missing(newDistricts().filter(({ district }) => isAsked(district)));
   const change = changes.toSorted((a, b) => a.row.year - b.row.year).at(-1);
   if (change !== undefined) return { state: change.state, change: change.row };
-  const [seat] = missing(seats().filter((row) => isAsked(row.name)));
+  const [seat] = missing([...seats().values()].flat().filter((row) => isAsked(row.name)));
   return seat === undefined ? undefined : { state: seat.state, seat: seat.row };
 }

@@ -51,28 +51,43 @@ function once<T>(make: () => T): () => T {
   };
 }
 
+/** By the state of today. */
+function byState<Row extends OfDistrict>(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(row.state);
+    if (group === undefined) groups.set(row.state, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
 const kindOf = (text: string): OtherNameKind => (text === "former" || text === "short" ? text : "spelling");
 
-export const otherNames = once((): readonly OtherName[] =>
-  readTable(new URL("./other-names.tsv", import.meta.url)).map(
-    ([district = "", state = "", name = "", kind = "", since = ""]) => ({
-      district,
-      state,
-      name,
-      kind: kindOf(kind),
-      ...(since !== "" && { since: Number(since) }),
-    }),
+export const otherNames = once(() =>
+  byState(
+    readTable(new URL("./other-names.tsv", import.meta.url)).map(
+      ([district = "", state = "", name = "", kind = "", since = ""]): OtherName => ({
+        district,
+        state,
+        name,
+        kind: kindOf(kind),
+        ...(since !== "" && { since: Number(since) }),
+      }),
+    ),
   ),
 );
 
-export const seats = once((): readonly Seat[] =>
-  readTable(new URL("./seats.tsv", import.meta.url)).map(([district = "", state = "", name = "", kind = ""]) => ({
-    district,
-    state,
-    name,
-    isSeat: kind === "seat",
-  })),
+export const seats = once(() =>
+  byState(
+    readTable(new URL("./seats.tsv", import.meta.url)).map(
+      ([district = "", state = "", name = "", kind = ""]): Seat => ({ district, state, name, isSeat: kind === "seat" }),
+    ),
+  ),
 );
+
+/** Those that have other names of districts, or seats. */
+export const recordedStates = once((): readonly string[] => [...new Set([...otherNames().keys(), ...seats().keys()])]);
 
 export const newDistricts = once((): readonly NewDistrict[] =>
   readTable(new URL("./new-districts.tsv", import.meta.url)).map(
