@@ -7,6 +7,7 @@ import { Places } from "./names/places.ts";
 import { type NameInState, readQuery } from "./names/query.ts";
 import { isUnreadable } from "./names/scripts.ts";
 import type { NameMatch } from "./names/search.ts";
+import { stateMeant } from "./names/state.ts";
 import { type Unlisted, unlistedAs } from "./names/unlisted.ts";
 
 export interface FoundDistrict extends DistrictRow {
@@ -59,7 +60,7 @@ export interface Finding {
 const LIKE_IN_STATE = 0.85;
 
 /** How a query is to be taken, and which lists that stands on. */
-type ReadingPlan = { readonly needs: Needs } & (
+type ReadingPlan = { readonly needs: Needs; readonly isCertain?: true } & (
   | { readonly kind: "whole"; readonly name: string }
   | { readonly kind: "state"; readonly state: State }
   | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
@@ -78,12 +79,12 @@ function planInStates(inStates: readonly NameInState[], whole: string, places: P
   const said = splits.map(({ state }) => state);
   const own = places.unread.filter((state) => said.includes(state));
   const needs: Needs = { rows: own, all: own };
-  if (own.length > 0) return { kind: "in state", ...first, needs };
+  if (own.length > 0) return { kind: "in state", ...first, needs, isCertain: true };
   const scoreOf = ({ name, state }: NameInState): number => places.search(name, state).found[0]?.score ?? 0;
-  const best =
-    splits.find(({ name, state }) => places.isNamed(name, state)) ??
-    splits.find((split) => scoreOf(split) >= LIKE_IN_STATE);
-  if (best !== undefined) return { kind: "in state", ...best, needs };
+  const named = splits.find(({ name, state }) => places.isNamed(name, state));
+  if (named !== undefined) return { kind: "in state", ...named, needs, isCertain: true };
+  const like = splits.find((split) => scoreOf(split) >= LIKE_IN_STATE);
+  if (like !== undefined) return { kind: "in state", ...like, needs };
   const { unread } = places;
   if (places.isNamed(first.name)) return { kind: "elsewhere", ...first, needs: { rows: [], all: unread } };
   const guess = splits.find((split) => scoreOf(split) > 0);
@@ -91,18 +92,28 @@ function planInStates(inStates: readonly NameInState[], whole: string, places: P
   return isWholeLike ? undefined : { kind: "in state", ...(guess ?? first), needs: { rows: unread, all: unread } };
 }
 
+/** A district may be called as its state is: that is known when the state's own list is. */
+function stateAlone(state: State, unread: readonly State[]): ReadingPlan {
+  const own = unread.filter(({ code }) => code === state.code);
+  return { kind: "state", state, needs: { rows: own, all: own } };
+}
+
 function planFor(query: string, places: Places): ReadingPlan {
   const { allStates, unread } = places;
-  const { name, state, inStates } = readQuery(query, allStates);
+  const { name, state, inStates, pairs } = readQuery(query, allStates);
   // Any state may hold a namesake; but one that bears the name, once found, is enough to answer with.
   const found: Needs = { rows: [], all: unread };
-  for (const whole of new Set([query, name]))
-    if (places.isNamed(whole)) return { kind: "whole", name: whole, needs: found };
-  if (state !== undefined) {
-    const own = unread.filter(({ code }) => code === state.code);
-    return { kind: "state", state, needs: { rows: own, all: own } };
-  }
-  return planInStates(inStates, name, places) ?? { kind: "whole", name, needs: { rows: unread, all: unread } };
+  if (places.isNamed(query)) return { kind: "whole", name: query, needs: found };
+  if (state !== undefined && (name === query || stateMeant(query, allStates) === state))
+    return stateAlone(state, unread);
+  if (places.isNamed(name)) return { kind: "whole", name, needs: found };
+  if (state !== undefined) return stateAlone(state, unread);
+  const inState = planInStates(inStates, name, places);
+  if (inState?.isCertain) return inState;
+  const pair = pairs.find(([one, other]) => places.areOfOne(one, other));
+  if (pair !== undefined)
+    return { kind: "whole", name: pair.find((each) => !places.search(each).ambiguous) ?? pair[0], needs: found };
+  return inState ?? { kind: "whole", name, needs: { rows: unread, all: unread } };
 }
 
 /** What the record says of a name, where no district of the list bears it. */

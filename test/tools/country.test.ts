@@ -45,7 +45,7 @@ inOneEra((bench, era) => {
       const [rest] = Object(found.structured["coverage"]).unread;
       expect(rest).toMatchObject({ reason: "rate limit", states: "AN CH DH GA LA LD PY SK TR".split(" ") });
       expect(found.structured).toMatchObject({
-        summary: `None found in 27 of 36 lists: ask again in ${rest.retryAfterSeconds} s.`,
+        summary: `None like "Nowhereville" found in 27 of 36 lists: ask again in ${rest.retryAfterSeconds} s.`,
         nextStep: { tool: "find_district", arguments: { name: "Nowhereville", waitSeconds: 45 }, why: "9 unread" },
       });
       expect(countTokens(JSON.stringify(found.structured))).toBeLessThanOrEqual(180);

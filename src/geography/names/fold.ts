@@ -20,7 +20,7 @@ const GENERIC = new Set(["district", "districts", "the"]);
 /** Words that lists write in either language, in short, or as a number. */
 const SAME_WORDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    east: "purba purbi purv poorv poorba poorvi purbo turpu",
+    east: "purba purbi purbo purv purvi purva poorv poorba poorbi poorva poorvi turpu",
     west: "paschim pashchim paschimi pashchimi paschima poshchim",
     south: "dakshin dakshina dakshini dokkhin",
     north: "uttar uttara uttari",
@@ -71,6 +71,14 @@ export function withDirections(name: string): string | undefined {
 const DIRECTIONS = new Set(["north", "south", "east", "west", "central", "upper", "lower", "middle"]);
 
 export const isDirection = (word: string): boolean => DIRECTIONS.has(SAME_WORDS.get(word) ?? word);
+
+const MODIFIERS = new Set([...DIRECTIONS, "urban", "rural", "metro"]);
+
+/** A word that parts districts of one name, by its first letters in both languages: "uttar" -> "u", "n"; none of other words. */
+export function lettersOf(word: string): readonly string[] {
+  const translated = SAME_WORDS.get(word) ?? word;
+  return MODIFIERS.has(translated) ? [...new Set([word.charAt(0), translated.charAt(0)])] : [];
+}
 
 // Romanization wavers between these; the order matters: longer ones first.
 const SOUNDS: readonly (readonly [RegExp, string])[] = [

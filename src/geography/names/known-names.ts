@@ -1,7 +1,7 @@
 // Every name that a state's districts are known by: the list's own, and of the public record those whose district stands in
 // the list. It is found there by sound and likeness, never letter for letter: lists spell one name in several ways.
 import type { State } from "../../contract/playground.ts";
-import { isDirection, wordsOf } from "./fold.ts";
+import { isDirection, lettersOf, wordsOf } from "./fold.ts";
 import { formsOf, isSameName, type NameForms, nameLikeness, soundsSame } from "./likeness.ts";
 import { type OtherName, type OtherNameKind, otherNames, recordedStates, type Seat, seats } from "./record/tables.ts";
 import { isStateOfRecord } from "./state.ts";
@@ -119,14 +119,25 @@ function fromRecord<T>(
 
 const MIN_INITIALS = 3;
 
-/** "Gautam Buddha Nagar" -> "GB Nagar", "GBN". */
+/** "Gautam Buddha Nagar" -> "GB Nagar", "GBN"; "Dadra And Nagar Haveli" -> "DNH"; "Lahaul And Spiti" -> "L And S". */
 function initialsOf(name: string): readonly string[] {
-  const words = wordsOf(name);
+  const all = wordsOf(name);
+  const words = all.filter((word) => word !== "and");
   const [last = ""] = words.slice(-1);
-  if (words.length < MIN_INITIALS || words.some((word) => word === "and" || /\d/.test(word))) return [];
-  const first = words.map((word) => word.charAt(0)).join("");
-  const isSaid = words.slice(0, -1).every((word) => word.length > 2 && !isDirection(word));
-  return isSaid ? [`${first.slice(0, -1)} ${last}`, first].map((text) => text.toUpperCase()) : [];
+  if (words.some((word) => /\d/.test(word) || word.length < 3) || words.some(isDirection)) return [];
+  const letters = words.map((word) => word.charAt(0)).join("");
+  if (words.length < MIN_INITIALS) return all.length > words.length ? [[...letters].join(" and ")] : [];
+  return all.length > words.length ? [letters] : [`${letters.slice(0, -1)} ${last}`, letters];
+}
+
+/** "Uttar Dinajpur" -> "U Dinajpur"; "Bengaluru Urban" -> "Bengaluru U". */
+function withLetter(name: string): readonly string[] {
+  const words = wordsOf(name);
+  const at = words.findIndex((word) => lettersOf(word).length > 0);
+  if (at < 0 || words.length < 2) return [];
+  return lettersOf(words[at] ?? "").map((letter) =>
+    words.map((word, index) => (index === at ? letter : word)).join(" "),
+  );
 }
 
 /** The names that a compound one is made of: "Lahaul And Spiti", "Khandwa (East Nimar)". */
@@ -138,7 +149,14 @@ function partsOf(name: string): readonly string[] {
 
 /** Short forms that a name itself leads to. */
 const derivedFrom = <T>({ item, name }: Pick<KnownName<T>, "item" | "name">, kind: NameKind): readonly KnownName<T>[] =>
-  initialsOf(name).map((text) => ({ item, name: text, forms: formsOf(text), match: "alias", kind, isInitials: true }));
+  [...initialsOf(name), ...withLetter(name)].map((text) => ({
+    item,
+    name: text,
+    forms: formsOf(text),
+    match: "alias",
+    kind,
+    isInitials: true,
+  }));
 
 /** What a compound name begins with is a name as well: "Balrampur" of "Balrampur-Ramanujganj". */
 function firstPartOf<T>({ item, name }: Live<T>): readonly KnownName<T>[] {

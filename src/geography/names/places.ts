@@ -7,6 +7,7 @@ import {
   isListedIn,
   isNamedIn,
   type NameIndex,
+  namedBoth,
   partOfNames,
   type Search,
   searchIndexes,
@@ -51,6 +52,11 @@ export class Places {
 
   isNamed(name: string, state?: State): boolean {
     return isNamedIn(name, this.#indexes(state));
+  }
+
+  /** Whether two names are of one district. */
+  areOfOne(name: string, other: string): boolean {
+    return namedBoth(name, other, this.#indexes()).length === 1;
   }
 
   /** Of how many names it is a part. */

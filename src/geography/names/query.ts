@@ -2,7 +2,7 @@
 // in any form and place.
 import type { State } from "../../contract/playground.ts";
 import { directionOf, fold, isDirection, soundOf } from "./fold.ts";
-import { stateLike, stateMeant } from "./state.ts";
+import { stateBegun, stateLike, stateMeant } from "./state.ts";
 
 /** A name, and the state said with it. */
 export interface NameInState {
@@ -13,10 +13,12 @@ export interface NameInState {
 export interface Query {
   /** The query without words for district and the country; the query itself where it has none such. */
   readonly name: string;
-  /** The query is this state's name. */
+  /** That name is this state's. */
   readonly state?: State;
   /** How it may be a name and a state: the likeliest first. */
   readonly inStates: readonly NameInState[];
+  /** How it may be two names of one district: "Barwani (Badwani)". */
+  readonly pairs: readonly (readonly [string, string])[];
 }
 
 interface Token {
@@ -37,7 +39,9 @@ const DISTRICT_WORDS = new Set(
     .map(soundOf),
 );
 const COUNTRY = new Set(["india", "bharat"]);
-const JOINING = new Set(["of", "in", "the", "state", "ut", "ka", "ki", "ke", "city", "town"]);
+/** Said of a district's offices: no part of a name that is said with a word for district. */
+const OFFICES = new Set("parishad panchayat revenue administration collectorate headquarters hq".split(" "));
+const JOINING = new Set(["of", "in", "the", "state", "city", "town"]);
 const POSTAL_CODE = /^[1-9]\d{5}$/;
 /** The longest name of a state has ten words. */
 const MAX_STATE_WORDS = 10;
@@ -56,9 +60,11 @@ function tokensOf(text: string): readonly Token[] {
   });
 }
 
-const isNoise = ({ text }: Token): boolean => {
+const isDistrictWord = ({ text }: Token): boolean => DISTRICT_WORDS.has(soundOf(fold(text)));
+
+const isNoise = ({ text }: Token, isDistrict: boolean): boolean => {
   const word = fold(text);
-  return DISTRICT_WORDS.has(soundOf(word)) || COUNTRY.has(word) || POSTAL_CODE.test(word);
+  return COUNTRY.has(word) || POSTAL_CODE.test(word) || (isDistrict && OFFICES.has(word));
 };
 
 const isJoining = (token: Token | undefined): boolean => token !== undefined && JOINING.has(fold(token.text));
@@ -90,10 +96,9 @@ function stateSaid(
   isApart: boolean,
 ): State | undefined {
   const said = textOf(tokens, text);
-  const certain = stateMeant(said, states);
-  if (certain !== undefined) return certain;
+  if (isApart) return stateLike(said, states) ?? stateBegun(said, states);
   const isLong = said.length >= MIN_LIKE_LETTERS && !isDirection(fold(said));
-  return isLong || isApart ? stateLike(said, states) : undefined;
+  return isLong ? stateLike(said, states) : stateMeant(said, states);
 }
 
 /** `only`: the state that was said already. */
@@ -128,13 +133,24 @@ function splitsOf(
   return [...behind, ...before].filter(({ name }) => name.length > 1);
 }
 
+const BETWEEN_NAMES = new Set(["alias", "aka", "or", "formerly", "erstwhile", "urf", "now", "previously"]);
+
+function pairsOf(tokens: readonly Token[], text: string): Query["pairs"] {
+  return tokens.slice(1).flatMap((_, index) => {
+    const [head, tail] = [tokens.slice(0, index + 1), tokens.slice(index + 1)];
+    const isBetween = (token: Token | undefined): boolean => token !== undefined && BETWEEN_NAMES.has(fold(token.text));
+    const second = isBetween(tail[0]) ? tail.slice(1) : tail;
+    return second.length === 0 || isBetween(head.at(-1)) ? [] : [[textOf(head, text), textOf(second, text)] as const];
+  });
+}
+
 export function readQuery(text: string, states: readonly State[]): Query {
   const all = tokensOf(text);
-  const kept = all.filter((token) => !isNoise(token));
+  const isDistrict = all.some(isDistrictWord);
+  const kept = all.filter((token) => !isDistrictWord(token) && !isNoise(token, isDistrict));
   const tokens = kept.length === 0 ? all : trimmed(kept);
   const isWhole = tokens.length === all.length || tokens.length === 0;
   const name = isWhole ? text.trim() : textOf(tokens, text);
-  const state =
-    stateMeant(name, states) ?? (tokens.length === 1 && name.length > 1 ? undefined : stateMeant(text, states));
-  return { name, ...(state && { state }), inStates: splitsOf(tokens, text, states) };
+  const state = stateMeant(name, states);
+  return { name, ...(state && { state }), inStates: splitsOf(tokens, text, states), pairs: pairsOf(tokens, text) };
 }

@@ -94,6 +94,13 @@ function namedIn<T>(asked: readonly NameForms[], indexes: readonly NameIndex<T>[
   return [...best.values()];
 }
 
+/** The districts that bear both names. */
+export function namedBoth<T>(one: string, other: string, indexes: readonly NameIndex<T>[]): readonly T[] {
+  const items = (name: string) => namedIn(askedForms(name), indexes).map(({ item }) => item);
+  const second = new Set(items(other));
+  return items(one).filter((item) => second.has(item));
+}
+
 /** One of the names is the asked one: more than a likeness. */
 export const isNamedIn = <T>(asked: string, indexes: readonly NameIndex<T>[]): boolean =>
   namedIn(askedForms(asked), indexes).length > 0;
@@ -177,8 +184,9 @@ export function searchIndexes<T>(
   const found = [...named.map(asNamed), ...like.map(asLike)].toSorted(
     (a, b) => RANK[a.match] - RANK[b.match] || b.score - a.score || (textOf(a.item) < textOf(b.item) ? -1 : 1),
   );
-  // A likeness is a guess, even where it is the only one.
-  const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || like.some(isRival);
+  // A likeness is a guess, even where it is the only one; so is that a city's name means its district.
+  const isCity = named.some(({ match, kind }) => match === "seat" && kind === "city");
+  const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || isCity || like.some(isRival);
   return { found, ambiguous };
 }
 

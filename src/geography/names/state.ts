@@ -25,6 +25,7 @@ function asCode(text: string): string | undefined {
 /** What people say around a state's name. */
 const withoutRank = (text: string): string =>
   fold(text)
+    .replace(/(?<=\S) india$/, "")
     .replace(/^(the )?(state|ut|union territory)( of)? (?=\S)/, "")
     .replace(/^the (?=\S)/, "")
     .replace(/(?<=\S) (state|ut|union territory|rajya)$/, "");
@@ -153,12 +154,24 @@ export function stateLike(text: string, states: readonly State[]): State | undef
   return others.length === 0 ? state : undefined;
 }
 
+const MIN_BEGINNING = 3;
+
+/** The one state whose name begins so: "Guj". */
+export function stateBegun(text: string, states: readonly State[]): State | undefined {
+  const beginning = fold(text);
+  if (beginning.length < MIN_BEGINNING) return undefined;
+  const [state, ...others] = states.filter(({ name }) => withoutRank(name).startsWith(beginning));
+  return others.length === 0 ? state : undefined;
+}
+
 const listed = (states: readonly State[]): string =>
   states.map(({ code, name }) => `${code} ${word(name, MAX_NAME)}`).join(", ");
 
 /** Throws Failure when it means none, or one of several. */
 export function resolveState(text: string, states: readonly State[]): State {
-  const found = meant(text, states);
+  const like = meant(text, states);
+  const begun = like.length === 0 ? stateBegun(text, states) : undefined;
+  const found = begun === undefined ? like : [begun];
   const [state, ...others] = found;
   const asked = quote(text, MAX_NAME);
   if (state === undefined)
