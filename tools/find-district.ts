@@ -67,16 +67,14 @@ function queriesOf({ name, names }: Asked): readonly string[] {
 }
 
 const COLUMNS = [...DISTRICT_COLUMNS, "match", "score"] as const;
-/** Only where a row has one; of a single row the sentence says it. */
+/** Only where a row has one. */
 const MORE_COLUMNS = ["kind", "since", "via"] as const;
 
 /** Every match of these, behind its query where there are several. */
 function tableOf(findings: readonly Finding[], isOfSeveral: boolean): readonly string[] {
   const rows = findings.flatMap(({ answer: { query, matches } }) => matches.map((match) => ({ query, match })));
   if (rows.length === 0) return [];
-  const [, ...others] = rows;
-  const more =
-    others.length === 0 ? [] : MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
+  const more = MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
   const cells = rows.map(({ query, match }) => [
     ...(isOfSeveral ? [query] : []),
     ...districtCells(match),
