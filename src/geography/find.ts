@@ -60,7 +60,11 @@ export interface Finding {
 const LIKE_IN_STATE = 0.85;
 
 /** How a query is to be taken, and which lists that stands on. */
-type ReadingPlan = { readonly needs: Needs; readonly isCertain?: true } & (
+type ReadingPlan = {
+  readonly needs: Needs;
+  /** Nothing else that the query may mean comes before it: its state's list is still to be read, or bears the name. */
+  readonly isCertain?: true;
+} & (
   | { readonly kind: "whole"; readonly name: string }
   | { readonly kind: "state"; readonly state: State }
   | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
