@@ -1,8 +1,10 @@
 // One session of a revision before 2026-07-28: a server of its own, and which of its answers have left.
 import {
   isJSONRPCRequest,
+  type JSONRPCMessage,
   ProtocolErrorCode,
   type RequestId,
+  SUPPORTED_PROTOCOL_VERSIONS,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
@@ -10,6 +12,8 @@ import { json } from "../../outside.ts";
 import { Cancelled } from "../messages/cancelled.ts";
 import { withLegacyCode } from "../messages/legacy-codes.ts";
 import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
+import { type Ask, aloneIn, answerTo } from "./answer.ts";
+import type { Asked } from "./exchange.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
@@ -19,20 +23,43 @@ type Send = WebStandardStreamableHTTPServerTransport["send"];
 /** Called once the response that holds these answers is out. */
 type Outgoing = (() => void)[];
 
-/** Knows which response carries an answer. */
+/** Knows which response carries an answer, and hands over the answers of requests that came past the SDK's HTTP. */
 class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   /** By the ids of requests whose response is open. */
   readonly outgoing = new Map<RequestId, Outgoing>();
   readonly #deliveries: Deliveries;
+  readonly #asked = new Map<RequestId, (answer: JSONRPCMessage | undefined) => void>();
 
   constructor(options: Options, deliveries: Deliveries) {
     super(options);
     this.#deliveries = deliveries;
   }
 
+  /** A request that is given up goes on, as the protocol has it; nobody hears its answer. */
+  readonly ask: Ask = (request, told) => {
+    this.#asked.set(request.id, told);
+    this.onmessage?.(request);
+    return () => {
+      this.#asked.delete(request.id);
+    };
+  };
+
+  override async close(): Promise<void> {
+    await super.close();
+    const asked = [...this.#asked.values()];
+    this.#asked.clear();
+    for (const told of asked) told(undefined);
+  }
+
   override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
+    const isAnswer = "result" in message || "error" in message;
+    const told = isAnswer && message.id !== undefined ? this.#asked.get(message.id) : undefined;
+    if (told && isAnswer && message.id !== undefined) {
+      this.#asked.delete(message.id);
+      return told(withLegacyCode(message));
+    }
     await super.send(withLegacyCode(message), options);
-    if (!("result" in message || "error" in message) || message.id === undefined) return;
+    if (!isAnswer || message.id === undefined) return;
     // Without an open response the answer is lost: the same call gets the outcome later.
     const isOut = this.#deliveries.answered(message.id);
     this.outgoing.get(message.id)?.push(isOut);
@@ -48,7 +75,7 @@ export interface SessionEvents {
 
 export interface Session {
   /** `body`: the parsed JSON of a POST. */
-  serve(request: Request, body?: unknown): Promise<Served>;
+  serve(asked: Asked, body?: unknown): Promise<Served>;
   /** Ends the stream on which the client only listens; calls go on. */
   endStream(): void;
   /** Aborts calls under way. */
@@ -66,7 +93,14 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
   transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(transport);
 
-  async function serve(request: Request, body?: unknown): Promise<Served> {
+  /** The SDK looks at these headers itself; a request that it would refuse is its own. */
+  const answersAlone = ({ headers }: Asked, body: unknown) => {
+    const { "mcp-protocol-version": version } = headers;
+    if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(String(version))) return undefined;
+    return aloneIn(body, headers, service.answersAlone);
+  };
+
+  async function serve(asked: Asked, body?: unknown): Promise<Served> {
     const messages = Array.isArray(body) ? body : [body];
     const ids = messages.flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
     const taken = ids.find((id, at) => transport.outgoing.has(id) || ids.indexOf(id) !== at);
@@ -75,12 +109,26 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
       const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
       return plain(refusal(400, reason, { code: ProtocolErrorCode.InvalidRequest, message: body }));
     }
+    const { sessionId } = transport;
+    const alone = sessionId === undefined ? undefined : answersAlone(asked, body);
+    if (alone && sessionId !== undefined) {
+      transport.outgoing.set(alone.id, []);
+      const headers = { "mcp-session-id": sessionId };
+      return {
+        response: await answerTo(alone, transport.ask, { headers, signal: asked.signal }),
+        kind: "call",
+        async over() {
+          transport.outgoing.delete(alone.id);
+        },
+      };
+    }
     for (const message of messages) {
       const cancelled = Cancelled.safeParse(message).data;
       if (cancelled) deliveries.cancelled(cancelled.params.requestId);
     }
     const outgoing: Outgoing = [];
     for (const id of ids) transport.outgoing.set(id, outgoing);
+    const request = asked.request();
     const response = await transport.handleRequest(request, { ...(body !== undefined && { parsedBody: body }) });
     return {
       response,
