@@ -10,8 +10,8 @@ import type { HttpService } from "./port.ts";
 
 const REVISION = "2026-07-28";
 
-/** Whether the headers say what the body says: what is missing or differs is for the SDK to refuse. */
-export const isSaidByHeaders = ({ method, params }: JSONRPCRequest, headers: IncomingHttpHeaders): boolean =>
+/** Whether all headers are there, in their plain form: what is not so is for the SDK to judge. */
+export const hasItsHeaders = ({ method, params }: JSONRPCRequest, headers: IncomingHttpHeaders): boolean =>
   headers["mcp-protocol-version"] === REVISION &&
   headers["mcp-method"] === method &&
   headers["mcp-name"] === params?.["name"];
@@ -23,12 +23,14 @@ class Wire implements Transport {
   onmessage: Transport["onmessage"];
   readonly #waiting = new Map<RequestId, (answer: JSONRPCMessage | undefined) => void>();
   #lastId = 0;
+  #isClosed = false;
 
   async start(): Promise<void> {}
 
   readonly ask: Ask = (request, told) => {
     const id = ++this.#lastId;
-    this.#waiting.set(id, (answer) => told(answer && { ...answer, id: request.id }));
+    if (this.#isClosed) told(undefined);
+    else this.#waiting.set(id, (answer) => told(answer && { ...answer, id: request.id }));
     this.onmessage?.({ ...request, id });
     return () => {
       if (!this.#waiting.delete(id)) return;
@@ -44,6 +46,7 @@ class Wire implements Transport {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const told of waiting) told(undefined);

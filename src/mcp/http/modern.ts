@@ -12,7 +12,7 @@ import type { Subscriptions } from "../resources/subscriptions.ts";
 import { createDeliveries } from "../tools/deliveries.ts";
 import { aloneIn, answerTo } from "./answer.ts";
 import type { Asked } from "./exchange.ts";
-import { createModernReads, isSaidByHeaders, type ModernReads } from "./modern-reads.ts";
+import { createModernReads, hasItsHeaders, type ModernReads } from "./modern-reads.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
@@ -104,9 +104,10 @@ export function createModern(service: HttpService) {
   }
 
   return {
-    async serve(asked: Asked, body: unknown): Promise<Served> {
-      const alone = aloneIn(body, asked.headers, service.answersAlone);
-      if (alone && isSaidByHeaders(alone, asked.headers)) {
+    /** `isSound`: its headers and its envelope say the same. */
+    async serve(asked: Asked, body: unknown, { isSound }: { isSound: boolean }): Promise<Served> {
+      const alone = isSound ? aloneIn(body, asked.headers, service.answersAlone) : undefined;
+      if (alone && hasItsHeaders(alone, asked.headers)) {
         reads ??= createModernReads(service);
         return plain(await answerTo(alone, reads.ask, { signal: asked.signal }));
       }

@@ -62,19 +62,18 @@ const health = (method: string | undefined, isEnding: boolean): Response => {
 const single = (header: string | readonly string[] | undefined): string | undefined =>
   typeof header === "string" ? header : header?.join(", ");
 
-/** As the SDK's isLegacyRequest tells it, without making a Request for that. */
-function isLegacy({ method, headers }: Asked, body: unknown): boolean {
+/** As the SDK's isLegacyRequest and its handler tell it, without making a Request for that. */
+function eraOf({ method, headers }: Asked, body: unknown): "legacy" | "modern" | "reject" {
   const version = single(headers["mcp-protocol-version"]);
   const named = single(headers["mcp-method"]);
   const name = single(headers["mcp-name"]);
-  const { kind } = classifyInboundRequest({
+  return classifyInboundRequest({
     httpMethod: method,
     ...(version !== undefined && { protocolVersionHeader: version }),
     ...(named !== undefined && { mcpMethodHeader: named }),
     ...(name !== undefined && { mcpNameHeader: name }),
     body,
-  });
-  return kind === "legacy";
+  }).kind;
 }
 
 async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Promise<Served> {
@@ -83,7 +82,9 @@ async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Pr
   const { body } = read;
   // Calls under way can still be cancelled, and get the person's answers.
   if (routes.isEnding() && [body].flat().some((message) => isJSONRPCRequest(message))) return plain(ending(body));
-  return isLegacy(asked, body) ? await routes.sessions.serve(asked, body) : await routes.modern.serve(asked, body);
+  const era = eraOf(asked, body);
+  if (era === "legacy") return await routes.sessions.serve(asked, body);
+  return await routes.modern.serve(asked, body, { isSound: era === "modern" });
 }
 
 /** `signal` fires when the client has gone. */

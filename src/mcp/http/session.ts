@@ -28,6 +28,7 @@ class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   /** By the ids of requests whose response is open. */
   readonly outgoing = new Map<RequestId, Outgoing>();
   readonly #deliveries: Deliveries;
+  #isClosed = false;
   readonly #asked = new Map<RequestId, (answer: JSONRPCMessage | undefined) => void>();
 
   constructor(options: Options, deliveries: Deliveries) {
@@ -37,7 +38,8 @@ class SessionTransport extends WebStandardStreamableHTTPServerTransport {
 
   /** A request that is given up goes on, as the protocol has it; nobody hears its answer. */
   readonly ask: Ask = (request, told) => {
-    this.#asked.set(request.id, told);
+    if (this.#isClosed) told(undefined);
+    else this.#asked.set(request.id, told);
     this.onmessage?.(request);
     return () => {
       this.#asked.delete(request.id);
@@ -45,6 +47,7 @@ class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   };
 
   override async close(): Promise<void> {
+    this.#isClosed = true;
     await super.close();
     const asked = [...this.#asked.values()];
     this.#asked.clear();
