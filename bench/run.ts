@@ -1,5 +1,5 @@
 // `npm run bench`: floors, the best alternatives and the built server against one stub service.
-// --quick: one small round. --metrics NAME[,NAME]: only those. --write: the figures go into README.md and bench/README.md.
+// --quick: one small round. --metrics NAME[,NAME]: only those. --write: the figures go into docs/speed.md and bench/README.md.
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { version } from "../src/cli/version.ts";

@@ -1,9 +1,9 @@
-// The figures of a whole run, written where people read them: all of them into bench/README.md, the main ones into README.md.
+// The figures of a whole run, written where people read them: all of them into bench/README.md, the main ones into docs/speed.md.
 import { readFile, writeFile } from "node:fs/promises";
 import { CALL_V1_18, OURS } from "./subjects.ts";
 import { type Column, type Results, resultTable } from "./table.ts";
 
-/** Who stands in README.md; the first is what ratios are taken to. */
+/** Who stands in docs/speed.md; the first is what ratios are taken to. */
 const SHOWN = [CALL_V1_18, "@ivotoby/openapi-mcp-server", "orval", OURS] as const;
 
 interface Row extends Column {
@@ -63,6 +63,6 @@ async function writeBetween(file: URL, name: string, content: string): Promise<v
 
 /** `figures`: of which machine and day they are, and every table. */
 export async function writeFigures(groups: ReadonlyMap<string, Results>, figures: readonly string[]): Promise<void> {
-  await writeBetween(new URL("../README.md", import.meta.url), "bench", mainTable(groups));
+  await writeBetween(new URL("../docs/speed.md", import.meta.url), "bench", mainTable(groups));
   await writeBetween(new URL("README.md", import.meta.url), "figures", figures.join("\n\n"));
 }
