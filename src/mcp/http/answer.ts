@@ -21,7 +21,7 @@ const STREAM_HEADERS = {
 const bytes = new TextEncoder();
 
 /** The one request of a body that can be answered so; undefined where the SDK's HTTP has more to say of it. */
-export function aloneIn(
+export function requestAlone(
   body: unknown,
   { accept = "" }: IncomingHttpHeaders,
   answersAlone: AnswersAlone | undefined,

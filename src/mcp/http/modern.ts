@@ -10,7 +10,7 @@ import { reasonOf } from "../../failure.ts";
 import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import { createDeliveries } from "../tools/deliveries.ts";
-import { aloneIn, answerTo } from "./answer.ts";
+import { answerTo, requestAlone } from "./answer.ts";
 import type { Asked } from "./exchange.ts";
 import { createModernReads, hasItsHeaders, type ModernReads } from "./modern-reads.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
@@ -106,9 +106,10 @@ export function createModern(service: HttpService) {
   return {
     /** `isSound`: its headers and its envelope say the same. */
     async serve(asked: Asked, body: unknown, { isSound }: { isSound: boolean }): Promise<Served> {
-      const alone = isSound ? aloneIn(body, asked.headers, service.answersAlone) : undefined;
+      const alone = isSound ? requestAlone(body, asked.headers, service.answersAlone) : undefined;
       if (alone && hasItsHeaders(alone, asked.headers)) {
         reads ??= createModernReads(service);
+        // A read makes no outcome that its client would have to hear of.
         return plain(await answerTo(alone, reads.ask, { signal: asked.signal }));
       }
       const request = asked.request();

@@ -2,6 +2,7 @@
 import {
   isJSONRPCRequest,
   type JSONRPCMessage,
+  type JSONRPCRequest,
   ProtocolErrorCode,
   type RequestId,
   SUPPORTED_PROTOCOL_VERSIONS,
@@ -12,7 +13,7 @@ import { json } from "../../outside.ts";
 import { Cancelled } from "../messages/cancelled.ts";
 import { withLegacyCode } from "../messages/legacy-codes.ts";
 import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
-import { type Ask, aloneIn, answerTo } from "./answer.ts";
+import { type Ask, answerTo, requestAlone } from "./answer.ts";
 import type { Asked } from "./exchange.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
@@ -55,17 +56,18 @@ class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   }
 
   override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
-    const isAnswer = "result" in message || "error" in message;
-    const told = isAnswer && message.id !== undefined ? this.#asked.get(message.id) : undefined;
-    if (told && isAnswer && message.id !== undefined) {
-      this.#asked.delete(message.id);
-      return told(withLegacyCode(message));
+    const answer = withLegacyCode(message);
+    const id = "result" in message || "error" in message ? message.id : undefined;
+    const told = id === undefined ? undefined : this.#asked.get(id);
+    if (told && id !== undefined) {
+      this.#asked.delete(id);
+      return told(answer);
     }
-    await super.send(withLegacyCode(message), options);
-    if (!isAnswer || message.id === undefined) return;
+    await super.send(answer, options);
+    if (id === undefined) return;
     // Without an open response the answer is lost: the same call gets the outcome later.
-    const isOut = this.#deliveries.answered(message.id);
-    this.outgoing.get(message.id)?.push(isOut);
+    const isOut = this.#deliveries.answered(id);
+    this.outgoing.get(id)?.push(isOut);
   }
 }
 
@@ -96,12 +98,24 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
   transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(transport);
 
-  /** The SDK looks at these headers itself; a request that it would refuse is its own. */
-  const answersAlone = ({ headers }: Asked, body: unknown) => {
+  /** The request that may go past the SDK's HTTP: where that has something to refuse, it has its say. */
+  function aloneIn(body: unknown, { headers }: Asked): JSONRPCRequest | undefined {
     const { "mcp-protocol-version": version } = headers;
-    if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(String(version))) return undefined;
-    return aloneIn(body, headers, service.answersAlone);
-  };
+    const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version));
+    return isKnown && transport.sessionId !== undefined ? requestAlone(body, headers, service.answersAlone) : undefined;
+  }
+
+  async function serveAlone(request: JSONRPCRequest, { signal }: Asked): Promise<Served> {
+    transport.outgoing.set(request.id, []);
+    const headers = { "mcp-session-id": transport.sessionId ?? "" };
+    return {
+      response: await answerTo(request, transport.ask, { headers, signal }),
+      kind: "call",
+      async over() {
+        transport.outgoing.delete(request.id);
+      },
+    };
+  }
 
   async function serve(asked: Asked, body?: unknown): Promise<Served> {
     const messages = Array.isArray(body) ? body : [body];
@@ -112,19 +126,9 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
       const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
       return plain(refusal(400, reason, { code: ProtocolErrorCode.InvalidRequest, message: body }));
     }
-    const { sessionId } = transport;
-    const alone = sessionId === undefined ? undefined : answersAlone(asked, body);
-    if (alone && sessionId !== undefined) {
-      transport.outgoing.set(alone.id, []);
-      const headers = { "mcp-session-id": sessionId };
-      return {
-        response: await answerTo(alone, transport.ask, { headers, signal: asked.signal }),
-        kind: "call",
-        async over() {
-          transport.outgoing.delete(alone.id);
-        },
-      };
-    }
+    // Nothing may be awaited between that look and the entry of the ids.
+    const alone = aloneIn(body, asked);
+    if (alone) return await serveAlone(alone, asked);
     for (const message of messages) {
       const cancelled = Cancelled.safeParse(message).data;
       if (cancelled) deliveries.cancelled(cancelled.params.requestId);
