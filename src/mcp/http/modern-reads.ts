@@ -29,13 +29,17 @@ class Wire implements Transport {
 
   readonly ask: Ask = (request, told) => {
     const id = ++this.#lastId;
-    if (this.#isClosed) told(undefined);
-    else this.#waiting.set(id, (answer) => told(answer && { ...answer, id: request.id }));
-    this.onmessage?.({ ...request, id });
-    return () => {
+    const cancel = () => {
       if (!this.#waiting.delete(id)) return;
       this.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
     };
+    if (this.#isClosed) {
+      told(undefined);
+      return cancel;
+    }
+    this.#waiting.set(id, (answer) => told(answer && { ...answer, id: request.id }));
+    this.onmessage?.({ ...request, id });
+    return cancel;
   };
 
   async send(message: JSONRPCMessage): Promise<void> {

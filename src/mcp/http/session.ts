@@ -39,12 +39,14 @@ class SessionTransport extends WebStandardStreamableHTTPServerTransport {
 
   /** A request that is given up goes on, as the protocol has it; nobody hears its answer. */
   readonly ask: Ask = (request, told) => {
-    if (this.#isClosed) told(undefined);
-    else this.#asked.set(request.id, told);
+    const forget = () => void this.#asked.delete(request.id);
+    if (this.#isClosed) {
+      told(undefined);
+      return forget;
+    }
+    this.#asked.set(request.id, told);
     this.onmessage?.(request);
-    return () => {
-      this.#asked.delete(request.id);
-    };
+    return forget;
   };
 
   override async close(): Promise<void> {

@@ -9,8 +9,8 @@ import { manualClock } from "../../support/emulator.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { answer, neverAnswer, stubForTest } from "../../support/stub.ts";
-import { ACCEPT, type Answer, legacySpeaker, modernSpeaker, post, type Speaker, speakers } from "./raw.ts";
-import { stubEnv } from "./server.ts";
+import { ACCEPT, type Answer, legacySpeaker, modernSpeaker, post, type Speaker, send, speakers } from "./raw.ts";
+import { startHttp, stubEnv } from "./server.ts";
 
 const clock = manualClock();
 let emulator: Emulator;
@@ -126,6 +126,23 @@ describe.each(Object.entries(speakers))("%s", (era, speak) => {
     expect(answerIn(slow)?.result).toMatchObject({ structuredContent: { data: { id: "job-1" } } });
   });
 });
+
+test.each(Object.entries(speakers))(
+  "%s: a read under way when its server ends at once is told so",
+  async (_, speak) => {
+    const stub = await stubForTest();
+    stub.respond(() => neverAnswer);
+    const program = await startHttp({ env: stubEnv(stub) });
+    const sent = (await speak(program.url)).call(1, "get_job", { jobId: "job-1" });
+    await expect.poll(() => stub.requests.length).toBe(1);
+    program.process.kill("SIGTERM");
+    // Two at once would be taken for one.
+    await expect.poll(async () => (await send(program.url, { method: "GET" }).answer).status).toBe(503);
+    program.process.kill("SIGTERM");
+    expect((await sent.answer).messages).not.toContainEqual(expect.objectContaining({ result: expect.anything() }));
+    expect(await program.exit).toEqual({ code: 0, signal: null });
+  },
+);
 
 test("in 2026-07-28 a client that goes while a slow answer's stream is open ends the service's request", async () => {
   const stub = await stubForTest();
