@@ -83,7 +83,7 @@ export const byDistance: Growth = async (_, isQuick, say) => {
   const stub = await startStub(AWAY_MS);
   try {
     const subjects = await makeSubjects(stub.url);
-    const cells = flights.map((flying) => inFlight(flying, (isQuick ? 10 : 40) * flying));
+    const cells = flights.map((flying) => inFlight(flying, (isQuick ? 10 : 20) * flying));
     const rows = await rowsOf(named(subjects, CALL_V1, CALL_V1_18, "orval", OURS), cells);
     return markdown(
       [`jobs a second / p99 in ms, service ${AWAY_MS} ms away, in flight:`, ...flights.map(String)],
