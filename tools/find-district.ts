@@ -1,5 +1,6 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/failure.ts";
+import { differencesAt } from "../src/geography/consistency.ts";
 import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
 import {
   type Finding,
@@ -24,7 +25,12 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { type Advice, answerResult, type NextStep } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
-type FoundAnswer = GeographyTail & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
+type FoundAnswer = FindingTail & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
+
+interface FindingTail extends GeographyTail {
+  /** Differences between the lists that concern the matches; absent where there are none. */
+  readonly consistency?: readonly string[];
+}
 
 interface Asked {
   readonly name?: string | undefined;
@@ -121,8 +127,14 @@ export const findDistrict = defineTool({
       call,
       ports,
     );
-    const { states, country, tail, line, drift } = answered;
+    const { states, country, drift } = answered;
     const findings = findDistricts(queries, states, country, limit);
+    const consistency = differencesAt(
+      findings.flatMap(({ answer }) => answer.matches),
+      country,
+    );
+    const tail: FindingTail = { ...answered.tail, ...(consistency.length > 0 && { consistency }) };
+    const line = [...consistency, answered.line].join("\n");
     const [only] = findings;
     if (asked.names === undefined && only !== undefined) {
       const rows = rowsOf(only);

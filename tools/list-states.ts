@@ -43,7 +43,7 @@ export const listStates = defineTool({
   name: "list_states",
   title: "List states",
   description:
-    "All states and union territories of India: two-letter code, number of districts and of mandals (sub-districts).",
+    "All states and union territories of India: code, numbers of districts and mandals (tehsils, taluks, circles; not blocks).",
   effect: "read",
   input: z.strictObject({}),
   output: outputs.answer<StatesResponse>({ contract: outputs.text, states: outputs.objects }),

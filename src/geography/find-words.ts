@@ -37,10 +37,7 @@ function noneText(asked: string, where: string, coverage: Coverage, elsewhere: r
   const known = elsewhere.length === 0 ? "" : ` There is ${listed(elsewhere.map(placeOf))}.`;
   if (coverage.complete) return `No district like ${asked}${where}: every list was read.${known}`;
   const { statesRead, statesTotal } = coverage;
-  const again = againText(coverage);
-  // Where the next step repeats the name, it need not stand here as well.
-  const what = again === "" ? `None like ${asked} found` : "None found";
-  return `${what}${where} in ${statesRead} of ${plural(statesTotal, "list")}${again}.${known}`;
+  return `None like ${asked} found${where} in ${statesRead} of ${plural(statesTotal, "list")}${againText(coverage)}.${known}`;
 }
 
 function foundText({ answer: { query, matches, readAs }, left, notIn }: Finding): string {

@@ -138,7 +138,9 @@ forEachEra(
         expect((await find({ name }))["summary"]).toContain("of mandals the catalogue lists none");
       }
       const ranked = await bench().ok("rank_divisions", { ...byMandals, order: "asc", limit: 1 });
-      expect(ranked.text).toContain("Where mandalCount is 0, the catalogue lists none.");
+      expect(ranked.text).toContain("Kolkata in West Bengal (WB), 0 (none listed)");
+      const more = await bench().ok("rank_divisions", { ...byMandals, limit: 100, startsWith: "ko" });
+      expect(more.text).toContain("Where mandalCount is 0, the catalogue lists none.");
       const listed = await bench().ok("list_districts", { state: "WB" });
       expect(listed.structured["summary"]).toContain("the catalogue lists none");
     });

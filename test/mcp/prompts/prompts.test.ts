@@ -1,4 +1,5 @@
 // Prompts: what is offered, that each names only tools that are there, and how its arguments are taken.
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { prompts } from "../../../src/toolkit/prompts.ts";
 import { tools } from "../../../tools/index.ts";
@@ -11,7 +12,7 @@ test("each prompt names its tools, all of them and no others", () => {
   const all = tools.map(({ name }) => name);
   for (const prompt of prompts) {
     const text = prompt.text(Object.fromEntries(prompt.arguments.map(({ name }) => [name, "x"])));
-    const without = prompt.text({});
+    const without = `${prompt.text({})}\n${prompt.skill === undefined ? "" : readFileSync(`skills/${prompt.skill}/SKILL.md`, "utf8")}`;
     const named = all.filter((name) => `${text}\n${without}`.includes(name));
     expect(named.toSorted(), prompt.name).toEqual([...prompt.tools].sort());
     expect(text + without).not.toMatch(/undefined|null/);
@@ -42,6 +43,15 @@ forEachEra((bench, era) => {
     const asked = await getPrompt("geography_question", { question: "How many districts?", state: "KA" });
     expect(asked).toContain('"How many districts?"');
     expect(asked).toContain('"KA"');
+  });
+
+  test("the geography prompt and its skill are one text", async () => {
+    const { connection } = bench();
+    const skill = await connection.readResource("skill://answer-geography/SKILL.md");
+    const asked = await connection.getPrompt("geography_question", { question: "How many districts?" });
+    const [, body = ""] = skill.text.split(/^# /m);
+    expect(asked).toBe(`Answer this question: "How many districts?"\n\n# ${body.trimEnd()}`);
+    for (const tool of ["find_district", "rank_divisions"]) expect(asked).toContain(tool);
   });
 
   test("what is missing, unknown or too long is named", async () => {

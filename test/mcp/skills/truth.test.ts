@@ -21,7 +21,7 @@ const propertiesOf = (name: string): readonly string[] =>
 const allArguments = new Set(tools.flatMap(({ name }) => propertiesOf(name)));
 const FAILURES = ["invalid_arguments", "rejected", "outcome_unknown"];
 /** Words in capitals that are no state. */
-const OTHER_WORDS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY"];
+const OTHER_WORDS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY", "UT"];
 
 /** Words of an answer that a skill names by themselves. */
 const FIELDS = [
@@ -40,6 +40,7 @@ const FIELDS = [
   "coverage.complete",
   "coverage.unread",
   "vintage.sourceUpdatedAt",
+  "vintage.source",
   "mandalCount",
   "data.id",
   "data.state",
