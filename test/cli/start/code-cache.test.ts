@@ -55,6 +55,17 @@ test("a session leaves it for the next, for the user's eyes only", async () => {
   expect(await isReplaced(path, home)).toBe(false);
 });
 
+test("one that a short command left is replaced by the first session, and that one's stays", async () => {
+  const { home, file } = await place();
+  const program = start(["--version"], { env: { XDG_CACHE_HOME: home } });
+  expect(await program.exit).toEqual({ code: 0, signal: null });
+  const path = await file();
+  const { size } = await stat(path);
+  expect(await isReplaced(path, home)).toBe(true);
+  expect((await stat(path)).size).toBeGreaterThan(2 * size);
+  expect(await isReplaced(path, home)).toBe(false);
+});
+
 test("one that is damaged or cut is not used, and replaced", async () => {
   const { home, file } = await place();
   await session(home);
