@@ -5,12 +5,13 @@ import { tools } from "../../../tools/index.ts";
 import { enveloped, job } from "../../contract/samples.ts";
 import { Service } from "../../emulator/service.ts";
 import { FILE, listOffers, registerInput, submitJob } from "../../emulator/work.ts";
+import { stubEnv } from "../../service/client.ts";
 import { manualClock } from "../../support/emulator.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { answer, neverAnswer, stubForTest } from "../../support/stub.ts";
 import { ACCEPT, type Answer, legacySpeaker, modernSpeaker, post, type Speaker, send, speakers } from "./raw.ts";
-import { startHttp, stubEnv } from "./server.ts";
+import { startHttp } from "./server.ts";
 
 const clock = manualClock();
 let emulator: Emulator;
