@@ -70,6 +70,8 @@ export interface Settlement {
 /** As many of the actions on one resource as are worth looking at. */
 const MAX_ABOUT = 50;
 
+const ANY_ABOUT = "SELECT 1 FROM actions WHERE service = $1 AND about = $2 LIMIT 1";
+
 const one = (rows: readonly unknown[]): StoredAction | undefined => rows.slice(0, 1).map((row) => Stored.parse(row))[0];
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
@@ -106,9 +108,9 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
            body, body_hash, state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at,
            updated_at, first_sent_at, delivered_at, about)
          SELECT $1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, 'open', 0, 0, $12, $13, NULL, 0, NULL, $14, $14, $14, NULL, $16
-         WHERE $7 = 1 OR NOT EXISTS (
-           SELECT 1 FROM actions WHERE service = $1 AND tool = $3
-             AND ((subject_hash = $5 AND ${isStillSame("$15")}) OR (work_hash = $6 AND ${IS_UNSETTLED})))
+         WHERE $7 = 1 OR NOT (
+           EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND subject_hash = $5 AND ${isStillSame("$15")})
+           OR EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND work_hash = $6 AND ${IS_UNSETTLED}))
          ON CONFLICT DO NOTHING RETURNING *`,
         [
           action.service,
@@ -158,9 +160,12 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
 
     /** The actions on a resource, what is not settled first, then what succeeded; the latest first. */
     findAbout: async (service: string, aboutId: string): Promise<readonly StoredAction[]> => {
+      // Asked whenever a job is read, and nearly always there is none: a list, even an empty one, costs eight times as much.
+      const named = [service, keptId(aboutId)];
+      if ((await database.query(ANY_ABOUT, named)).length === 0) return [];
       const sql = `SELECT * FROM actions WHERE service = $1 AND about = $2
          ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
-      return (await database.query(sql, [service, keptId(aboutId), MAX_ABOUT])).map((row) => Stored.parse(row));
+      return (await database.query(sql, [...named, MAX_ABOUT])).map((row) => Stored.parse(row));
     },
 
     /**
@@ -228,11 +233,14 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
     /** The agent has named these keys or ids: it has heard of what was sent to it under them. */
     async markHeard(service: string, names: readonly string[]): Promise<void> {
       const list = names.map((_, index) => `$${index + 2}`).join(", ");
-      const named = `service = $1 AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL
-        AND (key IN (${list}) OR resource_id IN (${list}))`;
       // Looked for first: an update that finds nothing would still wait for other processes' writes.
-      for (const row of await database.query(`SELECT * FROM actions WHERE ${named}`, [service, ...names.map(keptId)])) {
-        const { key } = Stored.parse(row);
+      const unheard = (column: string) =>
+        `SELECT key FROM actions WHERE service = $1 AND ${column} IN (${list})
+           AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL`;
+      // One question for each index: with OR between them SQLite would look through all actions of the service.
+      const sql = `${unheard("key")} UNION ALL ${unheard("resource_id")}`;
+      for (const row of await database.query(sql, [service, ...names.map(keptId)])) {
+        const { key } = Stored.pick({ key: true }).parse(row);
         await database.querySoon("UPDATE actions SET heard_at = $3 WHERE service = $1 AND key = $2", [
           service,
           key,
@@ -259,7 +267,8 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
         .sort()
         .map((state) => `'${state}'`)
         .join(", ");
-      const mine = service === undefined ? "" : "AND service = $2";
+      // Said so, SQLite goes by time: by an index on `service` it would gather all actions of the service, and sort them.
+      const mine = service === undefined ? "" : "AND NOT service <> $2";
       const sql = `SELECT * FROM actions WHERE state IN (${asked}) ${mine}
          ORDER BY updated_at DESC, created_at DESC LIMIT $1`;
       const values = [limit, ...(service === undefined ? [] : [service])];
