@@ -110,7 +110,7 @@ export function resourceLink(uri: string, runtime: Runtime): ContentBlock | unde
   const found = findResource(offeredResources(runtime), uri);
   if (!found) return undefined;
   const { name, title, mimeType } = found.resource;
-  return { type: "resource_link", uri, name, title, mimeType };
+  return { name, title, uri, mimeType, type: "resource_link" };
 }
 
 export function serveResources(server: Server, runtime: Runtime, era: ProtocolEra): void {
