@@ -70,6 +70,9 @@ export interface Settlement {
 /** As many of the actions on one resource as are worth looking at. */
 const MAX_ABOUT = 50;
 
+/** Names in one question: a database takes no number of values, and keeps a statement for each number. */
+const MAX_NAMED = 100;
+
 const ANY_ABOUT = "SELECT 1 FROM actions WHERE service = $1 AND about = $2 LIMIT 1";
 
 const one = (rows: readonly unknown[]): StoredAction | undefined => rows.slice(0, 1).map((row) => Stored.parse(row))[0];
@@ -81,6 +84,18 @@ const IS_UNSETTLED = "state IN ('open', 'unknown')";
 /** Whether the same call without a key is this action: `since` begins the time in which what was sent may not have been heard. */
 const isStillSame = (since: string): string =>
   `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${since}))`;
+
+/**
+ * Successes that were sent and not heard of, by so many keys or ids. One question for each index: with OR between them SQLite
+ * would look through all actions of the service.
+ */
+function unheardSql(count: number): string {
+  const list = Array.from({ length: count }, (_, index) => `$${index + 2}`).join(", ");
+  const by = (column: string) =>
+    `SELECT key FROM actions WHERE service = $1 AND ${column} IN (${list})
+       AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL`;
+  return `${by("key")} UNION ALL ${by("resource_id")}`;
+}
 
 export interface JournalTerms {
   /** This process. */
@@ -232,20 +247,14 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
 
     /** The agent has named these keys or ids: it has heard of what was sent to it under them. */
     async markHeard(service: string, names: readonly string[]): Promise<void> {
-      const list = names.map((_, index) => `$${index + 2}`).join(", ");
-      // Looked for first: an update that finds nothing would still wait for other processes' writes.
-      const unheard = (column: string) =>
-        `SELECT key FROM actions WHERE service = $1 AND ${column} IN (${list})
-           AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL`;
-      // One question for each index: with OR between them SQLite would look through all actions of the service.
-      const sql = `${unheard("key")} UNION ALL ${unheard("resource_id")}`;
-      for (const row of await database.query(sql, [service, ...names.map(keptId)])) {
-        const { key } = Stored.pick({ key: true }).parse(row);
-        await database.querySoon("UPDATE actions SET heard_at = $3 WHERE service = $1 AND key = $2", [
-          service,
-          key,
-          now(),
-        ]);
+      for (let from = 0; from < names.length; from += MAX_NAMED) {
+        const some = names.slice(from, from + MAX_NAMED).map(keptId);
+        // Looked for first: an update that finds nothing would still wait for other processes' writes.
+        for (const row of await database.query(unheardSql(some.length), [service, ...some])) {
+          const { key } = Stored.pick({ key: true }).parse(row);
+          const values = [service, key, now()];
+          await database.querySoon("UPDATE actions SET heard_at = $3 WHERE service = $1 AND key = $2", values);
+        }
       }
     },
 
