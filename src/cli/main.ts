@@ -18,6 +18,7 @@ const HELP = `mic-mcp ${version}: geography and job processing for AI agents, ov
   mic-mcp doctor [--json]    checks everything, and says how to mend what is wrong
 
 Flags of serve (each wins over the variable beside it):
+  --emulator            MIC_EMULATOR=1     against an emulator inside the process
   --base-url URL        MIC_BASE_URL       the service's base URL
   --workspace-id ID     MIC_WORKSPACE_ID   default workspace
   --download-dir DIR    MIC_DOWNLOAD_DIR   where download_asset writes (default: ~/Downloads)
@@ -39,11 +40,11 @@ Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.
 `;
 
 async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { emulator, isHttp, isMisplaced, host, port, whole } = serveFlags(args, environment);
+  const { isHttp, isMisplaced, host, port, whole } = serveFlags(args, environment);
   if (isMisplaced) throw new UsageError("--host and --port belong to serve --http.");
   const { serve } = await import("./serve.ts");
   const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
-  return await serve(whole, { emulator, http });
+  return await serve(whole, http);
 }
 
 async function run(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

@@ -1,6 +1,6 @@
 // `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
 import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
-import { type Config, readConfig } from "../config.ts";
+import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig } from "../config.ts";
 import type { Emulator } from "../emulator/index.ts";
 import { serveOnStdio } from "../mcp/stdio/serve.ts";
 import type { Candidate } from "../toolkit/resources/candidate.ts";
@@ -17,9 +17,6 @@ interface Backend {
   close(): Promise<void>;
 }
 
-// Nobody else asks an emulator within this process: the whole country may be read at once. Its limit lies above ours.
-const EMULATED = { geographyRate: 600 } as const;
-
 const noBackend = (config: Config): Backend => ({ config, notes: [], files: [], close: async () => undefined });
 
 const told = ({ id, name, about }: Emulator["files"][number]): string =>
@@ -33,7 +30,8 @@ export const emulatorNotes = ({ files }: Pick<Emulator, "files">): readonly stri
 
 async function emulated(config: Config): Promise<Backend> {
   const { startEmulator } = await import("../emulator/index.ts");
-  const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED.geographyRate });
+  // Its limit lies above ours.
+  const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED_GEOGRAPHY_RATE });
   const { baseUrl, clientId, clientSecret, workspaceId } = emulator;
   return {
     config: {
@@ -67,21 +65,15 @@ async function overHttp(flags: HttpFlags): Promise<Serving> {
   return await http.overHttp(flags);
 }
 
-interface ServeOptions {
-  readonly emulator: boolean;
-  /** Over HTTP instead of stdio. */
-  readonly http: HttpFlags | undefined;
-}
-
-/** Resolves with the exit code once the client has gone or a signal came. */
-export async function serve(environment: NodeJS.ProcessEnv, options: ServeOptions): Promise<number> {
-  const config = readConfig(environment, options.emulator ? EMULATED : {});
-  const serving = options.http ? await overHttp(options.http) : onStdio;
-  const backend = options.emulator ? await emulated(config) : noBackend(config);
+/** On stdio, or over HTTP where `http` says so. Resolves with the exit code once the client has gone or a signal came. */
+export async function serve(environment: NodeJS.ProcessEnv, http: HttpFlags | undefined): Promise<number> {
+  const config = readConfig(environment);
+  const serving = http ? await overHttp(http) : onStdio;
+  const backend = config.emulator ? await emulated(config) : noBackend(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
     files: backend.files,
-    inProcess: options.emulator,
+    inProcess: config.emulator,
     keychainLimitMs: SERVER_LIMIT_MS,
   });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
