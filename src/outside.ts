@@ -9,10 +9,10 @@ const ALL_UNSAFE = new RegExp(UNSAFE, "gu");
 /** Whether a text stays on its line and in its direction as it is. */
 export const isOnOneLine = (text: string): boolean => !UNSAFE.test(text);
 
-const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const inEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** On one line, in one direction: each such character as a JSON escape. JSON so written still says the same. */
-export const escaped = (text: string): string => (isOnOneLine(text) ? text : text.replace(ALL_UNSAFE, escape));
+export const escaped = (text: string): string => (isOnOneLine(text) ? text : text.replace(ALL_UNSAFE, inEscape));
 
 /** Compact JSON within a text. */
 export const json = (value: unknown): string => escaped(JSON.stringify(value));
