@@ -1,7 +1,8 @@
 // Reads past the SDK: the same calls, once past it and once through it, bring the same bytes, in both protocol eras. A call that
-// asks for progress is always the SDK's: that is how a test chooses the way, and a spy on what the SDK is left shows it.
+// asks for progress is always the SDK's: that is how a test chooses the way, and a spy on what the SDK sends shows it.
 import { createInterface } from "node:readline";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { StdioTransport } from "../../../src/mcp/stdio/transport.ts";
 import { tools } from "../../../tools/index.ts";
 import { enveloped, job } from "../../contract/samples.ts";
 import { example, makeWorld } from "../../emulator/example.ts";
@@ -14,22 +15,13 @@ import { TOOL_NAMES } from "../../tools/catalogue.ts";
 import { stubEnv } from "../http/server.ts";
 import { initializedMessage, initializeMessage } from "./child.ts";
 
-const leftToSdk = vi.hoisted((): unknown[] => []);
-vi.mock("../../../src/mcp/stdio/reads.ts", async (original) => {
-  const real = await original<typeof import("../../../src/mcp/stdio/reads.ts")>();
-  const createReads: typeof real.createReads = (next) =>
-    real.createReads({
-      ...next,
-      inbound(message, pass, reply) {
-        leftToSdk.push("id" in message ? message.id : undefined);
-        next.inbound(message, pass, reply);
-      },
-    });
-  return { ...real, createReads };
-});
+/** The SDK sends its answers through the transport's own method. */
+const sending = vi.spyOn(StdioTransport.prototype, "send");
 beforeEach(() => {
-  leftToSdk.length = 0;
+  sending.mockClear();
 });
+afterAll(() => sending.mockRestore());
+const isFromSdk = (id: number): boolean => sending.mock.calls.some(([message]) => "id" in message && message.id === id);
 
 const ERAS = ["2025-06-18", "2024-11-05", "2026-07-28"] as const;
 type Era = (typeof ERAS)[number];
@@ -142,7 +134,7 @@ describe.each(ERAS)("in %s", (era) => {
       await session.call(good, "past");
       const id = session.nextId();
       expect(await session.call(good, "past", id), name).toBe(await session.call(good, "through"));
-      expect(leftToSdk.includes(id), `the SDK is asked for ${name}`).toBe(!isRead(name));
+      expect(isFromSdk(id), `the SDK answers ${name}`).toBe(!isRead(name));
       for (const bad of BAD) {
         const params = bad(name, args);
         expect(await session.call(params, "past"), JSON.stringify(params)).toBe(await session.call(params, "through"));
@@ -164,7 +156,7 @@ describe.each(ERAS)("in %s", (era) => {
       expect(await stub.requests[1]?.closed).toBe(false);
       expect(await session.call(params, way, 7)).toBe(usual);
       expect(session.lines.filter((line) => line.includes('"id":7}'))).toHaveLength(1);
-      expect(leftToSdk.includes(7)).toBe(way === "through");
+      expect(isFromSdk(7)).toBe(way === "through");
     },
   );
 
@@ -190,9 +182,7 @@ test("what a client says of itself is the SDK's to judge, each time that it says
   const saying = async (envelope: object | undefined) => {
     const id = session.nextId();
     const line = await session.ask(id, "tools/call", { ...params, ...(envelope && { _meta: envelope }) });
-    return [leftToSdk.includes(id) ? "through" : "past", "error" in JSON.parse(line) ? "refused" : "answered"].join(
-      ", ",
-    );
+    return [isFromSdk(id) ? "through" : "past", "error" in JSON.parse(line) ? "refused" : "answered"].join(", ");
   };
   const known = envelopeOf("2026-07-28");
   expect(await saying(known)).toBe("through, answered");
@@ -217,5 +207,5 @@ test("an answer to another request of the same id proves nothing of a call that 
   await session.ask(7, "tools/call", broken);
   await session.ask(7, "tools/list", plain);
   await session.ask(9, "tools/call", broken);
-  expect(leftToSdk).toContain(9);
+  expect(isFromSdk(9)).toBe(true);
 });
