@@ -1,4 +1,4 @@
-// Reads past the SDK (docs/decisions/016-reads-past-the-sdk.md): a plain call of a tool that only reads is answered here, once the SDK
+// Reads past the SDK (docs/decisions/017-reads-past-the-sdk.md): a plain call of a tool that only reads is answered here, once the SDK
 // has answered its like. All else is the SDK's. test/mcp/stdio/reads.test.ts holds that nobody sees a difference.
 import { type JSONRPCMessage, ProtocolErrorCode, type RequestId } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";

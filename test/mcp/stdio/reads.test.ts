@@ -8,11 +8,11 @@ import { enveloped, job } from "../../contract/samples.ts";
 import { example, makeWorld } from "../../emulator/example.ts";
 import { serviceForTest } from "../../emulator/service.ts";
 import { type OperationId, rows } from "../../operations.ts";
+import { stubEnv } from "../../service/client.ts";
 import { serveInside } from "../../support/inside.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { answer, neverAnswer, stubForTest } from "../../support/stub.ts";
 import { TOOL_NAMES } from "../../tools/catalogue.ts";
-import { stubEnv } from "../http/server.ts";
 import { initializedMessage, initializeMessage } from "./child.ts";
 
 /** The SDK sends its answers through the transport's own method. */
