@@ -4,19 +4,18 @@ import {
   type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
-  type RequestId,
   type Result,
   SERVER_INFO_META_KEY,
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import type { Arguments } from "../actions/identity.ts";
 import { soonOr } from "../async.ts";
 import { word } from "../outside.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
 import { instructions } from "./instructions.ts";
+import type { Read } from "./messages/reads.ts";
 import { servePrompts } from "./prompts.ts";
 import { resourceLink, serveResources } from "./resources/resources.ts";
 import { type Subscriptions, serveSubscriptions } from "./resources/subscriptions.ts";
@@ -43,17 +42,6 @@ const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>
 
 /** Checked after the SDK's own check, whose result drops an argument named __proto__; we refuse that as any unknown argument. */
 const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
-
-/** A call of a tool that only reads, of which the client wants the answer alone. */
-export interface ReadCall {
-  readonly id: RequestId;
-  readonly name: string;
-  readonly args: Arguments;
-  readonly signal: AbortSignal;
-}
-
-/** What the server would answer to such a call, without the SDK's part in it; undefined where no such tool is offered. */
-export type Read = (call: ReadCall) => Promise<Result> | undefined;
 
 /** The parts of a connection that outlive one server: the SDK may make a second one when it learns the client's era. */
 export interface Connection {

@@ -1,6 +1,7 @@
 // Answers a request of which nothing is said but its answer: as plain JSON, or, where that takes long, as a stream with its event.
 import type { IncomingHttpHeaders } from "node:http";
 import { type JSONRPCMessage, type JSONRPCRequest, parseJSONRPCMessage } from "@modelcontextprotocol/server";
+import { isPlainRequest } from "../messages/plain-request.ts";
 import type { AnswersAlone, Whole } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
@@ -27,9 +28,14 @@ export function requestAlone(
   answersAlone: AnswersAlone | undefined,
 ): JSONRPCRequest | undefined {
   if (!answersAlone || !accept.includes("application/json") || !accept.includes("text/event-stream")) return undefined;
+  const request = isPlainRequest(body) ? body : requestIn(body);
+  return request && answersAlone(request) ? request : undefined;
+}
+
+function requestIn(body: unknown): JSONRPCRequest | undefined {
   try {
     const message = parseJSONRPCMessage(body);
-    return "method" in message && "id" in message && answersAlone(message) ? message : undefined;
+    return "method" in message && "id" in message ? message : undefined;
   } catch {
     // No JSON-RPC: the SDK says so.
     return undefined;

@@ -11,8 +11,9 @@ import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } f
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import { createDeliveries } from "../tools/deliveries.ts";
 import { answerTo, requestAlone } from "./answer.ts";
+import { hasItsHeaders } from "./era.ts";
 import type { Asked } from "./exchange.ts";
-import { createModernReads, hasItsHeaders, type ModernReads } from "./modern-reads.ts";
+import { createModernReads, type ModernReads } from "./modern-reads.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 

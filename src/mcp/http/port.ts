@@ -1,6 +1,7 @@
 // What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
 import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
+import type { Read } from "../messages/reads.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import type { Log } from "../runtime.ts";
@@ -10,6 +11,8 @@ import type { Deliveries } from "../tools/deliveries.ts";
 export interface HttpConnection {
   readonly deliveries: Deliveries;
   readonly subscriptions: Subscriptions;
+  /** Hears how this server answers reads: they may then pass the SDK by. */
+  readonly onReads?: (read: Read) => void;
 }
 
 /** Whether all that is ever said of this request is its answer, which carries no outcome of an action: it needs no stream. */

@@ -1,12 +1,8 @@
 // Routes a request: to /mcp in either protocol era, to /healthz, or nowhere.
 import type { IncomingMessage } from "node:http";
-import {
-  classifyInboundRequest,
-  isJSONRPCRequest,
-  isJsonContentType,
-  ProtocolErrorCode,
-} from "@modelcontextprotocol/server";
+import { isJSONRPCRequest, isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { exceededBound } from "../messages/bounds.ts";
+import { eraOf } from "./era.ts";
 import { type Asked, askedBy, MAX_BODY_BYTES, readBody } from "./exchange.ts";
 import type { Modern } from "./modern.ts";
 import { plain, type Served } from "./port.ts";
@@ -58,23 +54,6 @@ const health = (method: string | undefined, isEnding: boolean): Response => {
   if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET, HEAD");
   return Response.json({ status: isEnding ? "ending" : "ok" }, { status: isEnding ? 503 : 200 });
 };
-
-const single = (header: string | readonly string[] | undefined): string | undefined =>
-  typeof header === "string" ? header : header?.join(", ");
-
-/** As the SDK's isLegacyRequest and its handler tell it, without making a Request for that. */
-function eraOf({ method, headers }: Asked, body: unknown): "legacy" | "modern" | "reject" {
-  const version = single(headers["mcp-protocol-version"]);
-  const named = single(headers["mcp-method"]);
-  const name = single(headers["mcp-name"]);
-  return classifyInboundRequest({
-    httpMethod: method,
-    ...(version !== undefined && { protocolVersionHeader: version }),
-    ...(named !== undefined && { mcpMethodHeader: named }),
-    ...(name !== undefined && { mcpNameHeader: name }),
-    body,
-  }).kind;
-}
 
 async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Promise<Served> {
   const read = await jsonBody(incoming);

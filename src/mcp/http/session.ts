@@ -1,77 +1,21 @@
 // One session of a revision before 2026-07-28: a server of its own, and which of its answers have left.
 import {
   isJSONRPCRequest,
-  type JSONRPCMessage,
   type JSONRPCRequest,
   ProtocolErrorCode,
-  type RequestId,
   SUPPORTED_PROTOCOL_VERSIONS,
-  WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
 import { json } from "../../outside.ts";
 import { Cancelled } from "../messages/cancelled.ts";
-import { withLegacyCode } from "../messages/legacy-codes.ts";
-import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
-import { type Ask, answerTo, requestAlone } from "./answer.ts";
+import { isPlainRequest } from "../messages/plain-request.ts";
+import { createReads } from "../messages/reads.ts";
+import { createDeliveries } from "../tools/deliveries.ts";
+import { answerTo, requestAlone } from "./answer.ts";
 import type { Asked } from "./exchange.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
-
-type Options = NonNullable<ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]>;
-type Send = WebStandardStreamableHTTPServerTransport["send"];
-
-/** Called once the response that holds these answers is out. */
-type Outgoing = (() => void)[];
-
-/** Knows which response carries an answer, and hands over the answers of requests that came past the SDK's HTTP. */
-class SessionTransport extends WebStandardStreamableHTTPServerTransport {
-  /** By the ids of requests whose response is open. */
-  readonly outgoing = new Map<RequestId, Outgoing>();
-  readonly #deliveries: Deliveries;
-  #isClosed = false;
-  readonly #asked = new Map<RequestId, (answer: JSONRPCMessage | undefined) => void>();
-
-  constructor(options: Options, deliveries: Deliveries) {
-    super(options);
-    this.#deliveries = deliveries;
-  }
-
-  /** A request that is given up goes on, as the protocol has it; nobody hears its answer. */
-  readonly ask: Ask = (request, told) => {
-    const forget = () => void this.#asked.delete(request.id);
-    if (this.#isClosed) {
-      told(undefined);
-      return forget;
-    }
-    this.#asked.set(request.id, told);
-    this.onmessage?.(request);
-    return forget;
-  };
-
-  override async close(): Promise<void> {
-    this.#isClosed = true;
-    await super.close();
-    const asked = [...this.#asked.values()];
-    this.#asked.clear();
-    for (const told of asked) told(undefined);
-  }
-
-  override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
-    const answer = withLegacyCode(message);
-    const id = "result" in message || "error" in message ? message.id : undefined;
-    const told = id === undefined ? undefined : this.#asked.get(id);
-    if (told && id !== undefined) {
-      this.#asked.delete(id);
-      return told(answer);
-    }
-    await super.send(answer, options);
-    if (id === undefined) return;
-    // Without an open response the answer is lost: the same call gets the outcome later.
-    const isOut = this.#deliveries.answered(id);
-    this.outgoing.get(id)?.push(isOut);
-  }
-}
+import { type Outgoing, SessionTransport } from "./session-transport.ts";
 
 export interface SessionEvents {
   /** From now on the client knows the session by this id. */
@@ -92,10 +36,11 @@ export interface Session {
 export async function openSession(service: HttpService, { onStart, onEnd }: SessionEvents): Promise<Session> {
   const deliveries = createDeliveries();
   const subscriptions = service.createSubscriptions();
-  const server = await service.createServer({ deliveries, subscriptions }, "legacy");
+  const reads = createReads();
+  const server = await service.createServer({ deliveries, subscriptions, onReads: reads.serve }, "legacy");
   const transport = new SessionTransport(
     { sessionIdGenerator: () => crypto.randomUUID(), onsessioninitialized: onStart, onsessionclosed: onEnd },
-    deliveries,
+    { deliveries, reads },
   );
   transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(transport);
@@ -121,7 +66,9 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
 
   async function serve(asked: Asked, body?: unknown): Promise<Served> {
     const messages = Array.isArray(body) ? body : [body];
-    const ids = messages.flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
+    const ids = messages.flatMap((message) =>
+      isPlainRequest(message) || isJSONRPCRequest(message) ? [message.id] : [],
+    );
     const taken = ids.find((id, at) => transport.outgoing.has(id) || ids.indexOf(id) !== at);
     if (taken !== undefined) {
       // With two answers under one id neither the client nor this server could know which has arrived.
@@ -133,7 +80,9 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
     if (alone) return await serveAlone(alone, asked);
     for (const message of messages) {
       const cancelled = Cancelled.safeParse(message).data;
-      if (cancelled) deliveries.cancelled(cancelled.params.requestId);
+      if (!cancelled) continue;
+      deliveries.cancelled(cancelled.params.requestId);
+      reads.cancel(cancelled.params.requestId);
     }
     const outgoing: Outgoing = [];
     for (const id of ids) transport.outgoing.set(id, outgoing);

@@ -5,6 +5,7 @@ import type { McpRequestContext, ProtocolEra } from "@modelcontextprotocol/serve
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../failure.ts";
 import { withLegacyCode } from "../messages/legacy-codes.ts";
+import { createReads } from "../messages/reads.ts";
 import { createRedact } from "../messages/redact.ts";
 import { createSubscriptions } from "../resources/subscriptions.ts";
 import type { Runtime } from "../runtime.ts";
@@ -12,7 +13,7 @@ import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { createDeliveries } from "../tools/deliveries.ts";
 import { createListens } from "./listens.ts";
-import { createReads } from "./reads.ts";
+import { readsBefore } from "./reads.ts";
 import { StdioTransport } from "./transport.ts";
 
 export interface Stdio {
@@ -32,13 +33,14 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   /** Known once the client has spoken. */
   let era: ProtocolEra | undefined;
   const listens = createListens(subscriptions);
-  const reads = createReads({
+  const reads = createReads();
+  const filter = readsBefore(reads, {
     inbound: listens.inbound,
     outbound: (message, pass) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
   });
   const confirmation = createConfirmation(runtime);
   const connection = { deliveries, subscriptions, confirmation, onReads: reads.serve };
-  const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), deliveries, reads);
+  const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), deliveries, filter);
   const begin = (context: McpRequestContext) => {
     era = context.era;
     return createServer(runtime, connection, era);
