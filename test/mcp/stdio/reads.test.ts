@@ -3,16 +3,12 @@
 import { createInterface } from "node:readline";
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { StdioTransport } from "../../../src/mcp/stdio/transport.ts";
-import { tools } from "../../../tools/index.ts";
 import { enveloped, job } from "../../contract/samples.ts";
-import { example, makeWorld } from "../../emulator/example.ts";
-import { serviceForTest } from "../../emulator/service.ts";
-import { type OperationId, rows } from "../../operations.ts";
 import { stubEnv } from "../../service/client.ts";
 import { serveInside } from "../../support/inside.ts";
-import { emulatorEnv } from "../../support/mcp.ts";
 import { answer, neverAnswer, stubForTest } from "../../support/stub.ts";
 import { TOOL_NAMES } from "../../tools/catalogue.ts";
+import { BAD, goodCalls, isRead } from "../read-calls.ts";
 import { initializedMessage, initializeMessage } from "./child.ts";
 
 /** The SDK sends its answers through the transport's own method. */
@@ -74,54 +70,6 @@ async function talk(era: Era, env: Readonly<Record<string, string>>) {
     },
   };
 }
-
-/** Each tool with arguments that are good. */
-async function goodCalls(): Promise<{
-  readonly env: Readonly<Record<string, string>>;
-  readonly calls: Map<string, object>;
-}> {
-  const service = await serviceForTest();
-  const { emulator } = service;
-  const world = await makeWorld(service);
-  const argumentsFor = async (id: OperationId) => {
-    const { path = {}, query = {}, body = {} } = await example(world, id);
-    return { ...path, ...(typeof query === "object" && query), ...(typeof body === "object" && body) };
-  };
-  const calls = new Map<string, object>();
-  for (const { id, tool, method } of rows)
-    calls.set(tool, {
-      ...(await argumentsFor(id)),
-      ...(method === "POST" && { idempotencyKey: `key-of-${tool}-0001` }),
-    });
-  const { failedJobId } = world;
-  calls.set("find_district", { name: "Medak" });
-  calls.set("rank_divisions", { level: "state", by: "mandals", limit: 3 });
-  calls.set("list_actions", {});
-  calls.set("wait_for_jobs", { jobIds: [failedJobId], waitSeconds: 0 });
-  calls.set("retry_jobs", { jobIds: [failedJobId], mode: "RESUME", reason: "once more" });
-  calls.set("run_job", {});
-  // A download takes a name once.
-  calls.set("download_asset", {});
-  return { env: { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId }, calls };
-}
-
-/** What is wrong with a call: in its arguments, or in how it is put. */
-const BAD: readonly ((name: string, args: object) => object)[] = [
-  (name, args) => ({ name, arguments: { ...args, surplus: 1 } }),
-  (name) => ({ name, arguments: { jobId: 5, waitSeconds: "soon" } }),
-  (name) => ({ name }),
-  (name) => ({ name, arguments: [] }),
-  (name) => ({ name, arguments: null }),
-  (name) => ({ name, arguments: "{}" }),
-  (name, args) => ({ name, arguments: args, surplus: true }),
-  (name, args) => ({ name: [name], arguments: args }),
-  (name) => ({ name: `${name}s`, arguments: {} }),
-  (name) => ({ name, arguments: JSON.parse('{"__proto__":{"jobId":"job-1"}}') }),
-];
-
-/** What such a call is said to do. */
-const isRead = (name: string): boolean =>
-  tools.some((tool) => tool.name === name && ["read", "export"].includes(tool.effect));
 
 describe.each(ERAS)("in %s", (era) => {
   test("a call past the SDK and one through it are answered with the same bytes", { timeout: 60_000 }, async () => {
