@@ -69,7 +69,14 @@ export interface Tokens extends TokenSource {
   close(): Promise<void>;
 }
 
-const scopeKey = (scopes: readonly string[]): string => [...scopes].sort().join(" ");
+const scopeKeys = new WeakMap<readonly string[], string>();
+
+/** Of each list of scopes made once: an endpoint's are one list. */
+function scopeKey(scopes: readonly string[]): string {
+  const key = scopeKeys.get(scopes) ?? [...scopes].sort().join(" ");
+  scopeKeys.set(scopes, key);
+  return key;
+}
 
 export function createTokens({ identity, store, transport, timing, redactor }: TokenOptions): Tokens {
   const held = new Map<string, StoredToken>();

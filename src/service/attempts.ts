@@ -81,20 +81,24 @@ interface RetryOptions {
   readonly timing: Timing;
 }
 
-/** The first success of `attempt`, which is told how many there have been. Throws the Failure that is not worth another one. */
-export async function withRetries<T>(
+/** Whether what has failed at this attempt is worth another one; the wait for it is over then. */
+export async function isTriedAgain(
+  error: unknown,
+  attempt: number,
   { endpoint, context, timing }: RetryOptions,
-  attempt: (attempts: number) => Promise<T>,
-): Promise<T> {
+): Promise<boolean> {
+  return (
+    error instanceof Failure && isTransient(endpoint, error) && (await waitBeforeRetry(attempt, error, context, timing))
+  );
+}
+
+/** The first success of `attempt`. Throws the Failure that is not worth another one. */
+export async function withRetries<T>(options: RetryOptions, attempt: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     try {
-      return await attempt(attempts);
+      return await attempt();
     } catch (error) {
-      const again =
-        error instanceof Failure &&
-        isTransient(endpoint, error) &&
-        (await waitBeforeRetry(attempts, error, context, timing));
-      if (!again) throw error;
+      if (!(await isTriedAgain(error, attempts, options))) throw error;
     }
   }
 }

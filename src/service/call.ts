@@ -2,7 +2,7 @@
 import type * as z from "zod/v4";
 import { type Endpoint, type JsonEndpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, timeLeftMs, withRetries } from "./attempts.ts";
+import { ATTEMPT_LIMIT_MS, type CallContext, isTriedAgain, type Timing, timeLeftMs } from "./attempts.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { cancelled, finalFailure, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
@@ -43,6 +43,8 @@ export interface ServiceAnswer<T> extends Decoded<T> {
   readonly at: number;
 }
 
+const nothing = async (): Promise<void> => undefined;
+
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** A refusal is judged by its status, however much it says. */
@@ -63,7 +65,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     wire: WireRequest,
     context: CallContext,
     send: (wire: WireRequest) => Promise<A>,
-    drop: (answer: A) => Promise<void> = async () => undefined,
+    drop: (answer: A) => Promise<void> = nothing,
   ): Promise<A> {
     const scopes = scopesToRequest(endpoint);
     if (scopes.length === 0) return await send(wire);
@@ -84,6 +86,23 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     return second;
   }
 
+  /** What a success says. Throws Failure: what else was answered. */
+  function read<S extends z.ZodType>(
+    endpoint: JsonEndpoint<S>,
+    answer: WireAnswer,
+    attempts: number,
+  ): ServiceAnswer<z.output<S>> {
+    if (answer.status !== endpoint.success.status) throw refusal(endpoint, answer, timing.now());
+    try {
+      const { value, drift } = checkSuccess(endpoint, parseJson(answer.body));
+      const replayed = answer.headers["idempotent-replayed"] === "true";
+      return { value, drift, replayed, at: dateOf(answer.headers) ?? timing.now(), attempts };
+    } catch (error) {
+      if (!(error instanceof ContractViolation)) throw error;
+      throw violation(endpoint, answer, error.message);
+    }
+  }
+
   /**
    * Sends one encoded request, with as many attempts as its time allows, and reads the JSON answer. Throws Failure, whose
    * `sideEffect` is true of all attempts, earlier ones included.
@@ -98,17 +117,19 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     let sent = lostBefore;
     let lost = lostBefore;
 
-    async function exchange(): Promise<WireAnswer> {
+    function sendOnce(wire: WireRequest): Promise<WireAnswer> {
+      sent = true;
+      const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing)));
+      return transport
+        .exchange(wire, { maxBytes: MAX_ANSWER_BYTES, timeoutMs, signal: context.signal })
+        .catch(refusedAtLength);
+    }
+
+    async function attempt(): Promise<WireAnswer> {
       const sentBefore = sent;
       try {
         const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
-        const answer = await authorized(endpoint, wire, context, (authorizedWire) => {
-          sent = true;
-          const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing)));
-          return transport
-            .exchange(authorizedWire, { maxBytes: MAX_ANSWER_BYTES, timeoutMs, signal: context.signal })
-            .catch(refusedAtLength);
-        });
+        const answer = await authorized(endpoint, wire, context, sendOnce);
         lost ||= answer.status >= 500;
         return answer;
       } catch (error) {
@@ -120,30 +141,16 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
       }
     }
 
-    function read(answer: WireAnswer): Omit<ServiceAnswer<z.output<S>>, "attempts"> {
-      if (answer.status !== endpoint.success.status) throw refusal(endpoint, answer, timing.now());
-      try {
-        const replayed = answer.headers["idempotent-replayed"] === "true";
-        const at = dateOf(answer.headers) ?? timing.now();
-        return { ...checkSuccess(endpoint, parseJson(answer.body)), replayed, at };
-      } catch (error) {
-        if (!(error instanceof ContractViolation)) throw error;
-        throw violation(endpoint, answer, error.message);
-      }
-    }
-
-    async function attempt(attempts: number): Promise<ServiceAnswer<z.output<S>>> {
-      onAttempt?.();
-      try {
-        return { ...read(await exchange()), attempts };
-      } catch (error) {
-        lost ||= error instanceof Failure && error.facts.sideEffect === "unknown";
-        throw error;
-      }
-    }
-
     try {
-      return await withRetries({ endpoint, context, timing }, attempt);
+      for (let attempts = 1; ; attempts++) {
+        onAttempt?.();
+        try {
+          return read(endpoint, await attempt(), attempts);
+        } catch (error) {
+          lost ||= error instanceof Failure && error.facts.sideEffect === "unknown";
+          if (!(await isTriedAgain(error, attempts, { endpoint, context, timing }))) throw error;
+        }
+      }
     } catch (error) {
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);
       throw error instanceof Failure ? finalFailure(endpoint, error, key, lost) : error;

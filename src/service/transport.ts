@@ -105,7 +105,8 @@ function transportError(error: unknown): unknown {
 
 function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
     if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(", ") : value;
   }
   return flat;
@@ -166,7 +167,13 @@ function wholeAnswer(
         },
         onResponseEnd() {
           end();
-          if (head) resolve({ ...head, body: Buffer.concat(chunks, bytes) });
+          if (!head) return;
+          const { status, headers } = head;
+          resolve({
+            status,
+            headers,
+            body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes),
+          });
         },
         onResponseError(_, error) {
           end();
@@ -203,10 +210,10 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
 
   return {
     async exchange(request, limits) {
-      const { dispatcher } = await ready();
+      const by = dispatcher ?? (await ready()).dispatcher;
       limits.signal.throwIfAborted();
       try {
-        return await wholeAnswer(dispatcher, request, limits);
+        return await wholeAnswer(by, request, limits);
       } catch (error) {
         const isKnownUnsent = error instanceof TransportError && !error.sent;
         if (!isKnownUnsent) limits.signal.throwIfAborted();

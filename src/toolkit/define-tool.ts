@@ -1,5 +1,5 @@
 // What a tool is: data that drives what agents see, plus one function that runs it.
-import type * as z from "zod/v4";
+import * as z from "zod/v4";
 import type { ActionTraits, Arguments } from "../actions/identity.ts";
 import type { NamedAction } from "../actions/of-service.ts";
 import type { Toolset } from "../config.ts";
@@ -235,6 +235,8 @@ function refuseRounded(name: string, value: unknown, path: readonly PropertyKey[
 /** Strict arguments: what a schema says of them, and how they are checked. Throws Failure. */
 function strictArguments<I extends z.ZodRawShape>(name: string, input: ArgumentsSchema<I>) {
   let schema: JsonSchema | undefined;
+  let uses = 0;
+  let judge = input;
   return {
     argumentNames: Object.keys(input.shape),
     /** Made when first asked for: the build has asked already. */
@@ -243,7 +245,10 @@ function strictArguments<I extends z.ZodRawShape>(name: string, input: Arguments
       return schema;
     },
     check(args: Arguments) {
-      const parsed = input.safeParse(args);
+      uses += 1;
+      // Zod's generated parser, from the second call on: making one takes longer than a check without.
+      if (uses === 2) judge = z.compile(input);
+      const parsed = judge.safeParse(args);
       if (!parsed.success) return refuse(name, input, parsed.error);
       refuseRounded(name, parsed.data, []);
       return parsed.data;

@@ -48,9 +48,16 @@ export const defineEndpoint = <const E extends Endpoint>(endpoint: E): E => endp
 /** No parameters: anything else is not allowed. */
 export const none = z.strictObject({});
 
-/** What to ask the token endpoint for (section 5): additional permissions first, then the scope. */
-export const scopesToRequest = (endpoint: Endpoint): readonly string[] =>
-  endpoint.scope === undefined ? [] : [...(endpoint.additionalPermissions ?? []), endpoint.scope];
+const scopesOf = new WeakMap<Endpoint, readonly string[]>();
+
+/** What to ask the token endpoint for (section 5): additional permissions first, then the scope. One list for each endpoint. */
+export function scopesToRequest(endpoint: Endpoint): readonly string[] {
+  const known = scopesOf.get(endpoint);
+  if (known) return known;
+  const scopes = endpoint.scope === undefined ? [] : [...(endpoint.additionalPermissions ?? []), endpoint.scope];
+  scopesOf.set(endpoint, scopes);
+  return scopes;
+}
 
 /** Where each API lives below `{base_url}`. */
 export const API_PREFIX = { playground: "", "job-processing": "/sandbox" } as const;
