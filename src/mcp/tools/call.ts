@@ -84,6 +84,16 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
   return workspaceId === undefined ? given : { ...given, workspaceId };
 }
 
+/**
+ * The arguments of a call as its tool takes them: with those that its key stands for, and the default workspace. What they name
+ * counts as heard of. Throws Failure.
+ */
+export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
+  const given = argumentsObject(tool.name, args);
+  if (tool.toolset === "jobs") runtime.ports.actions.hear(namesIn(given));
+  return await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
+}
+
 export interface Situation {
   readonly runtime: Runtime;
   readonly deliveries: Deliveries;
@@ -142,9 +152,7 @@ export async function callTool(
   const outcomes: Delivery[] = [];
   let answer: CallToolResult;
   try {
-    const given = argumentsObject(tool.name, args);
-    if (tool.toolset === "jobs") ports.actions.hear(namesIn(given));
-    const complete = await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
+    const complete = await completeArguments(tool, args, runtime);
     const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
     const consent = await confirmation.seek(
       tool,

@@ -1,0 +1,31 @@
+// What the commands of a person work with: the catalogue in this process, as a server has it, until Ctrl-C.
+import { COMMAND_LIMIT_MS } from "../auth/keychain/keychain.ts";
+import { type Config, readConfig } from "../config.ts";
+import type { Runtime } from "../mcp/runtime.ts";
+import { compose } from "./compose.ts";
+import { SIGNALS } from "./signals.ts";
+
+export interface AtWork {
+  readonly runtime: Runtime;
+  /** Aborted by the first Ctrl-C; a second one ends the process. */
+  readonly signal: AbortSignal;
+}
+
+/** Throws UsageError for a wrong setting. */
+export async function withCatalogue(
+  environment: NodeJS.ProcessEnv,
+  work: (at: AtWork) => Promise<number>,
+): Promise<number> {
+  const config: Config = readConfig(environment);
+  for (const warning of config.warnings) process.stderr.write(`mic-mcp: ${warning}\n`);
+  const { runtime, close } = compose(config, { notes: [], inProcess: false, keychainLimitMs: COMMAND_LIMIT_MS });
+  const stopped = new AbortController();
+  const stop = () => stopped.abort();
+  for (const signal of SIGNALS) process.once(signal, stop);
+  try {
+    return await work({ runtime, signal: stopped.signal });
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, stop);
+    await close();
+  }
+}
