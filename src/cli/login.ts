@@ -11,14 +11,8 @@ import { type Config, checkBaseUrl, checkCredential, checkWorkspaceId, readConfi
 import { Failure } from "../failure.ts";
 import { CALL_LIMIT_MS, systemTiming } from "../service/attempts.ts";
 import { createTransport } from "../service/transport.ts";
+import { COMMANDS } from "./commands.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
-
-const OPTIONS = {
-  "base-url": { type: "string" },
-  "client-id": { type: "string" },
-  "workspace-id": { type: "string" },
-  "secret-stdin": { type: "boolean" },
-} as const;
 
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
@@ -31,7 +25,7 @@ interface Flags {
 
 /** Throws UsageError for a wrong flag, and for a missing one where nobody can be asked. */
 function readFlags(args: readonly string[]): Flags {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.login.flags });
   const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
   const secretOnStdin = values["secret-stdin"] === true && process.stdin.isTTY !== true;
   const missing = [
@@ -136,7 +130,7 @@ export async function login(args: readonly string[], environment: NodeJS.Process
 
 /** `mic-mcp logout`: nothing of ours stays in the keychain. */
 export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  parseArgs({ args: [...args], options: {} });
+  parseArgs({ args: [...args], options: COMMANDS.logout.flags });
   const config = readConfig(environment);
   if (config.keychain === "off")
     throw new UsageError("MIC_KEYCHAIN=off: there is no keychain to remove anything from.");

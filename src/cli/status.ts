@@ -4,8 +4,11 @@ import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../auth/keychain/
 import { readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../auth/login.ts";
 import { readToken } from "../auth/token-store.ts";
 import { type Config, readConfig } from "../config.ts";
+import { reasonOf } from "../failure.ts";
 import { escaped } from "../outside.ts";
+import { COMMANDS } from "./commands.ts";
 import { redactorOf } from "./crash.ts";
+import { type JournalSeen, journalOf, journalText, lookAtJournal, placeOf } from "./journal.ts";
 
 type Source = "environment" | "keychain" | "not set";
 
@@ -31,6 +34,7 @@ interface Status {
   readonly tokens: readonly TokenStatus[];
   readonly downloadDir: string;
   readonly stateDir: string;
+  readonly journal: JournalSeen & { readonly trouble?: string };
 }
 
 interface Kept {
@@ -80,6 +84,18 @@ async function readKeychain(config: Config): Promise<Kept> {
   }
 }
 
+/** A journal that cannot be used is what the status is, not why there is none. */
+async function journalStatus(config: Config): Promise<Status["journal"]> {
+  const journal = journalOf(config);
+  try {
+    return await lookAtJournal(config, journal);
+  } catch (error) {
+    return { ...placeOf(config), trouble: reasonOf(error) };
+  } finally {
+    await journal.close();
+  }
+}
+
 export async function collectStatus(config: Config): Promise<Status> {
   const { login, tokens, state, detail } = await readKeychain(config);
   const secret = setting(config.credentials?.clientSecret, login?.clientSecret);
@@ -92,6 +108,7 @@ export async function collectStatus(config: Config): Promise<Status> {
     tokens,
     downloadDir: config.downloadDir,
     stateDir: config.stateDir,
+    journal: await journalStatus(config),
   };
 }
 
@@ -108,6 +125,10 @@ function tokenLine({ scopes, ageSeconds, expiresInSeconds }: TokenStatus): strin
   return `  ${scopes}: ${ageSeconds} s old, ${end}`;
 }
 
+/** What a person does who has nothing yet. */
+const nextLines = ({ baseUrl }: Status): readonly string[] =>
+  baseUrl.from === "not set" ? ["No service is configured: mic-mcp login asks for one, mic-mcp demo needs none."] : [];
+
 function statusText(status: Status): string {
   const { mode, state, detail } = status.keychain;
   return [
@@ -120,13 +141,15 @@ function statusText(status: Status): string {
     ...status.tokens.map(tokenLine),
     `downloads       ${status.downloadDir}`,
     `state           ${status.stateDir}`,
+    `journal         ${status.journal.trouble ?? journalText(status.journal)}`,
+    ...nextLines(status),
   ]
     .map(escaped)
     .join("\n");
 }
 
 export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean" } } });
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.status.flags });
   const config = readConfig(environment);
   const found = await collectStatus(config);
   const text = values.json ? JSON.stringify(found) : statusText(found);
