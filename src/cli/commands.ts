@@ -109,6 +109,7 @@ export const COMMANDS = {
       port: { type: "string", value: "P", about: "default any that is free" },
       seed: { type: "string", value: "TEXT", about: "the same ids each time" },
       "stage-ms": { type: "string", value: "N", about: "how long a stage takes (500)" },
+      "requests-per-minute": { type: "string", value: "N", about: "of the geography API, from one address (30)" },
       "trust-forwarded-for": { type: "boolean", about: "counts clients by X-Forwarded-For" },
     },
     examples: [{ line: "mic-mcp emulator --port 8940 --seed demo", does: "a service to develop against" }],

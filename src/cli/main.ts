@@ -1,4 +1,5 @@
 // The command line: which command, its help, and the exit code (docs/interface.md, "Program").
+import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { help, helpOf, welcome } from "./command-line/help.ts";
@@ -24,7 +25,10 @@ const RUN: Readonly<Record<CommandName, Run>> = {
   call: async (args, environment) => await (await import("./call/call.ts")).call(args, environment),
   watch: async (args, environment) => await (await import("./watch/watch.ts")).watch(args, environment),
   actions: async (args, environment) => await (await import("./actions.ts")).actions(args, environment),
-  demo: async (args) => await (await import("../demo/demo.ts")).demo(args),
+  demo: async (args) => {
+    parseArgs({ args: [...args], options: COMMANDS.demo.flags });
+    return await (await import("../demo/demo.ts")).demo();
+  },
   login: async (args, environment) => await (await import("./login.ts")).login(args, environment),
   logout: async (args, environment) => await (await import("./login.ts")).logout(args, environment),
   status: async (args, environment) => await (await import("./status.ts")).status(args, environment),
