@@ -85,7 +85,7 @@ test("reads the keychain with the addon, and does without where it is missing", 
       detail: expect.stringContaining("DBUS_SESSION_BUS_ADDRESS"),
     });
   await rm(join(installed, "@napi-rs"), { recursive: true });
-  expect(await stateOf()).toMatchObject({ state: "absent", detail: expect.stringContaining("@napi-rs/keyring") });
+  expect(await stateOf()).toMatchObject({ state: "unusable", detail: expect.stringContaining("@napi-rs/keyring") });
 });
 
 test("installs a command that anyone may run", async () => {

@@ -51,6 +51,13 @@ const Status = z.strictObject({
   ),
   downloadDir: z.string(),
   stateDir: z.string(),
+  journal: z.strictObject({
+    engine: z.enum(["SQLite", "PostgreSQL"]),
+    place: z.string(),
+    open: z.int().optional(),
+    unknown: z.int().optional(),
+    trouble: z.string().optional(),
+  }),
 });
 
 /** `mic-mcp status --json`. */
