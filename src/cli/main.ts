@@ -84,10 +84,10 @@ async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEn
 export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [first, ...rest] = argv;
   if (first === undefined && process.stdin.isTTY) return say(welcome());
-  if (first === "help") return await showHelp(rest, environment);
-  if (argv.some(asksForHelp)) return await showHelp(argv, environment);
   if (first === "version" || first === "-v" || argv.includes("--version")) return say(version);
   try {
+    if (first === "help") return await showHelp(rest, environment);
+    if (argv.some(asksForHelp)) return await showHelp(argv, environment);
     return await runCommand(argv, environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
