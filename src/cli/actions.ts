@@ -5,7 +5,7 @@ import { UsageError } from "../config.ts";
 import { Failure } from "../failure.ts";
 import { failureText } from "../mcp/tools/failure-text.ts";
 import { table } from "../table.ts";
-import { shellWord } from "./command-line/shell-word.ts";
+import { callLine } from "./call/line.ts";
 import { COMMANDS } from "./commands.ts";
 import { withCatalogue } from "./person.ts";
 import { aligned, isTerminal, styled } from "./terminal.ts";
@@ -35,10 +35,10 @@ const rowOf = (action: ListedAction) => [
 ];
 
 /** A call with nothing but the key takes the other arguments from the journal. */
-const settling = ({ nextStep, tool, about, idempotencyKey }: ListedAction): readonly string[] => {
+const settling = ({ nextStep, tool, idempotencyKey }: ListedAction): readonly string[] => {
   if (nextStep === undefined) return [];
-  const argument = nextStep.tool === tool ? `idempotencyKey=${idempotencyKey}` : `jobId=${about}`;
-  return [`mic-mcp call ${nextStep.tool} ${shellWord(argument)}    # ${nextStep.why}`];
+  const args = nextStep.tool === tool ? { idempotencyKey } : nextStep.arguments;
+  return [`${callLine(nextStep.tool, args)}    # ${nextStep.why}`];
 };
 
 /** Exit code 1 where the journal cannot be read. Throws UsageError. */

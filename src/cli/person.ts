@@ -20,8 +20,11 @@ export async function withCatalogue(
   for (const warning of config.warnings) process.stderr.write(`mic-mcp: ${warning}\n`);
   const { runtime, close } = compose(config, { notes: [], inProcess: false, keychainLimitMs: COMMAND_LIMIT_MS });
   const stopped = new AbortController();
-  const stop = () => stopped.abort();
-  for (const signal of SIGNALS) process.once(signal, stop);
+  const stop = () => {
+    if (stopped.signal.aborted) process.exit(1);
+    stopped.abort();
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
   try {
     return await work({ runtime, signal: stopped.signal });
   } finally {

@@ -1,7 +1,12 @@
 // The command line as a person meets it: help, version, and what a wrong word costs (docs/interface.md, "Program").
+import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
+import { callLine } from "../../src/cli/call/line.ts";
+import { typedArguments } from "../../src/cli/call/values.ts";
 import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
 import { version } from "../../src/cli/version.ts";
+import { UsageError } from "../../src/config.ts";
+import { tools } from "../../tools/index.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { emptyHome } from "../support/home.ts";
 import { hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
@@ -66,13 +71,6 @@ describe("mic-mcp", () => {
     [["completion", "bsh"], "Did you mean bash?"],
     [["call", "get_jb"], "Did you mean get_job?"],
     [["call", "get_job", "jobID=1"], "Did you mean jobId?"],
-    [["call", "get_job", "jobId"], "NAME=VALUE"],
-    [["call", "get_job", "jobId=1", "jobId=2"], "jobId is given twice"],
-    [["call", "list_states", "state=TG"], "It takes none"],
-    [["call", "list_jobs", "limit=some"], "limit takes a number"],
-    [["call", "list_jobs", "unretried=1"], "unretried takes true or false"],
-    [["call", "list_jobs", "states=[1"], "states takes a JSON list"],
-    [["call", "submit_job", "parameterValues=none"], "parameterValues takes a JSON object"],
     [["call", "get_job", "--json", "[]"], "--json takes a JSON object"],
     [["call", "get_job", "--output", "yaml"], "--output takes text or json"],
     [["call", "get_jb", "--help"], "Did you mean get_job?"],
@@ -83,6 +81,67 @@ describe("mic-mcp", () => {
     expect(stderr).toContain(named);
     expect(stderr).toMatch(/\nRun mic-mcp (\w+ )?--help for /);
     expect(stderr).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe("NAME=VALUE", () => {
+  const schemaOf = (name: string) => tools.find((tool) => tool.name === name)?.inputSchema() ?? {};
+
+  test.each([
+    ["get_job", ["jobId"], "NAME=VALUE"],
+    ["get_job", ["jobId=1", "jobId=2"], "jobId is given twice"],
+    ["get_job", ["__proto__=1"], "no argument"],
+    ["list_states", ["state=TG"], "It takes none"],
+    ["list_jobs", ["limit=some"], "limit takes a number"],
+    ["list_jobs", ["unretried=1"], "unretried takes true or false"],
+    ["list_jobs", ["states=[1"], "states takes a JSON list"],
+    ["submit_job", ["parameterValues=none"], "parameterValues takes a JSON object"],
+  ])("of %s: %j is wrong usage", (name, pairs, told) => {
+    expect(() => typedArguments(pairs, schemaOf(name))).toThrow(UsageError);
+    expect(() => typedArguments(pairs, schemaOf(name))).toThrow(told);
+  });
+
+  test("is read as the tool's schema has each", () => {
+    const typed = typedArguments(
+      ["limit=5", "states=FAILED", "states=CANCELLED", "unretried=true", "createdSince=2026-01-01T00:00:00Z"],
+      schemaOf("list_jobs"),
+    );
+    expect(typed).toEqual({
+      limit: 5,
+      states: ["FAILED", "CANCELLED"],
+      unretried: true,
+      createdSince: "2026-01-01T00:00:00Z",
+    });
+    const bindings = [{ port: "a", inputId: "b=c" }];
+    const submitted = [`inputBindings=${JSON.stringify(bindings)}`, 'parameterValues={"x":1}', "clientReference=a=b"];
+    expect(typedArguments(submitted, schemaOf("submit_job"))).toEqual({
+      inputBindings: bindings,
+      parameterValues: { x: 1 },
+      clientReference: "a=b",
+    });
+    expect(typedArguments(['names=["Patna, Bihar"]', "names=Gaya"], schemaOf("find_district"))).toEqual({
+      names: ["Patna, Bihar", "Gaya"],
+    });
+  });
+
+  test("as a line made of arguments it says the same again, and no shell takes a word of it for a command", () => {
+    const args = {
+      reason: "it's $(done); `x`",
+      limit: 3,
+      states: ["FAILED", "CANCELLED"],
+      parameterValues: { a: [1] },
+    };
+    const words = ["reason", "limit", "states", "parameterValues"];
+    const types = [
+      { type: "string" },
+      { type: "integer" },
+      { type: "array", items: { type: "string" } },
+      { type: "object" },
+    ];
+    const properties = Object.fromEntries(words.map((word, index) => [word, types[index]]));
+    const line = callLine("any_tool", args);
+    const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call any_tool/, "")}`]);
+    expect(typedArguments(stdout.toString().trimEnd().split("\n"), { properties })).toEqual(args);
   });
 });
 

@@ -7,6 +7,7 @@ import type { Failure } from "../../failure.ts";
 import { factsOf, failureText } from "../../mcp/tools/failure-text.ts";
 import { escaped } from "../../outside.ts";
 import { jobSubject } from "../../toolkit/advice/job.ts";
+import { callLine } from "../call/line.ts";
 import { COMMANDS } from "../commands.ts";
 import { type AtWork, withCatalogue } from "../person.ts";
 import { isTerminal } from "../terminal.ts";
@@ -19,10 +20,13 @@ interface Screen extends Listener {
 
 const troubleText = ({ facts }: Failure): string => `${escaped(facts.message)} Trying again.\n`;
 
+/** A stage's line is not to be broken: it is drawn anew. */
+const MIN_COLUMNS = 40;
+
 async function createScreen(redact: (text: string) => string): Promise<Screen> {
   const { stdout, stderr } = process;
   const onTrouble = (failure: Failure) => void stderr.write(redact(troubleText(failure)));
-  if (isTerminal(stdout)) {
+  if (isTerminal(stdout) && stdout.columns >= MIN_COLUMNS) {
     const { createStagesView } = await import("./stages-view.ts");
     const view = createStagesView(stagesShown(undefined));
     return { onJob: (job) => view.show(stagesShown(job)), onTrouble, end: view.end };
@@ -49,8 +53,10 @@ async function follow(jobId: string, { runtime, signal }: AtWork): Promise<numbe
     process.stderr.write(`${redact(told)}\n`);
     return 1;
   }
-  const { summary } = await jobSubject(ports).advise(job, ports.service.timing.now());
+  const { summary, nextStep } = await jobSubject(ports).advise(job, ports.service.timing.now());
   process.stdout.write(`${redact(summary)}\n`);
+  if (nextStep)
+    process.stderr.write(`${redact(escaped(callLine(nextStep.tool, nextStep.arguments)))}    # ${nextStep.why}\n`);
   return job.state === "SUCCEEDED" ? 0 : 1;
 }
 
