@@ -54,7 +54,7 @@ _mic_mcp() {
   ((CURRENT > 2)) && command="\${words[2]}"
   ((CURRENT > 3)) && first="\${words[3]}"
   local -a candidates
-  candidates=("\${(@f)$(_mic_mcp_words "$command" "$first" "\${words[CURRENT - 1]}")}")
+  candidates=(\${(f)"$(_mic_mcp_words "$command" "$first" "\${words[CURRENT - 1]}")"})
   compadd -S '' -- \${(M)candidates:#*=}
   compadd -- \${candidates:#*=}
 }
