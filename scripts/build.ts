@@ -4,25 +4,11 @@ import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
+import { billOfMaterials, bundledPackages, licences } from "./bundled-packages.ts";
 import { recordAnswers } from "./record-answers.ts";
 
 const OUT = "dist";
 const DATA = ["src/emulator/geography/lgd-states.tsv", "src/emulator/geography/lgd-districts.tsv"];
-
-/** Licences of everything bundled: their texts have to travel with the code. */
-async function licences(inputs: readonly string[]): Promise<string> {
-  const folders = new Set(inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
-  const texts = [...folders].sort().map(async (folder) => {
-    const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
-    const candidates = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license", "LICENCE"];
-    const found = candidates.map((file) => readFile(`${folder}/${file}`, "utf8").catch(() => undefined));
-    // Some have it in their README alone.
-    const readme = await readFile(`${folder}/README.md`, "utf8").catch(() => "");
-    const text = [...(await Promise.all(found)), /^## license\s+(.*)/ims.exec(readme)?.[1]].find((content) => content);
-    return `${name} ${version} (${license})\n\n${text ?? "No licence file in the package.\n"}`;
-  });
-  return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);
-}
 
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
 const PARTS = {
@@ -110,5 +96,8 @@ if (!process.argv.includes("--check")) {
     await writeFile(`${OUT}/${name}.js`, contents, { mode: name === "cli" ? 0o755 : 0o644 });
   for (const file of DATA) await copyFile(file, `${OUT}/${basename(file)}`);
   await writeFile(`${OUT}/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
-  await writeFile(`${OUT}/licenses.txt`, await licences(bundles.flatMap(({ inputs }) => inputs)));
+  const packages = await bundledPackages(bundles.flatMap(({ inputs }) => inputs));
+  await writeFile(`${OUT}/licenses.txt`, licences(packages));
+  const product = JSON.parse(await readFile("package.json", "utf8"));
+  await writeFile(`${OUT}/sbom.cdx.json`, billOfMaterials(product, packages));
 }

@@ -1,4 +1,4 @@
-// Everything that repeats the list of tools is made from it: the README's tables and manifest.json's tools.
+// Everything that repeats the list of tools is made from it: the tables of README and docs/reference.md, and manifest.json's tools.
 // With --check nothing is written; a file that is not up to date fails.
 import { readFile, writeFile } from "node:fs/promises";
 import { version } from "../src/cli/version.ts";
@@ -17,11 +17,17 @@ const SEVERAL = new Map([
   ["wait_for_jobs", "several job reads"],
 ]);
 
+const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
+
 const toolTable = tools
   .map(
     ({ name, endpoint, toolset, description }) =>
-      `| \`${name}\` | ${endpoint?.id ?? `(${SEVERAL.get(name) ?? (toolset === "geography" ? "several districts reads" : "the local journal")})`} | ${description.split(/(?<=\.) /)[0]} |`,
+      `| \`${name}\` | ${endpoint?.id ?? `(${SEVERAL.get(name) ?? (toolset === "geography" ? "several districts reads" : "the local journal")})`} | ${firstSentence(description)} |`,
   )
+  .join("\n");
+
+const shortToolTable = tools
+  .map(({ name, description }) => `| \`${name}\` | ${firstSentence(description)} |`)
   .join("\n");
 
 const resourceTable = resources
@@ -56,7 +62,9 @@ const between = (text: string, name: string, content: string): string =>
   );
 
 const generators: Readonly<Record<string, (text: string) => string>> = {
-  "README.md": (text) => Object.entries(TABLES).reduce((made, [name, content]) => between(made, name, content), text),
+  "README.md": (text) => between(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
+  "docs/reference.md": (text) =>
+    Object.entries(TABLES).reduce((made, [name, content]) => between(made, name, content), text),
   "manifest.json": (text) => {
     const manifest: Record<string, unknown> = JSON.parse(text);
     const listed = tools.map(({ name, description }) => ({ name, description }));

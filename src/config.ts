@@ -15,6 +15,8 @@ const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Config {
+  /** Against an emulator of the service inside the process. */
+  readonly emulator: boolean;
   /** The contract's {base_url}, without a trailing slash. */
   readonly baseUrl: string | undefined;
   readonly credentials: { readonly clientId: string; readonly clientSecret: string } | undefined;
@@ -52,6 +54,8 @@ export interface Config {
 
 // The service allows 30 per client address (docs/contract.md, 8): two are left for whoever shares ours.
 const DEFAULT_GEOGRAPHY_RATE = 28;
+/** Nobody else asks an emulator within this process: the whole country may be read at once. */
+export const EMULATED_GEOGRAPHY_RATE = 600;
 
 /** Reads one value. Throws Wrong. */
 type Reader<T> = (text: string) => T;
@@ -129,6 +133,8 @@ export const checkWorkspaceId = (text: string): string => check("workspace id", 
 type Read = <T>(name: string, reader: Reader<T>) => T | undefined;
 
 const variables = (read: Read) => ({
+  // The settings of a bundle's host say true and false.
+  MIC_EMULATOR: read("MIC_EMULATOR", oneOf(["0", "1", "true", "false"], "1 (or 0)")),
   MIC_BASE_URL: read("MIC_BASE_URL", baseUrl),
   MIC_CLIENT_ID: read("MIC_CLIENT_ID", printable),
   MIC_CLIENT_SECRET: read("MIC_CLIENT_SECRET", printable),
@@ -175,20 +181,20 @@ function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Va
   return { clientId, clientSecret };
 }
 
-// A bundle's host leaves the placeholder of a question that was not answered.
-const isUnset = (value: string | undefined): boolean => value === "" || /^\$\{user_config\.\w+\}$/.test(value ?? "");
+// Hosts leave the placeholder of a question that was not answered.
+const isUnset = (value: string | undefined): boolean =>
+  value === "" || /^\$(?:\{user_config\.\w+\}|MIC_\w+)$/.test(value ?? "");
 
-/**
- * Reads MIC_* variables; an empty one counts as unset. `defaults`: where they are others than everywhere. Throws UsageError
- * naming the variable and what it takes.
- */
-export function readConfig(environment: NodeJS.ProcessEnv, defaults: Partial<Config> = {}): Config {
+/** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(
     Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)),
   );
   const env = readVariables(given);
   const unknown = Object.keys(given).filter((name) => !(name in env));
+  const emulator = env.MIC_EMULATOR === "1" || env.MIC_EMULATOR === "true";
   return {
+    emulator,
     baseUrl: env.MIC_BASE_URL,
     credentials: pairOf(env),
     workspaceId: env.MIC_WORKSPACE_ID,
@@ -202,7 +208,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, defaults: Partial<Con
     repeatWindowSeconds: env.MIC_REPEAT_WINDOW_SECONDS ?? 600,
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
     confirm: env.MIC_CONFIRM ?? "auto",
-    geographyRate: env.MIC_GEOGRAPHY_RATE ?? defaults.geographyRate ?? DEFAULT_GEOGRAPHY_RATE,
+    geographyRate: env.MIC_GEOGRAPHY_RATE ?? (emulator ? EMULATED_GEOGRAPHY_RATE : DEFAULT_GEOGRAPHY_RATE),
     httpToken: env.MIC_HTTP_TOKEN,
     httpMaxSessions: env.MIC_HTTP_MAX_SESSIONS ?? 100,
     httpSessionIdleMinutes: env.MIC_HTTP_SESSION_IDLE_MINUTES ?? 30,

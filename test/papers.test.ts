@@ -172,3 +172,7 @@ test("relative links in pages lead somewhere", () => {
   expect(links.length).toBeGreaterThan(50);
   expect(links.filter(({ from, target }) => brokenLink(from, target))).toEqual([]);
 });
+
+test("the README is read in a few minutes", () => {
+  expect(read("README.md").split(/\s+/).length).toBeLessThanOrEqual(1_800);
+});

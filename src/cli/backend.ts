@@ -1,5 +1,5 @@
 // What a composition works against: the configured service, or an emulator inside this process.
-import type { Config } from "../config.ts";
+import { type Config, EMULATED_GEOGRAPHY_RATE } from "../config.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Candidate } from "../toolkit/resources/candidate.ts";
 
@@ -10,11 +10,6 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-// Nobody else asks an emulator within this process: the whole country may be read at once. Its limit lies above ours.
-export const EMULATED = { geographyRate: 600 } as const;
-
-export const noBackend = (config: Config): Backend => ({ config, notes: [], files: [], close: async () => undefined });
-
 const told = ({ id, name, about }: Emulator["files"][number]): string =>
   `${id} ${name}${about === "" ? "" : ` (${about})`}`;
 
@@ -24,9 +19,10 @@ export const emulatorNotes = ({ files }: Pick<Emulator, "files">): readonly stri
   `Files to register (inputKind M4_FILE) or download by the same id: ${files.map(told).join(", ")}.`,
 ];
 
-export async function emulated(config: Config): Promise<Backend> {
+async function emulated(config: Config): Promise<Backend> {
   const { startEmulator } = await import("../emulator/index.ts");
-  const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED.geographyRate });
+  // Its limit lies above ours.
+  const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED_GEOGRAPHY_RATE });
   const { baseUrl, clientId, clientSecret, workspaceId } = emulator;
   return {
     config: {
@@ -40,3 +36,6 @@ export async function emulated(config: Config): Promise<Backend> {
     close: () => emulator.close(),
   };
 }
+
+export const backendOf = async (config: Config): Promise<Backend> =>
+  config.emulator ? await emulated(config) : { config, notes: [], files: [], close: async () => undefined };

@@ -6,7 +6,7 @@ import { createTokens } from "../auth/tokens.ts";
 import { readConfig } from "../config.ts";
 import { escaped } from "../outside.ts";
 import { systemTiming } from "../service/attempts.ts";
-import { EMULATED, emulated, noBackend } from "./backend.ts";
+import { backendOf } from "./backend.ts";
 import {
   type Check,
   checkBaseUrl,
@@ -32,10 +32,9 @@ const line = ({ name, ok, detail, fix }: Check): string =>
   `${mark(ok)} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
 
 async function examine(environment: NodeJS.ProcessEnv, withEmulator: boolean): Promise<readonly Check[]> {
-  const own = readConfig(environment, withEmulator ? EMULATED : {});
-  const backend = withEmulator ? await emulated(own) : noBackend(own);
+  const backend = await backendOf(readConfig(withEmulator ? { ...environment, MIC_EMULATOR: "1" } : environment));
   const { config } = backend;
-  const composed = compose(config, { notes: [], inProcess: withEmulator, keychainLimitMs: COMMAND_LIMIT_MS });
+  const composed = compose(config, { notes: [], inProcess: config.emulator, keychainLimitMs: COMMAND_LIMIT_MS });
   const { identity, keychain, runtime, transport, close } = composed;
   const { redactor } = runtime;
   // A token kept from earlier would prove nothing.

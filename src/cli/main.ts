@@ -11,11 +11,11 @@ import { serveFlags } from "./serve-flags.ts";
 import { version } from "./version.ts";
 
 async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { emulator, isHttp, isMisplaced, host, port, whole } = serveFlags(args, environment);
+  const { isHttp, isMisplaced, host, port, whole } = serveFlags(args, environment);
   if (isMisplaced) throw new UsageError("--host and --port belong to serve --http.");
   const { serve } = await import("./serve.ts");
   const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
-  return await serve(whole, { emulator, http });
+  return await serve(whole, http);
 }
 
 type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;

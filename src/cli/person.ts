@@ -2,6 +2,7 @@
 import { COMMAND_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
 import type { Runtime } from "../mcp/runtime.ts";
+import { backendOf } from "./backend.ts";
 import { compose } from "./compose.ts";
 import { SIGNALS } from "./signals.ts";
 
@@ -18,7 +19,12 @@ export async function withCatalogue(
 ): Promise<number> {
   const config: Config = readConfig(environment);
   for (const warning of config.warnings) process.stderr.write(`mic-mcp: ${warning}\n`);
-  const { runtime, close } = compose(config, { notes: [], inProcess: false, keychainLimitMs: COMMAND_LIMIT_MS });
+  const backend = await backendOf(config);
+  const { runtime, close } = compose(backend.config, {
+    notes: backend.notes,
+    inProcess: config.emulator,
+    keychainLimitMs: COMMAND_LIMIT_MS,
+  });
   const stopped = new AbortController();
   const stop = () => {
     if (stopped.signal.aborted) process.exit(1);
@@ -30,5 +36,6 @@ export async function withCatalogue(
   } finally {
     for (const signal of SIGNALS) process.off(signal, stop);
     await close();
+    await backend.close();
   }
 }

@@ -49,7 +49,7 @@ export const isParseError = (error: unknown): boolean => errorCode(error).starts
 /** Throws what parseArgs throws. */
 export function serveFlags(args: readonly string[], environment: NodeJS.ProcessEnv) {
   const { values } = parseArgs({ args: [...args], options: SERVE.flags });
-  const { emulator = false, http: isHttp = false, host, port, ...flags } = values;
+  const { http: isHttp = false, host, port, ...flags } = values;
   /** --host and --port belong to serve --http. */
   const isMisplaced = !isHttp && (host !== undefined || port !== undefined);
   const overlay = Object.entries(flags).map(([flag, value]) => [
@@ -57,5 +57,5 @@ export function serveFlags(args: readonly string[], environment: NodeJS.ProcessE
     value === true ? "1" : value,
   ]);
   const whole: NodeJS.ProcessEnv = { ...environment, ...Object.fromEntries(overlay) };
-  return { emulator, isHttp, isMisplaced, host, port, whole };
+  return { isHttp, isMisplaced, host, port, whole };
 }

@@ -2,7 +2,7 @@
 import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { readConfig } from "../config.ts";
 import { serveOnStdio } from "../mcp/stdio/serve.ts";
-import { EMULATED, emulated, noBackend } from "./backend.ts";
+import { backendOf } from "./backend.ts";
 import { compose } from "./compose.ts";
 import { crashReason } from "./crash.ts";
 import type { HttpFlags } from "./serve-flags.ts";
@@ -28,21 +28,15 @@ async function overHttp(flags: HttpFlags): Promise<Serving> {
   return await http.overHttp(flags);
 }
 
-interface ServeOptions {
-  readonly emulator: boolean;
-  /** Over HTTP instead of stdio. */
-  readonly http: HttpFlags | undefined;
-}
-
-/** Resolves with the exit code once the client has gone or a signal came. */
-export async function serve(environment: NodeJS.ProcessEnv, options: ServeOptions): Promise<number> {
-  const config = readConfig(environment, options.emulator ? EMULATED : {});
-  const serving = options.http ? await overHttp(options.http) : onStdio;
-  const backend = options.emulator ? await emulated(config) : noBackend(config);
+/** On stdio, or over HTTP where `http` says so. Resolves with the exit code once the client has gone or a signal came. */
+export async function serve(environment: NodeJS.ProcessEnv, http: HttpFlags | undefined): Promise<number> {
+  const config = readConfig(environment);
+  const serving = http ? await overHttp(http) : onStdio;
+  const backend = await backendOf(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
     files: backend.files,
-    inProcess: options.emulator,
+    inProcess: config.emulator,
     keychainLimitMs: SERVER_LIMIT_MS,
   });
   for (const warning of config.warnings) runtime.log.warn({}, warning);

@@ -1,8 +1,19 @@
-// The server's name, capabilities and cache hints.
+// The server's name and looks, capabilities and cache hints.
 import type { CacheHint, Implementation, ServerCapabilities } from "@modelcontextprotocol/server";
 
+/** docs/pictures/icon.svg, 48 by 48. */
+const ICON =
+  "iVBORw0KGgoAAAANSUhEUgAAADAAAAAwBAMAAAClLOS0AAAAJFBMVEUAAAAcODgcODgcODgcODg4VThxqo2NxqpVVTjGjVX/qlWqjThYcBMhAAAADHRSTlMAVari//////////8YpFrAAAAAuElEQVR42mNgYGAQMnFBAc6KDGAg7IIBDEHiTC5YgAJQQgWbhBMDA6MLViDAwIxdwoBBBLuEI3YrQJaA/OCaXhaCSro4M4Ckw8vLS1FJFxewRHp5eRkqCZUoBwJUkpAETqNwWo7FuRAJbIDaEjgtHw0rEPCYtbIFq+W7Vq1ajc25HquAoAWLBz1BElOwBIkXSGIJQQmcRmG13AS7c50xMg7Ug064sxrOzIkzO+MsAHAXGTgLGRzFEgBN0mAml1iB7AAAAABJRU5ErkJggg==";
+
 export const serverInfo = (version: string) =>
-  ({ name: "mic-mcp", title: "mic-mcp: geography and job processing", version }) satisfies Implementation;
+  ({
+    name: "mic-mcp",
+    title: "mic-mcp: geography and job processing",
+    version,
+    description: "Jobs and India's geography for AI agents: each action happens exactly once, and its outcome is told",
+    websiteUrl: "https://github.com/mic-mcp/mic-mcp",
+    icons: [{ src: `data:image/png;base64,${ICON}`, mimeType: "image/png", sizes: ["48x48"] }],
+  }) satisfies Implementation;
 
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";

@@ -32,6 +32,7 @@ const wrong: readonly (readonly [name: string, values: readonly string[], takes:
   ["MIC_HTTP_MAX_SESSIONS", ["0", "10001", "many", "-1"], "1 to 10000"],
   ["MIC_HTTP_SESSION_IDLE_MINUTES", ["0", "1441", "1.5", "1h"], "1 to 1440"],
   ["MIC_CONFIRM", ["always", "no"], "auto or never"],
+  ["MIC_EMULATOR", ["yes", "on", "2"], "1"],
   ["MIC_READ_ONLY", ["true", "yes", "2"], "1"],
   ["MIC_TOOLSETS", ["all", "jobs,geo", ",", "jobs,"], "geography, jobs"],
   ["MIC_LOG_LEVEL", ["loud", "WARN", "trace"], "debug, info, warn, error, silent"],
@@ -88,9 +89,9 @@ describe("a configuration", () => {
     });
   });
 
-  test("has other defaults where they are given, and a variable wins over them", () => {
-    expect(readConfig({}, { geographyRate: 600 })).toMatchObject({ geographyRate: 600 });
-    expect(readConfig({ MIC_GEOGRAPHY_RATE: "5" }, { geographyRate: 600 })).toMatchObject({ geographyRate: 5 });
+  test("reads the whole country at once from an emulator in the process, unless a rate is given", () => {
+    expect(readConfig({ MIC_EMULATOR: "1" })).toMatchObject({ geographyRate: 600 });
+    expect(readConfig({ MIC_GEOGRAPHY_RATE: "5", MIC_EMULATOR: "true" })).toMatchObject({ geographyRate: 5 });
   });
 
   test("takes what every variable takes", () => {

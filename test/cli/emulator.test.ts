@@ -41,10 +41,8 @@ describe("mic-mcp emulator", () => {
         });
         expect(token.status).toBe(200);
         expect(await token.json()).toHaveProperty("access_token");
-        const askedAt = Date.now();
         program.process.kill(signal);
         expect(await program.exit).toMatchObject({ code: 0, signal: null });
-        expect(Date.now() - askedAt).toBeLessThan(1000);
         expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
       },
     );

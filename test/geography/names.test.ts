@@ -1,4 +1,4 @@
-// Names: how many are found by what people write, what is never found, and codes and names of states.
+// Names: what is found by them and what never is, and codes and names of states. names/rates.test.ts has the rates.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
@@ -8,28 +8,13 @@ import { thousands } from "../../src/geography/format.ts";
 import { fold } from "../../src/geography/names/fold.ts";
 import { searchNames } from "../../src/geography/names/search.ts";
 import { resolveState } from "../../src/geography/names/state.ts";
-import { otherNames, ratesOf, spellings } from "./name-variants.ts";
 
 const districts = readDistricts();
 const names = districts.map(({ name }) => name);
 const search = (query: string, list: readonly string[] = names) => searchNames(query, list, (name) => name);
-const namesFound = (query: string, list?: readonly string[]) => search(query, list).found.map(({ item }) => item);
 
-describe("the rates of npm run bench:names", () => {
-  test("of spellings: 97 in a hundred first", () => {
-    const { queries, top1, top5, misses } = ratesOf(spellings, namesFound);
-    expect(queries).toBeGreaterThanOrEqual(150);
-    expect(top1 / queries, misses.join("\n")).toBeGreaterThanOrEqual(0.97);
-    expect(top5 / queries).toBeGreaterThanOrEqual(0.97);
-  });
-
-  test("of former and common names: all first", () => {
-    const { queries, top1, misses } = ratesOf(otherNames, namesFound);
-    expect(queries).toBeGreaterThanOrEqual(50);
-    expect(top1, misses.join("\n")).toBe(queries);
-  });
-
-  test("of every name itself: first, exact, and alone unless it has a namesake or is another's former name", () => {
+describe("a name", () => {
+  test("of the directory is found first, exact, and alone unless it has a namesake or is another's former name", () => {
     const ambiguous = new Set<string>();
     for (const name of names) {
       const { found, ambiguous: isAmbiguous } = search(name);
@@ -39,7 +24,7 @@ describe("the rates of npm run bench:names", () => {
     expect([...ambiguous].sort()).toEqual(["Aurangabad", "Bijapur", "Bilaspur", "Hamirpur", "Pratapgarh", "Raigarh"]);
   });
 
-  test("of places elsewhere: none is taken for a district", () => {
+  test("of a place elsewhere is taken for no district", () => {
     for (const query of [
       "London",
       "New York",

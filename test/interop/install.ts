@@ -1,11 +1,11 @@
-// `npm run interop:install`: installs the real clients of test/interop/ from npm, beside the tree. No install script of
+// `npm run interop:install`: installs the real clients of test/interop/, and other lines of node, from npm, beside the tree. No install script of
 // theirs runs: some would download more from elsewhere.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type ClientName, clientNames, folderOf, isInstalled, packages } from "./packages.ts";
+import { type ClientName, clientNames, folderOf, isInstalled, type NodeName, nodeNames, packages } from "./packages.ts";
 
-function install(client: ClientName): void {
+function install(client: ClientName | NodeName): void {
   const { name, version } = packages[client];
   const folder = folderOf(client);
   mkdirSync(dirname(folder), { recursive: true });
@@ -28,7 +28,7 @@ function install(client: ClientName): void {
 }
 
 let failed = false;
-for (const client of clientNames) {
+for (const client of [...clientNames, ...nodeNames]) {
   const title = `${client} ${packages[client].version}`;
   try {
     if (!isInstalled(client)) install(client);

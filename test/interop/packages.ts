@@ -6,6 +6,10 @@ import { join } from "node:path";
 export const clientNames = ["Claude Code", "Codex", "Gemini CLI", "MCP Inspector"] as const;
 export type ClientName = (typeof clientNames)[number];
 
+/** Other lines of node than the one that runs the tests may be. */
+export const nodeNames = ["Node 22", "Node 24"] as const;
+export type NodeName = (typeof nodeNames)[number];
+
 interface Package {
   readonly name: string;
   readonly version: string;
@@ -13,7 +17,15 @@ interface Package {
   readonly entry: string;
 }
 
-export const packages: Readonly<Record<ClientName, Package>> = {
+const node = (version: string): Package => ({
+  name: `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`,
+  version,
+  entry: "bin/node",
+});
+
+export const packages: Readonly<Record<ClientName | NodeName, Package>> = {
+  "Node 22": node("22.23.3"),
+  "Node 24": node("24.9.0"),
   "Claude Code": { name: "@anthropic-ai/claude-code", version: "2.1.329", entry: "cli-wrapper.cjs" },
   Codex: { name: "@openai/codex", version: "0.169.0", entry: "bin/codex.js" },
   "Gemini CLI": { name: "@google/gemini-cli", version: "0.61.0", entry: "bundle/gemini.js" },
@@ -28,12 +40,18 @@ export const packages: Readonly<Record<ClientName, Package>> = {
 const CACHE = process.env["MIC_INTEROP_DIR"] ?? join(homedir(), ".cache", "mic-mcp", "interop");
 
 /** Each version of each client has a folder of its own. */
-export const folderOf = (client: ClientName): string => {
-  const { name, version } = packages[client];
+export const folderOf = (what: ClientName | NodeName): string => {
+  const { name, version } = packages[what];
   return join(CACHE, `${name.replace("/", "+")}@${version}`);
 };
 
-export const isInstalled = (client: ClientName): boolean => existsSync(folderOf(client));
+export const isInstalled = (what: ClientName | NodeName): boolean => existsSync(folderOf(what));
+
+/** The node itself. */
+export const nodeOf = (which: NodeName): string => {
+  const { name, entry } = packages[which];
+  return join(folderOf(which), "node_modules", name, entry);
+};
 
 /** node's arguments that run the client. */
 export const programOf = (client: ClientName): readonly [string] => {

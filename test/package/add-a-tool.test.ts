@@ -130,7 +130,7 @@ export const starJob = defineAction({
 
 beforeAll(async () => {
   house = await mkdtemp(join(tmpdir(), "mic-mcp-house-"));
-  const left = ["node_modules", "dist", ".git"].map((name) => join(root, name));
+  const left = ["node_modules", "dist", "release", ".git"].map((name) => join(root, name));
   await cp(root, house, { recursive: true, filter: (path) => !left.includes(path) });
   await symlink(join(root, "node_modules"), join(house, "node_modules"));
   for (const [file, edit] of Object.entries(EDITS)) {
@@ -150,7 +150,7 @@ test(`takes the files of the list, at most ${MOST_FILES}, and no others`, async 
 });
 
 test("everything that repeats the tools has the new one", async () => {
-  for (const file of ["README.md", "manifest.json", "tools/index.ts"])
+  for (const file of ["README.md", "docs/reference.md", "manifest.json", "tools/index.ts"])
     expect(await readFile(join(house, file), "utf8"), file).toContain("star_job");
 });
 

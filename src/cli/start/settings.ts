@@ -24,6 +24,7 @@ const url =
     pattern.test(text) && URL.canParse(text);
 
 const USUAL: Readonly<Record<string, (text: string) => boolean>> = {
+  MIC_EMULATOR: like(/^(0|false)$/),
   MIC_BASE_URL: url(/^https?:\/\/[\w.-]+(:\d+)?(\/[\w.~-]*)*$/),
   MIC_CLIENT_ID: like(/^[\x20-\x7e]+$/),
   MIC_CLIENT_SECRET: like(/^[\x20-\x7e]+$/),
@@ -43,7 +44,7 @@ const USUAL: Readonly<Record<string, (text: string) => boolean>> = {
 };
 
 /** As src/config.ts has it: a host leaves the placeholder of a question that was not answered. */
-const isUnset = (value: string): boolean => value === "" || /^\$\{user_config\.\w+\}$/.test(value);
+const isUnset = (value: string): boolean => value === "" || /^\$(?:\{user_config\.\w+\}|MIC_\w+)$/.test(value);
 
 /** Undefined where a login, a warning or a usage error may have a say: then the program answers, and this does not. */
 export function usualSettings(environment: NodeJS.ProcessEnv): Settings | undefined {

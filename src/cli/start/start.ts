@@ -40,7 +40,7 @@ async function meet(argv: readonly string[], environment: NodeJS.ProcessEnv): Pr
   onSignal(end);
   if (flags.isHttp) return;
   process.stdout.on("error", end);
-  const settings = flags.emulator || flags.isMisplaced ? undefined : usualSettings(flags.whole);
+  const settings = flags.isMisplaced ? undefined : usualSettings(flags.whole);
   if (!settings) return;
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);

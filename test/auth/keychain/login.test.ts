@@ -174,11 +174,9 @@ describeWithKeychain("a login that cannot be proven", () => {
   test("over plain http to another machine is refused before anything is sent", async () => {
     const session = await sessionForTest();
     // 192.0.2.0/24 is nobody's (RFC 5737): a request there would hang.
-    const startedAt = Date.now();
     const { code, stderr } = await login(session, { baseUrl: "http://192.0.2.1" });
     expect(code).toBe(1);
     expect(stderr).toContain("https");
-    expect(Date.now() - startedAt).toBeLessThan(5_000);
     expect(await statusOf(session)).toMatchObject(nothing);
   });
 });

@@ -19,6 +19,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
     "http://[::1]:80",
     "HTTP://H",
   ],
+  MIC_EMULATOR: ["0", "1", "true", "false", "yes"],
   MIC_CLIENT_ID: ["client", "a b", "é"],
   MIC_CLIENT_SECRET: ["a-secret", " ", "\t"],
   MIC_WORKSPACE_ID: [
@@ -60,8 +61,8 @@ type Environment = Readonly<Record<string, string>>;
 /** What the program makes of it, as far as the start cares; undefined where it warns or refuses. */
 function readByProgram(environment: Environment) {
   try {
-    const { toolsets, readOnly, workspaceId, warnings } = readConfig(environment);
-    if (warnings.length > 0) return undefined;
+    const { emulator, toolsets, readOnly, workspaceId, warnings } = readConfig(environment);
+    if (emulator || warnings.length > 0) return undefined;
     return { geography: toolsets.includes("geography"), jobs: toolsets.includes("jobs"), readOnly, workspaceId };
   } catch (error) {
     expect(error).toBeInstanceOf(UsageError);

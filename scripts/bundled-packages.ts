@@ -1,0 +1,77 @@
+// The packages that the build puts inside the program: their licences have to travel with the code, and who looks for a weak
+// one has to find it.
+import { readFile } from "node:fs/promises";
+
+interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly text: string;
+}
+
+const LICENCE_FILES = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license", "LICENCE"];
+
+async function readPackage(folder: string): Promise<BundledPackage> {
+  const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, "utf8"));
+  const found = LICENCE_FILES.map((file) => readFile(`${folder}/${file}`, "utf8").catch(() => undefined));
+  // Some have it in their README alone.
+  const readme = await readFile(`${folder}/README.md`, "utf8").catch(() => "");
+  const text = [...(await Promise.all(found)), /^## license\s+(.*)/ims.exec(readme)?.[1]].find((content) => content);
+  return { name, version, license, text: text ?? "No licence file in the package.\n" };
+}
+
+/** `inputs`: the files that went into the bundles. */
+export async function bundledPackages(inputs: readonly string[]): Promise<readonly BundledPackage[]> {
+  const folders = new Set(inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
+  return await Promise.all([...folders].sort().map(readPackage));
+}
+
+export const licences = (packages: readonly BundledPackage[]): string =>
+  packages
+    .map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}`)
+    .join(`\n${"-".repeat(80)}\n\n`);
+
+interface Product {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+const purl = (name: string, version: string): string => `pkg:npm/${name.replace("@", "%40")}@${version}`;
+
+/** A bill of materials in CycloneDX 1.6: what is inside, and the addons that npm installs beside it. */
+export function billOfMaterials(product: Product, packages: readonly BundledPackage[]): string {
+  const self = { type: "application", "bom-ref": purl(product.name, product.version), name: product.name };
+  const inside = packages.map(({ name, version, license }) => ({
+    type: "library",
+    "bom-ref": purl(name, version),
+    name,
+    version,
+    scope: "required",
+    licenses: [{ license: { id: license } }],
+    purl: purl(name, version),
+  }));
+  const beside = Object.entries(product.optionalDependencies).map(([name, version]) => ({
+    type: "library",
+    "bom-ref": purl(name, version),
+    name,
+    version,
+    scope: "optional",
+    purl: purl(name, version),
+  }));
+  const components = [...inside, ...beside];
+  const bom = {
+    $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    version: 1,
+    metadata: { component: { ...self, version: product.version, licenses: [{ license: { id: product.license } }] } },
+    components,
+    dependencies: [
+      { ref: self["bom-ref"], dependsOn: components.map((component) => component["bom-ref"]) },
+      ...components.map((component) => ({ ref: component["bom-ref"] })),
+    ],
+  };
+  return `${JSON.stringify(bom, null, 1)}\n`;
+}

@@ -1,0 +1,92 @@
+// The lines of the README and of docs/clients.md that connect a client, word for word, on a machine where HOME is empty. Only the
+// path of the server is put in its place, and the client's program in that of its name.
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { tools } from "../../tools/index.ts";
+import { serveHttpInside } from "../support/inside.ts";
+import { bareEnvironment } from "../support/mcp.ts";
+import { type ClientName, isInstalled, programOf } from "./packages.ts";
+import { run } from "./run.ts";
+
+const SERVER = resolve("dist", "cli.js");
+const PLACE = "/path/to/mic-mcp/dist/cli.js";
+const HTTP_URL = "http://127.0.0.1:8931/mcp";
+
+const pages = ["README.md", "docs/clients.md"] as const;
+
+/** What a shell makes of a line that has nothing but words and single quotes. */
+const wordsOf = (line: string): string[] =>
+  [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
+
+/** Lines of a page that begin with the program's name: in a table, or in a block of commands. */
+const linesOf = (page: string, program: string): readonly string[] =>
+  [
+    ...readFileSync(page, "utf8").matchAll(
+      new RegExp(`(?:^|\`)(${program} (?:mcp add|--add-mcp) [^\`\\n]+?)(?:\`| {2,}#|$)`, "gm"),
+    ),
+  ]
+    .map(([, line = ""]) => line)
+    .filter((line) => line.includes(PLACE) || line.includes(HTTP_URL));
+
+const clients: readonly (readonly [ClientName, string, RegExp])[] = [
+  ["Claude Code", "claude", /^mic: .*Connected$/m],
+  ["Codex", "codex", /^mic +\S+/m],
+  ["Gemini CLI", "gemini", /^. mic: .*Connected$/m],
+];
+
+async function machine(): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  // Trust is the person's to give: docs/clients.md says what is so without it.
+  await mkdir(join(home, ".gemini"));
+  const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
+  await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
+  return home;
+}
+
+describe.each(pages)("%s connects", (page) => {
+  for (const [client, program, connected] of clients) {
+    const why = isInstalled(client) ? "" : " (skipped: not installed by npm run interop:install)";
+    test.skipIf(!isInstalled(client))(`${client}${why}`, async () => {
+      const lines = linesOf(page, program).filter((line) => !line.includes("TOKEN"));
+      expect(lines.length).toBeGreaterThanOrEqual(page === "README.md" ? 1 : 2);
+      for (const line of lines) {
+        const home = await machine();
+        const url = line.includes(HTTP_URL) ? await serveHttpInside({}) : HTTP_URL;
+        const [, ...words] = wordsOf(line.replace(PLACE, SERVER).replace(HTTP_URL, url));
+        const added = await run(home, ...programOf(client), ...words);
+        expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
+        const { stdout, stderr } = await run(home, ...programOf(client), "mcp", "list");
+        expect(stdout + stderr, line).toMatch(connected);
+      }
+    });
+  }
+
+  test("what is given as JSON is a server that lists its tools", async () => {
+    const Server = z.object({ command: z.literal("node"), args: z.array(z.string()) });
+    const text = readFileSync(page, "utf8");
+    const added = linesOf(page, "code")
+      .filter((line) => line.includes(PLACE))
+      .map((line) => wordsOf(line)[2] ?? "");
+    const blocks = [...text.matchAll(/[`\n](\{\s*"mcpServers":[^`]*\})/g)].map(
+      ([, block = ""]) => JSON.parse(block).mcpServers.mic,
+    );
+    const servers = [...added.map((json) => JSON.parse(json)), ...blocks].filter((server) => server.env === undefined);
+    expect(servers.length).toBeGreaterThanOrEqual(2);
+    for (const server of servers) {
+      const { command, args } = Server.parse(server);
+      const client = new Client({ name: "lines-test", version: "1" });
+      const at = args.map((arg) => arg.replace(PLACE, SERVER));
+      const env = bareEnvironment(await machine());
+      await client.connect(new StdioClientTransport({ command, args: at, env }));
+      expect((await client.listTools()).tools).toHaveLength(tools.length);
+      await client.close();
+    }
+  });
+});

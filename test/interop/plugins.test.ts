@@ -1,0 +1,57 @@
+// The release's plugin and extension in the real clients: they hold to each client's own rules, install on a machine where HOME
+// is empty, and their server connects.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { releaseForFile } from "../package/made-release.ts";
+import { type ClientName, isInstalled, programOf } from "./packages.ts";
+import { type Ended, run } from "./run.ts";
+
+const { made } = releaseForFile();
+
+/** A client on a new machine: what it is told to do, each step to its end without a fault. */
+async function machineWith(client: ClientName) {
+  const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  async function does(...args: readonly string[]): Promise<Ended> {
+    const ended = await run(home, ...programOf(client), ...args);
+    expect(ended.code, `${args.join(" ")}: ${ended.stdout}${ended.stderr}`).toBe(0);
+    return ended;
+  }
+  return { home, does };
+}
+
+function inClient(client: ClientName, body: () => Promise<void>): void {
+  const why = isInstalled(client) ? "" : " (skipped: not installed by npm run interop:install)";
+  test.skipIf(!isInstalled(client))(`${client}${why}`, body);
+}
+
+describe("the release installs in", () => {
+  inClient("Claude Code", async () => {
+    const { does } = await machineWith("Claude Code");
+    for (const folder of [made("plugin"), made("plugin", "mic")])
+      expect((await does("plugin", "validate", folder)).stdout).toMatch(/Validation passed$/m);
+    await does("plugin", "marketplace", "add", made("plugin"));
+    await does("plugin", "install", "mic@mic-mcp");
+    expect((await does("mcp", "list")).stdout).toMatch(/^plugin:mic:mic: .*Connected$/m);
+  });
+
+  inClient("Codex", async () => {
+    const { does } = await machineWith("Codex");
+    await does("plugin", "marketplace", "add", made("plugin"));
+    await does("plugin", "add", "mic@mic-mcp");
+    expect((await does("mcp", "list")).stdout).toMatch(/^mic +node +\.\/dist\/cli\.js serve .* enabled/m);
+  });
+
+  inClient("Gemini CLI", async () => {
+    const { home, does } = await machineWith("Gemini CLI");
+    await mkdir(join(home, ".gemini"));
+    const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
+    await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
+    await does("extensions", "validate", made("gemini-extension"));
+    await does("extensions", "install", made("gemini-extension"), "--consent", "--skip-settings");
+    const { stdout, stderr } = await does("mcp", "list");
+    expect(stdout + stderr).toMatch(/mic \(from mic\): .* - Connected/);
+  });
+});

@@ -1,0 +1,43 @@
+// A program of a release, driven through the main job by a client, on a machine where HOME is empty.
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { expect } from "vitest";
+import * as z from "zod/v4";
+import { bareEnvironment } from "../support/mcp.ts";
+
+export interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+const Recipes = z.object({ data: z.array(z.object({ versionId: z.string(), name: z.string() })) });
+const Ended = z.object({ data: z.object({ state: z.string() }) });
+
+/** Runs a job against the emulator inside the server. Throws where it does not succeed. */
+export async function driveJob({ command, args, env = {}, cwd }: Command, home: string): Promise<void> {
+  const client = new Client({ name: "release-test", version: "1" });
+  const environment = { ...bareEnvironment(home), ...env };
+  await client.connect(
+    new StdioClientTransport({ command, args: [...args], env: environment, ...(cwd !== undefined && { cwd }) }),
+  );
+  try {
+    const fileId = /devfile_[0-9a-f]{32}/.exec(client.getInstructions() ?? "")?.[0];
+    const call = async (name: string, given: Record<string, unknown>) => {
+      const result = await client.callTool({ name, arguments: given });
+      expect(result.isError, JSON.stringify(result.content)).not.toBe(true);
+      return result.structuredContent;
+    };
+    const recipes = Recipes.parse(await call("list_recipes", {})).data;
+    const recipe = recipes.find(({ name }) => name.startsWith("Normalize"));
+    const ended = await call("run_job", {
+      recipeVersionId: recipe?.versionId,
+      inputs: [{ port: "divisions", referenceId: fileId }],
+      parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
+    });
+    expect(Ended.parse(ended).data.state).toBe("SUCCEEDED");
+  } finally {
+    await client.close();
+  }
+}

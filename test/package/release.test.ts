@@ -1,0 +1,195 @@
+// What `npm run release` makes, each part as its users get it: unpacked elsewhere, with an empty HOME, and driven through a job.
+import { createHash } from "node:crypto";
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
+import { Ajv } from "ajv";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { version } from "../../src/cli/version.ts";
+import { serverInfo } from "../../src/mcp/server-info.ts";
+import { isInstalled, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
+import { type Command, driveJob } from "./drive.ts";
+import { bin, execute, releaseForFile } from "./made-release.ts";
+
+const { made, beside } = releaseForFile();
+const textOf = (...path: readonly string[]): Promise<string> => readFile(made(...path), "utf8");
+const jsonOf = async (...path: readonly string[]): Promise<unknown> => JSON.parse(await textOf(...path));
+
+/** A folder of its own, as if on another machine. */
+async function elsewhere(name: string): Promise<string> {
+  const place = beside(name);
+  await mkdir(place);
+  return place;
+}
+
+interface Node {
+  readonly name: string;
+  readonly path: string;
+  readonly missing: string | undefined;
+}
+
+const here: Node = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
+const other = (name: NodeName): Node => ({
+  name,
+  path: nodeOf(name),
+  missing: isInstalled(name) ? undefined : "not installed by npm run interop:install",
+});
+const nodes: readonly Node[] = [here, ...nodeNames.map(other)];
+/** Node 22.16 has SQLite inside; only npm's package brings an addon for older ones. */
+function hasSqlite({ path }: Node): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  return path !== process.execPath || major > 22 || (major === 22 && minor >= 16);
+}
+
+/** As hosts write it. */
+const placeholder = (name: string): string => `$\{${name}}`;
+
+/** How each part is installed, and what starts it then. */
+const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
+  async "the npm tarball"(place) {
+    await writeFile(join(place, "package.json"), JSON.stringify({ name: "user", private: true }));
+    const [tarball = ""] = await readdir(made("npm"));
+    const install = [
+      "install",
+      "--ignore-scripts",
+      "--prefer-offline",
+      "--no-audit",
+      "--no-fund",
+      made("npm", tarball),
+    ];
+    await execute("npm", install, { cwd: place });
+    return { command: "node", args: [join(place, "node_modules", "mic-mcp", "dist", "cli.js"), "serve", "--emulator"] };
+  },
+  async "the MCP bundle"(place) {
+    const mcpb = bin("@anthropic-ai", "mcpb", "dist", "cli", "cli.js");
+    await execute(process.execPath, [mcpb, "unpack", made("mic-mcp.mcpb"), place]);
+    const manifest = VERSIONED_MANIFEST_SCHEMAS["0.3"].parse(
+      JSON.parse(await readFile(join(place, "manifest.json"), "utf8")),
+    );
+    const config = await getMcpConfigForManifest({
+      manifest,
+      extensionPath: place,
+      systemDirs: { HOME: place },
+      userConfig: { emulator: "true" },
+      pathSeparator: "/",
+    });
+    return { command: "node", args: config?.args ?? [], env: config?.env ?? {} };
+  },
+  async "the plugin"(place) {
+    await cp(made("plugin", "mic"), place, { recursive: true });
+    const { args } = McpJson.parse(JSON.parse(await readFile(join(place, ".mcp.json"), "utf8"))).mcpServers.mic;
+    const at = args.map((arg) => arg.replace(placeholder("CLAUDE_PLUGIN_ROOT"), place));
+    return { command: "node", args: at, env: { MIC_EMULATOR: "1" } };
+  },
+  async "the Gemini extension"(place) {
+    await cp(made("gemini-extension"), place, { recursive: true });
+    const { args } = McpJson.parse(JSON.parse(await readFile(join(place, "gemini-extension.json"), "utf8"))).mcpServers
+      .mic;
+    const at = args.map((arg) => arg.replaceAll(placeholder("extensionPath"), place).replaceAll(placeholder("/"), "/"));
+    return { command: "node", args: at, env: { MIC_EMULATOR: "1", MIC_BASE_URL: "$MIC_BASE_URL" } };
+  },
+};
+
+const McpJson = z.object({ mcpServers: z.object({ mic: z.object({ args: z.array(z.string()) }) }) });
+
+describe.concurrent("runs a job from", () => {
+  for (const [part, install] of Object.entries(parts))
+    for (const node of nodes) {
+      if (part !== "the npm tarball" && !hasSqlite(node)) continue;
+      const why = node.missing === undefined ? "" : ` (skipped: ${node.missing})`;
+      test.skipIf(node.missing !== undefined)(`${part}, on ${node.name}${why}`, async () => {
+        const place = await elsewhere(`${part} on ${node.name}`.replaceAll(" ", "-"));
+        const home = await elsewhere(`home of ${part} on ${node.name}`.replaceAll(" ", "-"));
+        await driveJob({ ...(await install(place)), command: node.path }, home);
+      });
+    }
+});
+
+test("server.json keeps to the registry's schema, and names what there is", async () => {
+  const said = await jsonOf("server.json");
+  const fits = new Ajv({ strict: false, validateFormats: false }).compile(
+    JSON.parse(await readFile("test/package/server.schema.json", "utf8")),
+  );
+  expect(fits(said), JSON.stringify(fits.errors)).toBe(true);
+  const packageJson = JSON.parse(await readFile("package.json", "utf8"));
+  const sha256 = createHash("sha256")
+    .update(await readFile(made("mic-mcp.mcpb")))
+    .digest("hex");
+  expect(said).toMatchObject({
+    name: packageJson.mcpName,
+    description: packageJson.description,
+    version,
+    packages: [{ registryType: "npm", version }, { registryType: "mcpb", fileSha256: sha256 }, { registryType: "oci" }],
+  });
+});
+
+test("every part says the same version", async () => {
+  const said = await Promise.all(
+    [
+      ["plugin", "mic", ".claude-plugin", "plugin.json"],
+      ["plugin", "mic", ".codex-plugin", "plugin.json"],
+      ["plugin", "mic", ".cursor-plugin", "plugin.json"],
+      ["gemini-extension", "gemini-extension.json"],
+      ["server.json"],
+    ].map((path) => jsonOf(...path)),
+  );
+  for (const each of said) expect(each).toMatchObject({ version });
+  expect(await readdir(made("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
+  expect(await readFile("CHANGELOG.md", "utf8")).toContain(version);
+});
+
+test("the server says of itself what the package says", async () => {
+  const { description, homepage } = JSON.parse(await readFile("package.json", "utf8"));
+  expect(serverInfo(version)).toMatchObject({ version, description, websiteUrl: homepage.replace("#readme", "") });
+});
+
+test("the client secret is marked as one wherever a host asks for it", async () => {
+  expect(await jsonOf("gemini-extension", "gemini-extension.json")).toMatchObject({
+    settings: expect.arrayContaining([expect.objectContaining({ envVar: "MIC_CLIENT_SECRET", sensitive: true })]),
+  });
+  expect(await jsonOf("server.json")).toMatchObject({
+    packages: expect.arrayContaining([
+      expect.objectContaining({
+        environmentVariables: expect.arrayContaining([
+          expect.objectContaining({ name: "MIC_CLIENT_SECRET", isSecret: true }),
+        ]),
+      }),
+    ]),
+  });
+  expect(await textOf("container", "server.yaml")).toMatch(/secrets:\n +- name: [^\n]+\n +env: MIC_CLIENT_SECRET/);
+});
+
+test("the checksums are those of the files", async () => {
+  const lines = (await textOf("SHA256SUMS")).trimEnd().split("\n");
+  expect(lines.length).toBeGreaterThanOrEqual(6);
+  for (const line of lines) {
+    const [sum, path = ""] = line.split("  ");
+    expect(
+      createHash("sha256")
+        .update(await readFile(made(path)))
+        .digest("hex"),
+      path,
+    ).toBe(sum);
+  }
+});
+
+test("the bill of materials names every package whose licence is carried", async () => {
+  const Bill = z.object({ bomFormat: z.literal("CycloneDX"), components: z.array(z.object({ purl: z.string() })) });
+  const { components } = Bill.parse(await jsonOf("sbom.cdx.json"));
+  const licences = await textOf("licenses.txt");
+  const heads = [...licences.matchAll(/^(@?[\w./-]+) (\d+\.\d+\.\d+\S*) \(.+\)$/gm)];
+  expect(heads.length).toBeGreaterThan(20);
+  const listed = components.map(({ purl }) => decodeURIComponent(purl));
+  for (const [, name, release] of heads) expect(listed).toContain(`pkg:npm/${name}@${release}`);
+});
+
+test("each link carries the command that npm's package answers to", async () => {
+  const text = await textOf("links.md");
+  const [, config = ""] = /config=([^`&]+)/.exec(text) ?? [];
+  expect(JSON.parse(Buffer.from(decodeURIComponent(config), "base64").toString())).toEqual({
+    command: "npx",
+    args: ["-y", `mic-mcp@${version}`],
+  });
+  for (const client of ["Cursor", "VS Code", "LM Studio", "Goose"]) expect(text).toContain(`- ${client}: `);
+});
