@@ -26,6 +26,8 @@ interface TokenStatus {
 }
 
 interface Status {
+  /** MIC_EMULATOR: then none of the service's settings are used. */
+  readonly emulator: boolean;
   readonly baseUrl: Setting;
   readonly clientId: Setting;
   readonly clientSecret: Setting;
@@ -100,6 +102,7 @@ export async function collectStatus(config: Config): Promise<Status> {
   const { login, tokens, state, detail } = await readKeychain(config);
   const secret = setting(config.credentials?.clientSecret, login?.clientSecret);
   return {
+    emulator: config.emulator,
     baseUrl: setting(config.baseUrl, login?.baseUrl),
     clientId: setting(config.credentials?.clientId, login?.clientId),
     clientSecret: { from: secret.from },
@@ -126,12 +129,15 @@ function tokenLine({ scopes, ageSeconds, expiresInSeconds }: TokenStatus): strin
 }
 
 /** What a person does who has nothing yet. */
-const nextLines = ({ baseUrl }: Status): readonly string[] =>
-  baseUrl.from === "not set" ? ["No service is configured: mic-mcp login asks for one, mic-mcp demo needs none."] : [];
+const nextLines = ({ baseUrl, emulator }: Status): readonly string[] =>
+  baseUrl.from === "not set" && !emulator
+    ? ["No service is configured: mic-mcp login asks for one, mic-mcp demo needs none."]
+    : [];
 
 function statusText(status: Status): string {
   const { mode, state, detail } = status.keychain;
   return [
+    ...(status.emulator ? ["service         an emulator inside the process (MIC_EMULATOR=1)"] : []),
     `base URL        ${said(status.baseUrl)}`,
     `client id       ${said(status.clientId)}`,
     `client secret   ${said(status.clientSecret)}`,

@@ -2,7 +2,6 @@
 
 export interface Flag {
   readonly type: "string" | "boolean";
-  readonly short?: string;
   /** What stands behind it; absent of one that stands alone. */
   readonly value?: string;
   /** The values that it takes, where they are few. */

@@ -6,10 +6,10 @@ import type { Command, Flag } from "./command.ts";
 
 const all: readonly Command[] = Object.values(COMMANDS);
 
-export const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
+const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
 
-const flagText = (name: string, { short, value }: Flag): string =>
-  `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`;
+export const flagText = (name: string, { value }: Flag): string =>
+  value === undefined ? `--${name}` : `--${name} ${value}`;
 
 /** How a command is written. */
 export function synopsis({ name, takes, flags }: Command): string {

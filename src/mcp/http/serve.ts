@@ -16,6 +16,12 @@ export async function serveOnHttp(runtime: Runtime, address: string, port: numbe
     {
       createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
       createSubscriptions: () => createSubscriptions(runtime),
+      readiness: async () => ({
+        journal: {
+          engine: runtime.config.journalUrl === undefined ? "SQLite" : "PostgreSQL",
+          ...(await runtime.ports.actions.overview()),
+        },
+      }),
       redact: createRedact(runtime.redactor),
       log: runtime.log,
     },

@@ -41,6 +41,7 @@ export async function loggedIn(session: Session, credentials: Login): Promise<vo
 
 const Setting = z.strictObject({ value: z.string().optional(), from: z.enum(["environment", "keychain", "not set"]) });
 const Status = z.strictObject({
+  emulator: z.boolean(),
   baseUrl: Setting,
   clientId: Setting,
   clientSecret: z.strictObject({ from: z.enum(["environment", "keychain", "not set"]) }),
