@@ -1,6 +1,7 @@
 // Makes the MCP server of one connection, in either protocol era.
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
@@ -9,6 +10,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { soonOr } from "../async.ts";
+import { isJsonObject } from "../contract/json.ts";
 import { word } from "../outside.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
@@ -35,6 +37,12 @@ const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
   soonOr(workspaceId(), undefined, WORKSPACE_WAIT_MS);
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
+
+/** What a client calls itself. */
+function nameOf(client: unknown): string | undefined {
+  const name = isJsonObject(client) ? client["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}
 
 /** Checked after the SDK's own check, whose result drops an argument named __proto__; we refuse that as any unknown argument. */
 const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
@@ -77,6 +85,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
         linkOf: takesLinks ? linkOf : undefined,
         confirmation,
         capabilities: capable,
+        client: nameOf(era === "modern" ? envelopeOf(context)[CLIENT_INFO_META_KEY] : server.getClientVersion()),
         asTask: takesTasks(context) ? tasks?.answer : undefined,
       });
     const hidden = tools.find(({ name }) => name === params.name);

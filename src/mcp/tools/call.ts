@@ -15,6 +15,7 @@ import type { ActionResult, ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
+import { createCallLog } from "./call-log.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { factsOf, failureText } from "./failure-text.ts";
@@ -103,6 +104,8 @@ export interface Situation {
   readonly confirmation: Confirmation;
   /** What the client says it can do. */
   readonly capabilities: unknown;
+  /** What it calls itself. */
+  readonly client: string | undefined;
   /** Makes a task of a result; undefined where the result itself is the answer. Present where the client follows tasks. */
   readonly asTask: ((tool: ToolName, result: ActionResult<Job>) => Promise<CallToolResult | undefined>) | undefined;
 }
@@ -144,16 +147,17 @@ export async function callTool(
   args: unknown,
   situation: Situation,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { runtime, deliveries, context, confirmation, capabilities } = situation;
+  const { runtime, deliveries, context, confirmation, capabilities, client } = situation;
   const { log, ports } = runtime;
   const { timing } = ports.service;
   const startedAt = timing.now();
   const { signal, id } = context.mcpReq;
+  const told = createCallLog(log, tool.name, { request: id, session: context.sessionId, client }, timing.now);
   const outcomes: Delivery[] = [];
   let answer: CallToolResult;
   try {
     const complete = await completeArguments(tool, args, runtime);
-    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
+    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: told.attemptFailed };
     const consent = await confirmation.seek(
       tool,
       complete,
@@ -170,13 +174,12 @@ export async function callTool(
       followsTasks: situation.asTask !== undefined,
     });
     answer = await use(tool, complete, call, situation);
-    log.info({ tool: tool.name, ms: timing.now() - startedAt }, "tool call");
+    told.answered(answer.structuredContent);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
     answer = failureResult(tool.name, facts);
-    log.info({ tool: tool.name, ms: timing.now() - startedAt, kind: facts.kind }, "tool call failed");
-    if (facts.kind === "internal") log.error({ tool: tool.name, err: error }, "internal failure");
+    told.failed(facts, error);
   }
   deliveries.expect(id, outcomes, signal);
   return answer;
