@@ -13,8 +13,6 @@ const Made = z.looseObject({
 });
 const Recipes = z.looseObject({ data: z.array(z.looseObject({ versionId: z.string(), name: z.string() })) });
 
-export type Person = Awaited<ReturnType<typeof personForTest>>;
-
 /** `stageMs`: how long a stage of a job takes. */
 export async function personForTest(stageMs = 20) {
   const emulator: Emulator = await startEmulator({ stageMs });
