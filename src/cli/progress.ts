@@ -1,6 +1,6 @@
 // How far a command's work is: a bar on a terminal, plain lines without one; nothing of what is done within a second.
 import type { Progress } from "../toolkit/tool-call.ts";
-import { isTerminal, styled } from "./terminal.ts";
+import { isTerminal, type Screen, styled } from "./terminal.ts";
 
 const QUIET_MS = 1_000;
 const BAR_WIDTH = 24;
@@ -18,7 +18,7 @@ function bar({ progress, total }: Progress): string {
   return `[${"#".repeat(done)}${"-".repeat(BAR_WIDTH - done)}] `;
 }
 
-export function createProgress(stream: NodeJS.WriteStream): ProgressShown {
+export function createProgress(stream: Screen): ProgressShown {
   const draws = isTerminal(stream);
   let latest: Progress | undefined;
   let isDrawn = false;

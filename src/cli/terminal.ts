@@ -1,15 +1,24 @@
 // What a terminal can show, and what a pipe must not get: colours, lines that are drawn anew, columns.
 import { styleText } from "node:util";
 
+/** Where a command writes: process.stdout or process.stderr. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
 /** Lines can be drawn anew there. */
-export const isTerminal = (stream: NodeJS.WriteStream): boolean =>
+export const isTerminal = (stream: Pick<Screen, "isTTY">): boolean =>
   stream.isTTY === true && process.env["TERM"] !== "dumb";
 
 type Style = Parameters<typeof styleText>[0];
 
+const hasColours = (): boolean => !process.env["NO_COLOR"] && !process.env["NODE_DISABLE_COLORS"];
+
 /** Coloured on a terminal, unless NO_COLOR or the like says otherwise. */
-export const styled = (style: Style, text: string, stream: NodeJS.WriteStream): string =>
-  isTerminal(stream) ? styleText(style, text, { stream }) : text;
+export const styled = (style: Style, text: string, stream: Pick<Screen, "isTTY">): string =>
+  isTerminal(stream) && hasColours() ? styleText(style, text, { validateStream: false }) : text;
 
 /** Tab-separated lines beside each other, in columns; other lines as they are. */
 export function aligned(text: string): string {

@@ -1,7 +1,8 @@
 // `mic-mcp call`: a tool on the command line, through the journal and keys of an agent's call (docs/interface.md, "Program").
 import { readFile } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { toolText } from "../../src/cli/call/listing.ts";
+import { createProgress } from "../../src/cli/progress.ts";
 import { tools } from "../../tools/index.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { CTRL_C, ENTER, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
@@ -149,28 +150,44 @@ describe("on an emulator", () => {
     expect(await person.type(...retry, "--yes")).toMatchObject({ code: 0 });
   });
 
-  test("without a terminal progress is a line for each second's news, on stderr", async () => {
-    const person = await personForTest(400);
+  test("without a terminal progress is a line on stderr; stopped, the waiting alone has ended", async () => {
+    const person = await personForTest(60_000);
     const job = await person.made(...(await person.submission(0)));
-    const { code, stdout, stderr } = await person.type("call", "get_job", `jobId=${job.data.id}`, "waitSeconds=45");
-    expect(code).toBe(0);
-    expect(stdout).toContain("SUCCEEDED");
-    const lines = stderr.trimEnd().split("\n");
-    expect(lines.length).toBeGreaterThan(1);
-    expect(new Set(lines).size).toBe(lines.length);
-    for (const line of lines) expect(line).toMatch(/^\w+ [A-Z]+ \d+\/(\d+|\?) units$/);
+    const waiting = person.begin("call", "get_job", `jobId=${job.data.id}`, "waitSeconds=45");
+    await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
+    waiting.process.kill("SIGTERM");
+    expect(await waiting.exit).toEqual({ code: 1, signal: null });
+    expect(waiting.stdout()).toBe("");
+    expect(waiting.stderr()).toContain("what was waited for was left alone and goes on");
+    expect(waiting.stderr()).not.toContain("\u001b");
   });
+});
+
+test("progress says nothing within a second, then at most once a second, and nothing twice", () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const written: string[] = [];
+  const progress = createProgress({ write: (text) => written.push(text) });
+  const say = (message: string) => progress.report({ progress: 1, message });
+  say("quick");
+  expect(written).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  for (const message of ["a", "b", "c"]) say(message);
+  vi.advanceTimersByTime(3_000);
+  say("d");
+  progress.end();
+  vi.advanceTimersByTime(3_000);
+  expect(written).toEqual(["quick\n", "c\n"]);
 });
 
 describe(onTerminals("on a terminal"), () => {
   test.skipIf(!hasTerminals)("progress is a bar that is gone at the end, and columns are aligned", async () => {
-    const person = await personForTest(400);
+    const person = await personForTest(60_000);
     const job = await person.made(...(await person.submission(0)));
     const waiting = onTerminal(person.env, ["call", "get_job", `jobId=${job.data.id}`, "waitSeconds=45"]);
-    expect(await waiting.exit).toBe(0);
-    expect(waiting.screen()).toMatch(/\[#+-+\] RUNNING/);
-    // The bar's line is cleared before the answer is written.
-    expect(waiting.screen().slice(waiting.screen().lastIndexOf("units"))).toContain("\u001b[2KThe job SUCCEEDED");
+    await waiting.answer("[------------------------] ", CTRL_C);
+    expect(await waiting.exit).toBe(1);
+    expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
     const table = onTerminal(person.env, ["call", "list_states"]);
     expect(await table.exit).toBe(0);
     expect(table.screen()).not.toContain("\t");
