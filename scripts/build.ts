@@ -8,7 +8,12 @@ import { billOfMaterials, bundledPackages, licences } from "./bundled-packages.t
 import { recordAnswers } from "./record-answers.ts";
 
 const OUT = "dist";
-const DATA = ["src/emulator/geography/lgd-states.tsv", "src/emulator/geography/lgd-districts.tsv"];
+const RECORD = "src/geography/names/record";
+const DATA = [
+  "src/emulator/geography/lgd-states.tsv",
+  "src/emulator/geography/lgd-districts.tsv",
+  ...["other-names", "seats", "new-districts", "states"].map((table) => `${RECORD}/${table}.tsv`),
+];
 
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
 const PARTS = {

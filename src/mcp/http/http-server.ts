@@ -64,7 +64,7 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
       readiness: service.readiness,
     });
     if (!isEnding || served.kind === "call") return served;
-    await served.response.body?.cancel();
+    if (served.response instanceof Response) await served.response.body?.cancel();
     await served.over(false);
     return plain(ending());
   }

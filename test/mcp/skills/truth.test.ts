@@ -6,7 +6,7 @@ import { InputState } from "../../../src/contract/inputs.ts";
 import { JobState } from "../../../src/contract/jobs.ts";
 import { tools } from "../../../tools/index.ts";
 import { FILE, retryableJob } from "../../emulator/work.ts";
-import { forEachEra } from "../../tools/eras.ts";
+import { inOneEra } from "../../tools/eras.ts";
 
 const names = readdirSync("skills");
 const textOf = (name: string): string => readFileSync(`skills/${name}/SKILL.md`, "utf8");
@@ -21,7 +21,7 @@ const propertiesOf = (name: string): readonly string[] =>
 const allArguments = new Set(tools.flatMap(({ name }) => propertiesOf(name)));
 const FAILURES = ["invalid_arguments", "rejected", "outcome_unknown"];
 /** Words in capitals that are no state. */
-const OTHER_WORDS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY"];
+const OTHER_WORDS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY", "UT"];
 
 /** Words of an answer that a skill names by themselves. */
 const FIELDS = [
@@ -40,6 +40,7 @@ const FIELDS = [
   "coverage.complete",
   "coverage.unread",
   "vintage.sourceUpdatedAt",
+  "vintage.source",
   "mandalCount",
   "data.id",
   "data.state",
@@ -123,7 +124,7 @@ function* pathsIn(value: unknown, path: string): Generator<string> {
     for (const [name, part] of Object.entries(value)) yield* pathsIn(part, path === "" ? name : `${path}.${name}`);
 }
 
-forEachEra(
+inOneEra(
   (bench) => {
     test("the calls that need no ids are answered", async () => {
       const whole = names.flatMap((name) => callsIn(quotedIn(textOf(name)))).filter(({ args }) => !args.includes("…"));
