@@ -83,6 +83,13 @@ async function tellResult(
   return { isTold: await write(stdout, redact(shown)), code: 0 };
 }
 
+const stoppedFacts: FailureFacts = {
+  kind: "cancelled",
+  message: "The call was stopped.",
+  retryable: true,
+  sideEffect: "none",
+};
+
 interface Wish {
   readonly name: string;
   readonly pairs: readonly string[];
@@ -121,13 +128,6 @@ async function perform({ name, pairs, json, output, isAgreed }: Wish, { runtime,
   if (answer.isTold) await Promise.all(deliveries.map((delivery) => delivery.sent()));
   return answer.code;
 }
-
-const stoppedFacts: FailureFacts = {
-  kind: "cancelled",
-  message: "The call was stopped.",
-  retryable: true,
-  sideEffect: "none",
-};
 
 /** Exit code 0, 1 where the tool failed, 2 for wrong arguments. Throws UsageError. */
 export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
