@@ -10,7 +10,7 @@ import type { Log } from "../runtime.ts";
 /** Who calls, as far as it is known. */
 export interface Caller {
   /** The id of the MCP request. */
-  readonly request: RequestId;
+  readonly id: RequestId;
   /** Of a connection that has one. */
   readonly session?: string | undefined;
   /** What the client calls itself. */
@@ -31,10 +31,10 @@ const tiesOf = (structured: unknown) => ({
   requestId: textIn(textIn(structured, "meta"), "requestId"),
 });
 
-export function createCallLog(log: Log, tool: string, { request, session, client }: Caller, now: () => number) {
+export function createCallLog(log: Log, tool: string, { id, session, client }: Caller, now: () => number) {
   const startedAt = now();
   calls += 1;
-  const said = { call: calls, request, session, client: client && excerpt(client, MAX_CLIENT), tool };
+  const said = { call: calls, request: id, session, client: client && excerpt(client, MAX_CLIENT), tool };
   return {
     attemptFailed: (attempt: FailedAttempt): void => log.info({ ...said, ...attempt }, "attempt failed"),
     /** `structured`: the answer's structuredContent. */
