@@ -1,6 +1,7 @@
 // Makes the MCP server of one connection, in either protocol era.
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
@@ -11,6 +12,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { soonOr } from "../async.ts";
+import { isJsonObject } from "../contract/json.ts";
 import { word } from "../outside.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
@@ -39,6 +41,12 @@ const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
   soonOr(workspaceId(), undefined, WORKSPACE_WAIT_MS);
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
+
+/** What a client calls itself. */
+function nameOf(client: unknown): string | undefined {
+  const name = isJsonObject(client) ? client["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}
 
 /** Checked after the SDK's own check, whose result drops an argument named __proto__; we refuse that as any unknown argument. */
 const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
@@ -77,6 +85,9 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     return { tools: [...offered.values()].map((tool) => listed(tool, known)) };
   });
   const takesLinks = (): boolean => (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
+  /** In 2026-07-28 a client says in each request who it is. */
+  const clientIn = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
+    nameOf(era === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
   const answerCall = (tool: Tool, args: unknown, request: CallRequest, asTask?: Situation["asTask"]) =>
     callTool(tool, args, { runtime, deliveries, request, linkOf: takesLinks() ? linkOf : undefined, asTask });
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
@@ -86,6 +97,8 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const { id, signal } = context.mcpReq;
     const request: CallRequest = {
       id,
+      session: context.sessionId,
+      client: clientIn(envelopeOf(context)),
       signal,
       report: reporter(context),
       seek: (asked, args, call) => confirmation.seek(asked, args, context, capable, call),
@@ -95,11 +108,19 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
   });
-  connection.onReads?.(({ id, name, args, signal }) => {
+  connection.onReads?.(({ id, name, args, envelope, signal }) => {
     const tool = offered.get(name);
     if (!tool || !onlyReads(tool, args)) return undefined;
     // No person is asked before a read.
-    return answerCall(tool, args, { id, signal, report: () => undefined, seek: async () => GO }).then(complete);
+    const request: CallRequest = {
+      id,
+      session: server.transport?.sessionId,
+      client: clientIn(envelope),
+      signal,
+      report: () => undefined,
+      seek: async () => GO,
+    };
+    return answerCall(tool, args, request).then(complete);
   });
   serveResources(server, runtime, era);
   serveSubscriptions(server, runtime, subscriptions, era);

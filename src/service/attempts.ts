@@ -1,7 +1,7 @@
 // When a call is tried again, and for how long: docs/architecture.md, "The way of a call".
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { Failure } from "../failure.ts";
+import { Failure, type FailureKind } from "../failure.ts";
 import { isTransient } from "./outcomes.ts";
 
 /** A whole tool call ends within this, retries included: many clients give up at 60 s. */
@@ -14,6 +14,16 @@ const CAP_MS = 5_000;
 /** With less time left than this, an attempt is not worth starting. */
 const MIN_ATTEMPT_MS = 250;
 
+/** An attempt that failed and is followed by another. */
+export interface FailedAttempt {
+  readonly operation: string;
+  readonly attempt: number;
+  readonly kind: FailureKind;
+  readonly status: number | undefined;
+  /** The service's own name for it. */
+  readonly requestId: string | undefined;
+}
+
 /** What one tool call brings to every request it makes. */
 export interface CallContext {
   /** Aborted when the client cancels the call or goes away. */
@@ -23,6 +33,7 @@ export interface CallContext {
   /** Fewer attempts than usual: 1 where the caller has a retry policy of its own. */
   readonly maxAttempts?: number;
   readonly pace?: Pace;
+  readonly onFailedAttempt?: (attempt: FailedAttempt) => void;
 }
 
 /** What requests of one call share: a Retry-After that one of them gets holds them all. */
@@ -87,9 +98,11 @@ export async function isTriedAgain(
   attempt: number,
   { endpoint, context, timing }: RetryOptions,
 ): Promise<boolean> {
-  return (
-    error instanceof Failure && isTransient(endpoint, error) && (await waitBeforeRetry(attempt, error, context, timing))
-  );
+  if (!(error instanceof Failure) || !isTransient(endpoint, error)) return false;
+  if (!(await waitBeforeRetry(attempt, error, context, timing))) return false;
+  const { kind, status, requestId } = error.facts;
+  context.onFailedAttempt?.({ operation: endpoint.id, attempt, kind, status, requestId });
+  return true;
 }
 
 /** The first success of `attempt`. Throws the Failure that is not worth another one. */

@@ -198,15 +198,6 @@ describe("connections", () => {
     expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(2);
   });
 
-  test("are eight at most, however many calls there are at once", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
-    stub.respond(() => answer(200, enveloped(job)));
-    await Promise.all(Array.from({ length: 64 }, (_, n) => readJob(service, within(10_000), `job-${n}`)));
-    expect(new Set(stub.requests.map(({ target }) => target)).size).toBe(64);
-    expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(8);
-  });
-
   test("that the service closed after an answer are replaced without a lost call", async () => {
     const stub = await stubForTest();
     const { service } = clientForTest(stub.baseUrl);

@@ -14,7 +14,7 @@ const isOffered = (tool: Gated, { toolsets, readOnly }: Config): boolean =>
   toolsets.includes(tool.toolset) && (!readOnly || READ_ONLY.has(tool.effect));
 
 /** Why a tool is not offered, for an agent that calls it all the same. */
-export const whyNotOffered = (tool: Tool, { toolsets }: Config): string =>
+export const whyNotOffered = (tool: Pick<Tool, "toolset">, { toolsets }: Config): string =>
   toolsets.includes(tool.toolset)
     ? "this server is read-only (MIC_READ_ONLY=1)"
     : `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;

@@ -158,7 +158,7 @@ inOneEra(
         await bench().ok("list_jobs", { workspaceId: bench().workspaceId }),
         await bench().ok("list_jobs", { workspaceId: bench().workspaceId, view: "full" }),
         await bench().ok("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 0 }),
-        await bench().ok("find_district", { name: "North Goa", state: "GA", waitSeconds: 0 }),
+        await bench().ok("find_district", { names: ["Allahabad", "Alahabad"], state: "UP", waitSeconds: 20 }),
       ];
       const paths = new Set(answers.flatMap(({ structured }) => [...pathsIn(structured, "")]));
       const tails = [...paths].map((path) => path.split(".").at(-1));
