@@ -94,9 +94,15 @@ export function kindOf(status: number, refusal: RefusalBody): FailureKind {
 // The three forms of an HTTP date (RFC 9110, 5.6.7); Date.parse alone would read a date into almost anything.
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/;
 
+/** All answers of a second have the same. */
+let latest: { readonly date: string; readonly at: number | undefined } = { date: "", at: undefined };
+
 /** When an answer was made, by the service's own clock; undefined where it does not say. */
 export function dateOf({ date = "" }: Readonly<Record<string, string>>): number | undefined {
-  return HTTP_DATE.test(date) && !Number.isNaN(Date.parse(date)) ? Date.parse(date) : undefined;
+  if (date === latest.date) return latest.at;
+  const at = HTTP_DATE.test(date) ? Date.parse(date) : Number.NaN;
+  latest = { date, at: Number.isNaN(at) ? undefined : at };
+  return latest.at;
 }
 
 /** Seconds of a Retry-After header: an integer or an HTTP date. At least 1; undefined when there is none or it is nonsense. */
