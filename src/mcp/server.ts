@@ -24,7 +24,7 @@ import { serveTasks, takesTasks } from "./tasks/serve.ts";
 import { callTool } from "./tools/call.ts";
 import type { Confirmation } from "./tools/confirmation.ts";
 import type { Deliveries } from "./tools/deliveries.ts";
-import { hasTasks, listed, offeredTools, whyNotOffered } from "./tools/offered-tools.ts";
+import { hasTasks, listed, offeredTools, toldTools, whyNotOffered } from "./tools/offered-tools.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
 
@@ -55,20 +55,22 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
   const server = new Server(serverInfo(version), {
-    capabilities: capabilities(tasks !== undefined),
+    capabilities: capabilities({ tasks: tasks !== undefined, views: config.apps !== "never" }),
     requestState: { verify: confirmation.verify },
     instructions: instructions(config, workspaceId, notes),
     cacheHints: CACHE_HINTS,
   });
-  server.setRequestHandler("tools/list", async () => {
+  const capabilitiesOf = (context: ServerContext): unknown =>
+    era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
+  const told = (context: ServerContext): readonly Tool[] =>
+    toldTools([...offered.values()], config, capabilitiesOf(context));
+  server.setRequestHandler("tools/list", async (_, context) => {
     const known = workspaceId ?? (await knownSoon(runtime));
-    return { tools: [...offered.values()].map((tool) => listed(tool, known)) };
+    return { tools: told(context).map((tool) => listed(tool, known)) };
   });
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
     const takesLinks = (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
-    const capable =
-      era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
     if (tool)
       return await callTool(tool, params.arguments, {
         runtime,
@@ -76,11 +78,12 @@ export async function createServer(runtime: Runtime, connection: Connection, era
         context,
         linkOf: takesLinks ? linkOf : undefined,
         confirmation,
-        capabilities: capable,
+        capabilities: capabilitiesOf(context),
         asTask: takesTasks(context) ? tasks?.answer : undefined,
       });
     const hidden = tools.find(({ name }) => name === params.name);
-    const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
+    const names = told(context).map(({ name }) => name);
+    const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
   });
   serveResources(server, runtime, era);

@@ -218,6 +218,24 @@ export const actionResult = async <T>(
     ...(notice !== undefined && { notice }),
   });
 
+/**
+ * What a person is shown in a view: the view lives on `structured`, the agent gets by what it goes on. There is no link to a
+ * resource: some hosts hand a view no result that has one.
+ */
+export function shownToPerson<T>(
+  { data, structured, drift, advice, text }: ToolResult<T>,
+  notice: string,
+): ToolResult<T> {
+  if (advice === undefined) return { data, structured, drift, text: `${notice} ${text}` };
+  const { summary, nextStep } = advice;
+  return {
+    data,
+    structured,
+    drift,
+    text: [`${notice} ${summary}`, ...(nextStep ? [nextText(nextStep)] : [])].join("\n"),
+  };
+}
+
 /** What a wait found as it was: `news` says so, and the next step is the same again. */
 export function unchangedResult<T>(
   answer: ReadAnswer<T>,

@@ -1,0 +1,37 @@
+// The button that hands the rows over as CSV: as a file where the host can, else by the clipboard.
+import { useState } from "preact/hooks";
+import type { Bridge } from "../bridge.ts";
+import { reasonOf } from "../values.ts";
+
+async function hand(csv: string, file: string, host: Bridge | undefined): Promise<string> {
+  try {
+    if (host?.can("downloadFile")) {
+      await host.download(file, "text/csv", csv);
+      return "Handed to the host as a file.";
+    }
+    await navigator.clipboard.writeText(csv);
+    return "Copied as CSV.";
+  } catch (error) {
+    return `This host lets nothing out of the frame (${reasonOf(error)}): ask the agent for it, saveAs of rank_divisions makes a file.`;
+  }
+}
+
+interface Props {
+  readonly csv: () => string;
+  readonly file: string;
+  readonly host: Bridge | undefined;
+}
+
+export function ExportButton({ csv, file, host }: Props) {
+  const [said, setSaid] = useState("");
+  return (
+    <>
+      <button type="button" onClick={() => void hand(csv(), file, host).then(setSaid)}>
+        Export CSV
+      </button>
+      <span class="said" role="status">
+        {said}
+      </span>
+    </>
+  );
+}
