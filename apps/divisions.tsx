@@ -62,14 +62,14 @@ function Totals({ totals }: Pick<Divisions, "totals">) {
 function Vintage({ divisions }: { readonly divisions: Divisions }) {
   const { coverage, isComplete, sourceDays, isFallback, readAt } = divisions;
   return (
-    <>
-      <span class={isComplete ? "" : "wait"}>
+    <ul class="vintage">
+      <li class={isComplete ? "" : "wait"}>
         Coverage: {coverage}, {isComplete ? "complete" : "not complete"}
-      </span>
-      <span>Source updated {sourceDays.length === 0 ? "at a time not stated" : sourceDays.map(dayOf).join(", ")}</span>
-      {isFallback && <span class="wait">In part from a fallback source</span>}
-      <span>Read {timeOf(readAt)}</span>
-    </>
+      </li>
+      <li>Source updated {sourceDays.length === 0 ? "at a time not stated" : sourceDays.map(dayOf).join(", ")}</li>
+      {isFallback && <li class="wait">In part from a fallback source</li>}
+      <li>Read {timeOf(readAt)}</li>
+    </ul>
   );
 }
 
@@ -130,6 +130,7 @@ function DivisionsView({ told, host, refresh }: Shown) {
       <div class="top">
         <div class="facts">
           <Totals totals={totals} />
+          <Vintage divisions={divisions} />
           <div class="tools">
             <label>
               Filter{" "}
@@ -175,9 +176,6 @@ function DivisionsView({ told, host, refresh }: Shown) {
           onSort={sortBy}
         />
       )}
-      <footer>
-        <Vintage divisions={divisions} />
-      </footer>
     </>
   );
 }

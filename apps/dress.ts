@@ -40,21 +40,31 @@ function inWords(instant: string, options: Intl.DateTimeFormatOptions, { locale,
   try {
     return at.toLocaleString(locale, { ...options, ...(timeZone !== undefined && { timeZone }) });
   } catch {
-    return at.toLocaleString("en", options);
+    return at.toISOString();
   }
 }
 
 export const timeOf = (instant: string): string =>
   inWords(instant, { dateStyle: "medium", timeStyle: "medium" }, clock);
 export const dayOf = (instant: string): string => inWords(instant, { dateStyle: "medium" }, clock);
+const IN_ZONE = {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "numeric",
+  minute: "2-digit",
+  timeZoneName: "short",
+} as const;
+
 /** In a zone that the data names. */
 export const timeIn = (instant: string, timeZone: string): string =>
-  inWords(instant, { dateStyle: "medium", timeStyle: "short", timeZoneName: "short" }, { ...clock, timeZone });
-/** Figures as the person's language groups them. */
-export function figure(value: number): string {
+  inWords(instant, IN_ZONE, { ...clock, timeZone });
+/** Figures as the person's language groups them; those of a column have the same decimals. */
+export function figure(value: number, decimals?: number): string {
+  const options = decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   try {
-    return value.toLocaleString(clock.locale);
+    return value.toLocaleString(clock.locale, options);
   } catch {
-    return value.toLocaleString("en");
+    return value.toLocaleString("en", options);
   }
 }

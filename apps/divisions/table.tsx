@@ -56,7 +56,7 @@ export function Table({ headings, rows, sorting, barBy, largest, caption, onSort
             {headings.map(({ column }) =>
               isFigure(column) ? (
                 <td key={column} class="figure">
-                  {figure(row.figures[column])}
+                  {figure(row.figures[column], column === "mandalsPerDistrict" ? 2 : 0)}
                 </td>
               ) : (
                 <td key={column}>{row[column]}</td>

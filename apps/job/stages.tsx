@@ -37,7 +37,7 @@ function Stage({ stage }: { readonly stage: StageShown }) {
       </span>
       <span class="units">
         {isStarted(stage) && (total === undefined ? `${done} units` : `${done}/${total} units`)}
-        {attempts > 1 && <b class="wait"> try {attempts}</b>}
+        {attempts > 1 && <b class="try wait">try {attempts}</b>}
       </span>
       {state === "RUNNING" && total !== undefined && (
         <span class="track" aria-hidden="true">

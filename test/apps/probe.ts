@@ -14,7 +14,7 @@ console.log((await connection.listTools()).map(({name}) => name).slice(-5));
 const failed = await retryableJob(service);
 const retry: any = await connection.callTool("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "x" });
 const retried = retry.structured.data.id;
-await watchJob(service, retried, (job) => job.stages.some((s) => s.state === "RUNNING" && s.stage === "SCOOP") || isTerminal(job));
+await watchJob(service, retried, (job) => job.stages.filter((s) => s.state === "SUCCEEDED").length >= 7 || isTerminal(job));
 const failed2 = await settledJob(service, FILE.failsForGood);
 const failed3 = await retryableJob(service);
 const pages = await openPages();
@@ -28,7 +28,10 @@ for (const [name, tool, args] of shots) {
     const bad = await violationsIn(host);
     const over = await overflowOf(host);
     console.log(name, width, colorScheme, "overflow", over, bad, host.complaints);
-    await host.page.screenshot({ path: `/tmp/pics/${name}-${width}-${colorScheme}.png`, fullPage: true });
+    const height = host.heights.at(-1) ?? 900;
+    await host.page.setViewportSize({ width, height: Math.min(height, 1500) });
+    await new Promise((r) => setTimeout(r, 200));
+    await host.page.screenshot({ path: `/tmp/pics/${name}-${width}-${colorScheme}.png` });
     await host.page.close();
   }
 }
