@@ -57,8 +57,7 @@ const IN_ZONE = {
 } as const;
 
 /** In a zone that the data names. */
-export const timeIn = (instant: string, timeZone: string): string =>
-  inWords(instant, IN_ZONE, { ...clock, timeZone });
+export const timeIn = (instant: string, timeZone: string): string => inWords(instant, IN_ZONE, { ...clock, timeZone });
 /** Figures as the person's language groups them; those of a column have the same decimals. */
 export function figure(value: number, decimals?: number): string {
   const options = decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals };

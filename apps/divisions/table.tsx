@@ -59,7 +59,9 @@ export function Table({ headings, rows, sorting, barBy, largest, caption, onSort
                   {figure(row.figures[column], column === "mandalsPerDistrict" ? 2 : 0)}
                 </td>
               ) : (
-                <td key={column}>{row[column]}</td>
+                <td key={column} class={headings.length === 3 && column === "name" ? "text long" : "text"}>
+                  {row[column]}
+                </td>
               ),
             )}
             <td class="bars">

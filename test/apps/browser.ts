@@ -15,7 +15,7 @@ const CSP =
   "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'none'; base-uri 'none'";
 
 /** Hands the host's messages to the view and the view's to the host, as the sandboxes of web hosts do. */
-const SANDBOX = `<!doctype html><style>html,body,iframe{margin:0;border:0;width:100%;height:100%;display:block}</style><script>
+const SANDBOX = `<!doctype html><link rel="icon" href="data:,"><style>html,body,iframe{margin:0;border:0;width:100%;height:100%;display:block}</style><script>
 let inner;
 addEventListener("message", ({ source, data }) => {
   if (inner && source === inner.contentWindow) return parent.postMessage(data, "*");
@@ -62,7 +62,7 @@ export async function openPages(): Promise<Pages> {
   const script = (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
   const asked: string[] = [];
   const host = await serve(
-    `<!doctype html><html lang="en"><title>host</title><body style="margin:0"><script>${script}</script></body></html>`,
+    `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>host</title><body style="margin:0"><script>${script}</script></body></html>`,
     {},
     asked,
   );

@@ -24,7 +24,7 @@ export interface HostOptions {
   /** Stands between the view and the server. */
   readonly between?: (call: ToolCall, next: () => Promise<Json>) => Promise<Json>;
   /** Answers what is said to the agent; throws where the host refuses. */
-  readonly onMessage?: () => Json;
+  readonly onMessage?: () => Promise<Json>;
 }
 
 export interface ToolCall {
@@ -98,7 +98,7 @@ export class Host {
       }
       case "message":
         this.messages.push(...Content.parse(params).content.map(({ text }) => text));
-        return this.#options.onMessage?.() ?? {};
+        return (await this.#options.onMessage?.()) ?? {};
       case "context":
         this.contexts.push(...Content.parse(params).content.map(({ text }) => text));
         return {};
@@ -142,7 +142,7 @@ const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }));
 
 /** What axe finds wrong: WCAG 2.2 AA and best practice. */
-export async function violationsIn(host: Host): Promise<readonly string[]> {
+async function violationsIn(host: Host): Promise<readonly string[]> {
   await host.frame.evaluate(await readFile(AXE, "utf8"));
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
   const found = await host.frame.evaluate(
@@ -156,3 +156,18 @@ export const overflowOf = async (host: Host): Promise<number> =>
   z
     .number()
     .parse(await host.frame.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
+
+/** What is wrong in each theme at each width that a host may give: axe's findings, and what sticks out. */
+export async function faultsIn(host: Host): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const theme of ["light", "dark"]) {
+    await host.page.evaluate(`window.tell.setHostContext({ theme: "${theme}" })`);
+    for (const width of [320, 380, 760, 1100]) {
+      await host.page.setViewportSize({ width, height: 900 });
+      const overflow = await overflowOf(host);
+      const found = [...(await violationsIn(host)), ...(overflow === 0 ? [] : [`${overflow} px too wide`])];
+      faults.push(...found.map((fault) => `${theme}, ${width} px: ${fault}`));
+    }
+  }
+  return faults;
+}

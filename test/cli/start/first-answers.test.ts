@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Program, start } from "../../mcp/stdio/child.ts";
+import { start } from "../../mcp/stdio/child.ts";
+import { conversation, type Message } from "./conversation.ts";
 
 const clientInfo = { name: "first-answers-test", title: "Test", version: "1" };
 const META = "io.modelcontextprotocol";
@@ -22,11 +23,6 @@ const initialize = (protocolVersion: string, more: object = {}) => ({
 });
 const initialized = { method: "notifications/initialized" };
 
-interface Message {
-  readonly method: string;
-  readonly params?: object;
-}
-
 /** A variable that nobody knows has to be warned of: then the server itself gives every answer. */
 const UNKNOWN = { MIC_NOT_A_VARIABLE: "1" };
 
@@ -34,17 +30,6 @@ const UNKNOWN = { MIC_NOT_A_VARIABLE: "1" };
 async function told(env: Readonly<Record<string, string>>, messages: readonly Message[]): Promise<string> {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent", ...env } });
   return await conversation(program, messages);
-}
-
-async function conversation(program: Program, messages: readonly Message[]): Promise<string> {
-  for (const [id, message] of messages.entries()) {
-    const isNotification = message.method.startsWith("notifications/");
-    program.send({ jsonrpc: "2.0", ...(!isNotification && { id }), ...message });
-    if (!isNotification) await program.next();
-  }
-  program.process.stdin.end();
-  expect(await program.exit).toEqual({ code: 0, signal: null });
-  return program.stdout();
 }
 
 const legacy = (version: string): readonly Message[] => [
