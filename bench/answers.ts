@@ -36,7 +36,7 @@ function stageState(number: number, stage: number): string {
 }
 
 /** Jobs of every age: about one in seven has failed, one in ten is done. */
-export function makeJob(number: number): JsonObject {
+function makeJob(number: number): JsonObject {
   const stages = STAGES.map((stage, index) => {
     const state = stageState(number, index);
     const completedUnits = state === "SUCCEEDED" ? 100 : state === "PENDING" ? 0 : 40 + index;
@@ -69,6 +69,10 @@ export const jobPage = (count: number): JsonObject => ({
   meta: { requestId: `micreq_${hex32(1)}` },
   page: { nextCursor: null, hasMore: false },
 });
+
+const ONE_JOB = 5;
+export const job = makeJob(ONE_JOB);
+export const JOB_ID = `micjob_${hex32(ONE_JOB)}`;
 
 export const { states } = makeCatalogue();
 

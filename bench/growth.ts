@@ -1,190 +1,115 @@
-// How cost grows: with the size of a page, with calls in flight, with the journal, with the size of a file.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+// How cost grows: with the size of a page, with calls in flight, with the way to the service, with the size of a file.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { openJournal } from "../src/actions/journal.ts";
-import { openSqlite } from "../src/actions/sqlite.ts";
-import { WORKSPACE_ID } from "./answers.ts";
+import type { Calls } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
-import { callsAtOnce, inTurn } from "./measure.ts";
+import type { Bench } from "./group.ts";
+import { answered, ask, callsAtOnce, inTurn } from "./measure.ts";
 import { rssMiB } from "./process.ts";
-import { CLI, makeSubjects, OURS, ourEnvironment, REFERENCE, type Subject } from "./subjects.ts";
+import { startStub } from "./start-stub.ts";
+import { CALL_V1, CALL_V1_18, CLI, makeSubjects, OURS, ourEnvironment, type Subject } from "./subjects.ts";
 import { markdown } from "./table.ts";
 
-type Say = (text: string) => void;
+/** A table, as Markdown. */
+export type Growth = (
+  bench: Pick<Bench, "subjects" | "baseUrl">,
+  isQuick: boolean,
+  say: (text: string) => void,
+) => Promise<string>;
 
-async function withServer<T>(env: Readonly<Record<string, string>>, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = await connect({ args: [CLI], env });
-  try {
-    return await work(client);
-  } finally {
-    await client.close();
-  }
-}
+type Work = (client: Client, calls: Calls) => Promise<string>;
 
-async function byPage(subjects: readonly Subject[], count: number): Promise<string> {
+/** A row for each subject, which is one process, with a cell for each piece of work. */
+async function rowsOf(subjects: readonly Subject[], cells: readonly Work[]): Promise<readonly (readonly string[])[]> {
   const rows = [];
   for (const { name, command, calls } of subjects) {
     if (!calls) continue;
     const client = await connect(command);
-    const cells = [];
-    for (const limit of [1, 10, 100]) {
-      const { p50Ms, cpuMs } = await inTurn(client, calls.jobs(limit), count);
-      cells.push(`${p50Ms.toFixed(2)} / ${cpuMs?.toFixed(2) ?? ""}`);
-    }
+    const row = [name];
+    for (const cell of cells) row.push(await cell(client, calls));
     await client.close();
-    rows.push([name, ...cells]);
+    rows.push(row);
   }
-  return markdown(["p50 / CPU of a page, ms", "1 job", "10 jobs", "100 jobs"], rows);
+  return rows;
 }
 
-const IN_FLIGHT = [1, 2, 4, 8, 16, 32, 64];
+const named = (subjects: readonly Subject[], ...names: readonly string[]): readonly Subject[] =>
+  subjects.filter(({ name }) => names.includes(name));
 
-async function byFlight(subjects: readonly Subject[], count: number): Promise<string> {
-  const rows = [];
-  for (const { name, command, calls } of subjects) {
-    if (!calls) continue;
-    const client = await connect(command);
-    const cells = [];
-    for (const inFlight of IN_FLIGHT) cells.push((await callsAtOnce(client, calls.input, inFlight, count)).toFixed(0));
-    await client.close();
-    rows.push([name, ...cells]);
-  }
-  return markdown(["inputs a second, in flight:", ...IN_FLIGHT.map(String)], rows);
-}
+export const byPage: Growth = async ({ subjects }, isQuick, say) => {
+  say("pages");
+  const limits = [1, 10, 100];
+  const page =
+    (limit: number): Work =>
+    async (client, calls) => {
+      const { p50Ms, cpuMs } = await inTurn(client, calls.jobs(limit), isQuick ? 15 : 60);
+      return `${p50Ms.toFixed(2)} / ${cpuMs?.toFixed(2) ?? ""}`;
+    };
+  const ours = subjects.filter(({ name }) => name === CALL_V1 || name.startsWith(OURS));
+  const head = ["p50 / CPU of a page, ms", ...limits.map((limit) => (limit === 1 ? "1 job" : `${limit} jobs`))];
+  return markdown(head, await rowsOf(ours, limits.map(page)));
+};
 
-/** A journal of so many settled actions of the past week. */
-async function fillJournal(stateDir: string, actions: number): Promise<void> {
-  const database = await openSqlite(stateDir);
-  const journal = await openJournal(database, { owner: "bench", now: Date.now, leaseMs: 30_000, repeatMs: 600_000 });
-  await database.exclusively(async (query) => {
-    await query(
-      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
-       INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
-         state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
-         first_sent_at, delivered_at, subject_hash, work_hash, about)
-       SELECT $2, 'mic-bench-' || n, 'register_input', '{"pairs":[]}', 'hash-' || n, 0, '/sandbox/v1/mic/inputs', '',
-         '{"a":' || n || '}', 'body-' || n, 'succeeded', 0, 1, 'bench', 0, '{"value":{},"drift":[]}', 0,
-         'micinput_' || n, $3 + n, $3 + n, $3 + n, $3 + n, 'hash-' || n, 'work-' || n,
-         'acquisition-' || n FROM numbers`,
-      [actions, "bench", Date.now() - 7 * 86_400_000],
-    );
-  });
-  await journal.close();
-}
+const inFlight =
+  (flying: number, count: number): Work =>
+  async (client, calls) => {
+    const { perSecond, p99Ms } = await callsAtOnce(client, calls.job, flying, count);
+    return `${perSecond.toFixed(0)} / ${p99Ms.toFixed(p99Ms < 10 ? 1 : 0)}`;
+  };
 
-const register = (number: number) => ({
-  name: "register_input",
-  arguments: { workspaceId: WORKSPACE_ID, inputKind: "ACQUISITION", referenceId: `acquisition-${number}` },
-});
-
-/** Synced writes for one action, as strace sees them; undefined where there is no strace. */
-async function syncsPerAction(client: Client, count: number): Promise<number | undefined> {
-  const args = ["-f", "-e", "trace=fsync,fdatasync,msync", "-p", String(client.pid)];
-  const tracer = spawn("strace", args, { stdio: ["ignore", "ignore", "pipe"] });
-  let seen = "";
-  tracer.stderr.on("data", (chunk) => {
-    seen += String(chunk);
-  });
-  const ready = await Promise.race([
-    once(tracer, "error").then(() => false),
-    once(tracer.stderr, "data").then(() => true),
+export const byFlight: Growth = async ({ subjects }, isQuick, say) => {
+  say("in flight");
+  const flights = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+  const cells = flights.map((flying) => inFlight(flying, isQuick ? 500 : 2_000));
+  const rows = await rowsOf(named(subjects, CALL_V1, CALL_V1_18, "orval", OURS), [
+    async (client, calls) => {
+      await answered(client, calls.job);
+      return "";
+    },
+    ...cells,
   ]);
-  if (!ready) return undefined;
-  await sleep(200);
-  for (let n = 0; n < count; n++) {
-    const { name, arguments: args } = register(1_000_000 + n);
-    await client.request("tools/call", { name, arguments: args });
-  }
-  await sleep(200);
-  const gone = once(tracer, "exit");
-  tracer.kill("SIGINT");
-  await gone;
-  return (seen.match(/f(data)?sync\(\d+\) +=|f(data)?sync resumed/g) ?? []).length / count;
-}
-
-async function byJournal(baseUrl: string, sizes: readonly number[], count: number, say: Say): Promise<string> {
-  const rows = [];
-  for (const actions of sizes) {
-    say(`journal of ${actions} actions`);
-    const env = await ourEnvironment(baseUrl);
-    await fillJournal(env["MIC_STATE_DIR"] ?? "", actions);
-    rows.push(
-      await withServer(env, async (client) => {
-        let number = 0;
-        const times: number[] = [];
-        for (let n = 0; n < count; n++) {
-          const { name, arguments: args } = register(++number);
-          const startedAt = performance.now();
-          await client.request("tools/call", { name, arguments: args });
-          times.push(performance.now() - startedAt);
-        }
-        const sorted = times.sort((a, b) => a - b);
-        const listed = await inTurn(client, { name: "list_actions", arguments: {} }, 30);
-        const unsettled = await inTurn(client, { name: "list_actions", arguments: { state: "unknown" } }, 30);
-        const syncs = await syncsPerAction(client, 20);
-        return [
-          actions.toLocaleString("en"),
-          (sorted[sorted.length >> 1] ?? 0).toFixed(2),
-          listed.p50Ms.toFixed(2),
-          unsettled.p50Ms.toFixed(2),
-          syncs?.toFixed(1) ?? "no strace here",
-        ];
-      }),
-    );
-    await rm(join(env["MIC_STATE_DIR"] ?? "", ".."), { recursive: true, force: true });
-  }
   return markdown(
-    [
-      "actions in the journal",
-      "register_input, p50 ms",
-      "list_actions, p50 ms",
-      "of unknown outcome, p50 ms",
-      "synced writes a POST",
-    ],
-    rows,
+    ["jobs a second / p99 in ms, in flight:", ...flights.map(String)],
+    rows.map(([name = "", , ...row]) => [name, ...row]),
   );
-}
+};
 
-async function byAsset(baseUrl: string, sizes: readonly number[], say: Say): Promise<string> {
+const AWAY_MS = 20;
+
+export const byDistance: Growth = async (_, isQuick, say) => {
+  say(`a service ${AWAY_MS} ms away`);
+  const flights = [8, 32, 128];
+  const stub = await startStub(AWAY_MS);
+  try {
+    const subjects = await makeSubjects(stub.url);
+    const cells = flights.map((flying) => inFlight(flying, (isQuick ? 10 : 20) * flying));
+    const rows = await rowsOf(named(subjects, CALL_V1, CALL_V1_18, "orval", OURS), cells);
+    return markdown(
+      [`jobs a second / p99 in ms, service ${AWAY_MS} ms away, in flight:`, ...flights.map(String)],
+      rows,
+    );
+  } finally {
+    await stub.stop();
+  }
+};
+
+export const byAsset: Growth = async ({ baseUrl }, isQuick, say) => {
   const rows = [];
-  for (const megabytes of sizes) {
+  for (const megabytes of isQuick ? [1, 100] : [1, 10, 100, 1_000]) {
     say(`asset of ${megabytes} MB`);
     const folder = await mkdtemp(join(tmpdir(), "mic-mcp-bench-assets-"));
-    const env = { ...(await ourEnvironment(baseUrl)), MIC_DOWNLOAD_DIR: folder };
-    rows.push(
-      await withServer(env, async (client) => {
-        const startedAt = performance.now();
-        const args = { assetId: `asset_${megabytes}` };
-        await client.request("tools/call", { name: "download_asset", arguments: args });
-        const seconds = (performance.now() - startedAt) / 1000;
-        const peak = rssMiB(client.pid, "VmHWM");
-        return [`${megabytes} MB`, seconds.toFixed(2), (megabytes / seconds).toFixed(0), peak?.toFixed(0) ?? ""];
-      }),
-    );
+    const client = await connect({
+      args: [CLI],
+      env: { ...(await ourEnvironment(baseUrl)), MIC_DOWNLOAD_DIR: folder },
+    });
+    const startedAt = performance.now();
+    await ask(client, { name: "download_asset", arguments: { assetId: `asset_${megabytes}` } });
+    const seconds = (performance.now() - startedAt) / 1000;
+    const peak = rssMiB(client.pid, "VmHWM");
+    await client.close();
+    rows.push([`${megabytes} MB`, seconds.toFixed(2), (megabytes / seconds).toFixed(0), peak?.toFixed(0) ?? ""]);
     await rm(folder, { recursive: true, force: true });
   }
   return markdown(["asset", "seconds", "MB a second", "peak memory, MiB"], rows);
-}
-
-export async function growth(baseUrl: string, quick: boolean, say: Say): Promise<string> {
-  const subjects = (await makeSubjects(baseUrl)).filter(({ name }) => name === REFERENCE || name.startsWith(OURS));
-  const journals = quick ? [10, 10_000] : [10, 10_000, 1_000_000];
-  const assets = quick ? [1, 100] : [1, 10, 100, 1_000];
-  say("pages");
-  const pages = await byPage(subjects, quick ? 15 : 60);
-  say("in flight");
-  const flights = await byFlight(
-    subjects.filter(({ name }) => !name.includes("full")),
-    quick ? 500 : 2_000,
-  );
-  return [
-    pages,
-    flights,
-    await byJournal(baseUrl, journals, quick ? 20 : 100, say),
-    await byAsset(baseUrl, assets, say),
-  ].join("\n\n");
-}
+};

@@ -1,11 +1,7 @@
-// One round: every metric of one subject, each from a fresh process.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
-import { Pool } from "undici";
-import { type Client, connect } from "./client.ts";
-import { cpuMs, rssMiB } from "./process.ts";
-import { type Call, paths, type Subject } from "./subjects.ts";
+// What is measured of a client's calls: how long one takes, how many a second, and the CPU time of the server's process.
+import type { Call } from "./calls.ts";
+import type { Client } from "./client.ts";
+import { cpuMs } from "./process.ts";
 
 export type Figures = Readonly<Record<string, number | undefined>>;
 
@@ -15,156 +11,88 @@ export interface Size {
   readonly starts: number;
   /** Calls before anything is counted: a server lives longer than its first thousand, and so does its compiled code. */
   readonly warm: number;
+  /** Calls one after the other. */
   readonly small: number;
+  /** Pages of 100 jobs, one after the other. */
   readonly pages: number;
+  /** Calls with many in flight. */
   readonly crowd: number;
+  /** POSTs, one after the other. */
+  readonly posts: number;
 }
 
-const IN_FLIGHT = 32;
-/** How long a server is left alone before its idle memory is looked at. */
-const IDLE_MS = 500;
-
-export const median = (values: readonly number[]): number => {
+/** The value that this part of all values is not above. */
+export const quantile = (values: readonly number[], part: number): number => {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
 };
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
 export interface Run {
   readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Of one call. */
   readonly cpuMs: number | undefined;
 }
 
-const ask = (client: Client, { name, arguments: args }: Call) =>
+export const ask = (client: Client, { name, arguments: args }: Call) =>
   client.request("tools/call", { name, arguments: args });
 
 /** A failure must not be measured as if it were an answer. */
-async function answered(client: Client, call: Call): Promise<void> {
+export async function answered(client: Client, call: Call): Promise<void> {
   const { line } = await ask(client, call);
   if (/"isError":true|^\{"(jsonrpc":"2.0","id":\d+,")?error"/.test(line) || /"error":\{"code"/.test(line.slice(0, 100)))
     throw new Error(`${call.name}: ${line.slice(0, 300)}`);
 }
 
-/** One call after the other: the median time of one, and the server's CPU time for one. */
-export async function inTurn(client: Client, call: Call, count: number): Promise<Run> {
-  for (let n = 0; n < Math.max(10, count / 5); n++) await ask(client, call);
-  const times: number[] = [];
+/** The server's CPU time while `work` is done, for one of so many calls. */
+export async function cpuOf(client: Client, count: number, work: () => Promise<unknown>): Promise<number | undefined> {
   const before = cpuMs(client.pid);
+  await work();
+  const after = cpuMs(client.pid);
+  return before === undefined || after === undefined ? undefined : (after - before) / count;
+}
+
+/** So many times, one after the other. */
+export async function timed(count: number, work: (number: number) => Promise<unknown>): Promise<number[]> {
+  const times: number[] = [];
   for (let n = 0; n < count; n++) {
     const startedAt = performance.now();
-    await ask(client, call);
+    await work(n);
     times.push(performance.now() - startedAt);
   }
-  const after = cpuMs(client.pid);
-  return {
-    p50Ms: median(times),
-    cpuMs: before === undefined || after === undefined ? undefined : (after - before) / count,
-  };
+  return times;
 }
 
-/** Calls per second with so many under way at once. */
-export async function atOnce(work: () => Promise<unknown>, inFlight: number, count: number): Promise<number> {
+/** One call after the other, after some that do not count. */
+export async function inTurn(client: Client, call: Call, count: number): Promise<Run> {
+  for (let n = 0; n < Math.max(10, count / 5); n++) await ask(client, call);
+  let times: readonly number[] = [];
+  const cpu = await cpuOf(client, count, async () => {
+    times = await timed(count, () => ask(client, call));
+  });
+  return { p50Ms: median(times), p99Ms: quantile(times, 0.99), cpuMs: cpu };
+}
+
+export interface Crowd {
+  readonly perSecond: number;
+  readonly p99Ms: number;
+}
+
+/** With so many under way at once. */
+export async function atOnce(work: () => Promise<unknown>, inFlight: number, count: number): Promise<Crowd> {
   let left = count;
+  const times: number[] = [];
   const startedAt = performance.now();
   const worker = async () => {
-    while (left-- > 0) await work();
+    while (left-- > 0) times.push(...(await timed(1, work)));
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
-  return (1000 * count) / (performance.now() - startedAt);
+  return { perSecond: (1000 * count) / (performance.now() - startedAt), p99Ms: quantile(times, 0.99) };
 }
 
-export const callsAtOnce = async (client: Client, call: Call, inFlight: number, count: number): Promise<number> => {
+export const callsAtOnce = async (client: Client, call: Call, inFlight: number, count: number): Promise<Crowd> => {
   await atOnce(() => ask(client, call), inFlight, count / 4);
   return await atOnce(() => ask(client, call), inFlight, count);
 };
-
-/** A process that does nothing at all. */
-export async function emptyStart(): Promise<number> {
-  const startedAt = performance.now();
-  await once(spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }), "exit");
-  return performance.now() - startedAt;
-}
-
-async function start({ command, calls }: Subject): Promise<Figures> {
-  const startedAt = performance.now();
-  const client = await connect(command);
-  await client.request("tools/list");
-  const listMs = performance.now() - startedAt;
-  if (calls) await ask(client, calls.states);
-  const firstMs = performance.now() - startedAt;
-  await client.close();
-  return { listMs, firstMs: calls ? firstMs : undefined };
-}
-
-async function idle({ command }: Subject): Promise<Figures> {
-  const client = await connect(command);
-  await client.request("tools/list");
-  await sleep(IDLE_MS);
-  const idleMiB = rssMiB(client.pid, "VmRSS");
-  await client.close();
-  return { idleMiB };
-}
-
-async function working({ command, calls }: Subject, { warm, small, pages, crowd }: Size): Promise<Figures> {
-  if (!calls) return {};
-  const client = await connect(command);
-  await client.request("tools/list");
-  for (const call of [calls.states, calls.input, calls.jobs(100)]) await answered(client, call);
-  await atOnce(() => ask(client, calls.states), 4, warm);
-  await atOnce(() => ask(client, calls.input), 4, warm);
-  await atOnce(() => ask(client, calls.jobs(100)), 2, warm / 2);
-  const states = await inTurn(client, calls.states, small);
-  const input = await inTurn(client, calls.input, small);
-  const perSecond = await callsAtOnce(client, calls.states, IN_FLIGHT, crowd);
-  const inputsPerSecond = await callsAtOnce(client, calls.input, IN_FLIGHT, crowd);
-  const jobs = await inTurn(client, calls.jobs(100), pages);
-  const peakMiB = rssMiB(client.pid, "VmHWM");
-  await client.close();
-  return {
-    statesMs: states.p50Ms,
-    statesCpuMs: states.cpuMs,
-    inputMs: input.p50Ms,
-    inputCpuMs: input.cpuMs,
-    jobsMs: jobs.p50Ms,
-    jobsCpuMs: jobs.cpuMs,
-    perSecond,
-    inputsPerSecond,
-    peakMiB,
-  };
-}
-
-export async function round(subject: Subject, size: Size): Promise<Figures> {
-  const starts: Figures[] = [];
-  for (let n = 0; n < size.starts; n++) starts.push(await start(subject));
-  const medianOf = (name: string): number | undefined => {
-    const values = starts.flatMap((figures) => figures[name] ?? []);
-    return values.length === 0 ? undefined : median(values);
-  };
-  return {
-    listMs: medianOf("listMs"),
-    firstMs: medianOf("firstMs"),
-    ...(await idle(subject)),
-    ...(await working(subject, size)),
-  };
-}
-
-/** The same questions without any MCP between: the bound that no server can pass. */
-export async function rawRound(baseUrl: string, { small, pages, crowd }: Size): Promise<Figures> {
-  const pool = new Pool(baseUrl, { connections: 8 });
-  const get = async (path: string) => await (await pool.request({ method: "GET", path })).body.text();
-  const timed = async (path: string, count: number) => {
-    const times: number[] = [];
-    for (let n = 0; n < count; n++) {
-      const startedAt = performance.now();
-      await get(path);
-      times.push(performance.now() - startedAt);
-    }
-    return median(times);
-  };
-  const statesMs = await timed(paths.states, small);
-  const inputMs = await timed(paths.input, small);
-  const perSecond = await atOnce(() => get(paths.states), IN_FLIGHT, crowd);
-  const inputsPerSecond = await atOnce(() => get(paths.input), IN_FLIGHT, crowd);
-  const jobsMs = await timed(paths.jobs(100), pages);
-  await pool.close();
-  return { statesMs, inputMs, perSecond, inputsPerSecond, jobsMs };
-}

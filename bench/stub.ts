@@ -1,6 +1,7 @@
-// The stub service as a process of its own: every answer is made before the first request, and nothing is checked.
+// The stub service as a process of its own: every answer is made before the first request, and nothing is checked. An argument
+// says how many milliseconds away it is: each answer begins so much later.
 import { createServer, type ServerResponse } from "node:http";
-import { envelope, input, jobPage, states } from "./answers.ts";
+import { envelope, input, job, jobPage, states } from "./answers.ts";
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, "mic-mcp bench\n");
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
@@ -10,11 +11,17 @@ const pages = new Map(Array.from({ length: 100 }, (_, at) => [String(at + 1), js
 const answers = {
   states: json(states),
   input: json(envelope(input)),
+  job: json(envelope(job)),
   token: json({ access_token: "bench-token-0123456789", token_type: "Bearer", expires_in: 86_400 }),
 };
 
+const awayMs = Number(process.argv[2] ?? 0);
+
 function send(response: ServerResponse, status: number, body: Buffer): void {
-  response.writeHead(status, { "content-type": "application/json", "content-length": body.length }).end(body);
+  const answer = () =>
+    response.writeHead(status, { "content-type": "application/json", "content-length": body.length }).end(body);
+  if (awayMs === 0) answer();
+  else setTimeout(answer, awayMs);
 }
 
 async function sendAsset(response: ServerResponse, megabytes: number): Promise<void> {
@@ -35,6 +42,7 @@ const server = createServer((request, response) => {
   else if (request.method === "POST") send(response, 201, answers.input);
   else if (pathname.endsWith("/mic/jobs"))
     send(response, 200, pages.get(searchParams.get("limit") ?? "25") ?? json({}));
+  else if (pathname.includes("/mic/jobs/")) send(response, 200, answers.job);
   else if (pathname.includes("/mic/inputs/")) send(response, 200, answers.input);
   else send(response, 404, json({}));
 });

@@ -2,8 +2,9 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import * as z from "zod/v4";
 import { connect } from "./client.ts";
+import type { Group } from "./group.ts";
 import type { Figures } from "./measure.ts";
-import type { Subject } from "./subjects.ts";
+import { CALL_V1_18, type Subject } from "./subjects.ts";
 
 const Listed = z.object({ result: z.object({ tools: z.array(z.looseObject({ name: z.string() })) }) });
 const Called = z.object({
@@ -16,7 +17,7 @@ const Called = z.object({
 
 const tokensOf = (value: unknown): number => countTokens(typeof value === "string" ? value : JSON.stringify(value));
 
-export async function weigh({ name, command, calls }: Subject): Promise<Figures> {
+async function weigh({ name, command, calls }: Subject): Promise<Figures> {
   const client = await connect(command);
   try {
     const { tools } = Listed.parse(JSON.parse((await client.request("tools/list")).line)).result;
@@ -38,3 +39,20 @@ export async function weigh({ name, command, calls }: Subject): Promise<Figures>
     await client.close();
   }
 }
+
+export const tokens: Group = {
+  title: "What is read",
+  reference: CALL_V1_18,
+  once: true,
+  columns: [
+    { name: "tools", title: "tools", digits: 0 },
+    { name: "listTokens", title: "tools/list: names, descriptions, inputs, tokens", digits: 0 },
+    { name: "listWireTokens", title: "tools/list: everything, tokens", digits: 0 },
+    { name: "textTokens", title: "100 jobs as text, tokens", digits: 0 },
+    { name: "structuredTokens", title: "100 jobs as structuredContent, tokens", digits: 0 },
+    { name: "wireBytes", title: "100 jobs, bytes on the wire", digits: 0 },
+  ],
+  async *round({ subjects }) {
+    for (const subject of subjects) yield [subject.name, await weigh(subject)];
+  },
+};

@@ -30,7 +30,9 @@ const toolTable = tools
   )
   .join("\n");
 
+/** Those that every client is told of. */
 const shortToolTable = tools
+  .filter(({ view }) => view === undefined)
   .map(({ name, description }) => `| \`${name}\` | ${firstSentence(description)} |`)
   .join("\n");
 

@@ -1,5 +1,4 @@
 // Waiting for a promise: no longer than its caller can wait, or with others for the same one.
-import { setTimeout as sleep } from "node:timers/promises";
 
 /** The promise's outcome, or the signal's reason if it fires before. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -33,9 +32,16 @@ export async function within<T>(promise: Promise<T>, { signal, timeoutMs, tooLat
   }
 }
 
-/** The promise's value if it is there within so long, else `otherwise`. The waiting keeps no process alive. */
+/** The promise's value if it is there within so long, else `otherwise`. The waiting keeps no process alive, and leaves no timer. */
 export const soonOr = <T>(promise: Promise<T>, otherwise: T, timeoutMs: number): Promise<T> =>
-  Promise.race([promise.catch(() => otherwise), sleep(timeoutMs, otherwise, { ref: false })]);
+  new Promise((resolve) => {
+    const alarm = setTimeout(resolve, timeoutMs, otherwise).unref();
+    const end = (value: T): void => {
+      clearTimeout(alarm);
+      resolve(value);
+    };
+    promise.then(end, () => end(otherwise));
+  });
 
 /** What `start` gives: started at the first need, for all who ask, and again after a failure alone. */
 export function onceUntilFailure<T>(start: () => Promise<T>) {

@@ -3,11 +3,16 @@
 import { excerpt } from "./excerpt.ts";
 
 // Control characters (C0, DEL, C1 with NEL), line and paragraph separators, bidi controls, lone surrogates.
-const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Surrogate}]/gu;
+const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Surrogate}]/u;
+const ALL_UNSAFE = new RegExp(UNSAFE, "gu");
+
+/** Whether a text stays on its line and in its direction as it is. */
+export const isOnOneLine = (text: string): boolean => !UNSAFE.test(text);
+
+const inEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** On one line, in one direction: each such character as a JSON escape. JSON so written still says the same. */
-export const escaped = (text: string): string =>
-  text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+export const escaped = (text: string): string => (isOnOneLine(text) ? text : text.replace(ALL_UNSAFE, inEscape));
 
 /** Compact JSON within a text. */
 export const json = (value: unknown): string => escaped(JSON.stringify(value));

@@ -6,11 +6,12 @@ export const table = (columns: readonly string[], rows: readonly (readonly (stri
   [columns, ...rows].map((cells) => cells.map((cell) => escaped(String(cell))).join("\t")).join("\n");
 
 /** Columns are those that any row has; a row without one leaves its cell empty. */
-export function tableOf(rows: readonly object[]): string {
-  const named = rows.map((row) => new Map(Object.entries(row).map(([name, value]) => [name, String(value ?? "")])));
-  const columns = [...new Set(named.flatMap((row) => [...row.keys()]))];
+export function tableOf(rows: readonly Readonly<Record<string, unknown>>[]): string {
+  const named = new Set<string>();
+  for (const row of rows) for (const name in row) named.add(name);
+  const columns = [...named];
   return table(
     columns,
-    named.map((row) => columns.map((column) => row.get(column) ?? "")),
+    rows.map((row) => columns.map((column) => String(row[column] ?? ""))),
   );
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/failure.ts";
+import { differencesAt } from "../src/geography/consistency.ts";
 import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
 import {
   type Finding,
@@ -8,7 +9,14 @@ import {
   foundElsewhere,
   needsForFinding,
 } from "../src/geography/find.ts";
-import { findingsText, findingText, namesakesText, readAsText, stateText } from "../src/geography/find-words.ts";
+import {
+  findingsText,
+  findingText,
+  hintText,
+  namesakesText,
+  readAsText,
+  stateText,
+} from "../src/geography/find-words.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import { table } from "../src/table.ts";
 import {
@@ -24,7 +32,12 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { type Advice, answerResult, type NextStep } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
-type FoundAnswer = GeographyTail & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
+type FoundAnswer = FindingTail & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
+
+interface FindingTail extends GeographyTail {
+  /** Differences between the lists that concern the matches; absent where there are none. */
+  readonly consistency?: readonly string[];
+}
 
 interface Asked {
   readonly name?: string | undefined;
@@ -53,28 +66,55 @@ function queriesOf({ name, names }: Asked): readonly string[] {
   ]);
 }
 
-const rowsOf = ({ answer }: Finding): readonly (readonly (string | number)[])[] =>
-  answer.matches.map((row) => [...districtCells(row), row.match, row.score]);
+const COLUMNS = [...DISTRICT_COLUMNS, "match", "score"] as const;
+/** Only where a row has one. */
+const MORE_COLUMNS = ["kind", "since", "via"] as const;
 
-const COLUMNS = [...DISTRICT_COLUMNS, "match", "score"];
+/** Every match of these, behind its query where there are several. */
+function tableOf(findings: readonly Finding[], isOfSeveral: boolean): readonly string[] {
+  const rows = findings.flatMap(({ answer: { query, matches } }) => matches.map((match) => ({ query, match })));
+  if (rows.length === 0) return [];
+  const more = MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
+  const cells = rows.map(({ query, match }) => [
+    ...(isOfSeveral ? [query] : []),
+    ...districtCells(match),
+    match.match,
+    match.score,
+    ...more.map((column) => match[column] ?? ""),
+  ]);
+  return [table([...(isOfSeveral ? ["query"] : []), ...COLUMNS, ...more], cells)];
+}
 
 /** The one call that gets further: the rest of the lists, the state's own, or the name without its state. */
 function nextFor(
   finding: Finding,
   isElsewhere: boolean,
   asked: Asked,
-  { tail }: CountryAnswer,
+  { states, tail }: CountryAnswer,
   call: ToolCall,
 ): NextStep | undefined {
-  const { asState, answer } = finding;
+  const { asState, answer, unlisted, inState } = finding;
   if (asState !== undefined)
     return { tool: "list_districts", arguments: { state: asState.code }, why: "its districts" };
+  const isGuess = answer.matches.every(({ match }) => match === "similar");
+  if (unlisted?.change !== undefined && unlisted.change.partOf.length > 0 && isGuess) {
+    const { state, change } = unlisted;
+    return {
+      tool: "find_district",
+      arguments: { names: change.partOf, state: state.code },
+      why: "what it is part of",
+    };
+  }
   if (answer.matches.length > 0) return undefined;
   if (isElsewhere) {
     const { state: _state, ...others } = asked;
     return { tool: "find_district", arguments: others, why: "it is known in another state" };
   }
-  return askAgain(call, { ...asked }, tail.coverage);
+  const again = askAgain(call, { ...asked }, tail.coverage);
+  const [only, ...others] = states;
+  const state = inState ?? (others.length === 0 ? only : undefined);
+  if (again !== undefined || state === undefined || !tail.coverage.complete) return again;
+  return { tool: "list_districts", arguments: { state: state.code }, why: "the names that it has" };
 }
 
 function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call: ToolCall): Advice {
@@ -82,10 +122,14 @@ function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call:
   const { answer } = finding;
   const [only, ...others] = states;
   const where = only !== undefined && others.length === 0 && asked.state !== undefined ? ` in ${stateText(only)}` : "";
-  const elsewhere = where === "" || answer.matches.length > 0 ? [] : foundElsewhere(answer.query, states, country);
+  const elsewhere =
+    where === "" || answer.matches.length > 0
+      ? []
+      : foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
   const nextStep = nextFor(finding, elsewhere.length > 0, asked, found, call);
   const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
-  const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}`;
+  const hint = elsewhere.length > 0 ? "" : hintText(finding, tail.coverage);
+  const summary = `${findingText(finding, tail.coverage, where, elsewhere)}${certainty}${hint}`;
   return { summary, ...(nextStep && { nextStep }) };
 }
 
@@ -94,7 +138,7 @@ export const findDistrict = defineTool({
   name: "find_district",
   title: "Find a district",
   description:
-    "Districts of India by name, former name or misspelling, with state and mandals. If ambiguous, give all.",
+    "Districts of India by name, former name, seat or misspelling, with state and mandals. If ambiguous, give all.",
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),
@@ -121,20 +165,26 @@ export const findDistrict = defineTool({
       call,
       ports,
     );
-    const { states, country, tail, line, drift } = answered;
+    const { states, country, drift } = answered;
     const findings = findDistricts(queries, states, country, limit);
+    const consistency = differencesAt(
+      findings.flatMap(({ answer }) => answer.matches),
+      country,
+    );
+    const tail: FindingTail = { ...answered.tail, ...(consistency.length > 0 && { consistency }) };
+    const line = [...consistency, answered.line].join("\n");
     const [only] = findings;
     if (asked.names === undefined && only !== undefined) {
-      const rows = rowsOf(only);
-      const body = [...readAsText(only), ...(rows.length > 0 ? [table(COLUMNS, rows)] : []), line].join("\n");
+      const body = [...readAsText(only), ...tableOf([only], false), line].join("\n");
       return answerResult(
         { ...only.answer, ...tail },
         { advice: adviceOnOne(only, asked, answered, call), body, drift },
       );
     }
-    const rows = findings.flatMap((finding) => rowsOf(finding).map((cells) => [finding.answer.query, ...cells]));
     const notes = findings.flatMap((finding) => [
-      ...(finding.answer.matches.length === 0 || finding.notIn ? [findingText(finding, tail.coverage, "", [])] : []),
+      ...(finding.answer.matches.length === 0 || finding.notIn || finding.unlisted
+        ? [findingText(finding, tail.coverage, "", [])]
+        : []),
       ...readAsText(finding),
     ]);
     const isMore = findings.some(({ needs }) => needs.rows.length > 0);
@@ -143,7 +193,7 @@ export const findDistrict = defineTool({
       { answers: findings.map(({ answer }) => answer), ...tail },
       {
         advice: { summary: findingsText(findings, tail.coverage), ...(nextStep && { nextStep }) },
-        body: [...notes, ...(rows.length > 0 ? [table(["query", ...COLUMNS], rows)] : []), line].join("\n"),
+        body: [...notes, ...tableOf(findings, true), line].join("\n"),
         drift,
       },
     );

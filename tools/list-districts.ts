@@ -86,7 +86,7 @@ export const listDistricts = defineTool({
   endpoint: listPlaygroundDistricts,
   name: "list_districts",
   title: "List districts of a state",
-  description: "One state's districts with code, name and number of mandals.",
+  description: "One state's districts: code, name, number of mandals.",
   effect: "export",
   input: z.strictObject({
     state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code or name" }),
@@ -115,8 +115,10 @@ export const listDistricts = defineTool({
       );
     }
     const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
+    const none =
+      districts.length === 0 ? " The state is listed, its list of districts is empty." : noneListedText(districts);
     return answerResult(value, {
-      advice: { summary: `${counts}${noneListedText(districts)}` },
+      advice: { summary: `${counts}${none}` },
       body: `${vintage}\n${table(["districtCode", "name", "mandalCount"], rows)}`,
       drift,
       link: uris.districts(code),

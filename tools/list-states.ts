@@ -2,6 +2,7 @@ import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { State, StatesResponse } from "../src/contract/playground.ts";
 import { plural } from "../src/geography/format.ts";
+import { allNamesOf } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage-text.ts";
 import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -43,7 +44,7 @@ export const listStates = defineTool({
   name: "list_states",
   title: "List states",
   description:
-    "All states and union territories of India: two-letter code, number of districts and of mandals (sub-districts).",
+    "All states and union territories of India: code, numbers of districts and mandals (tehsils, taluks, circles; not blocks).",
   effect: "read",
   input: z.strictObject({}),
   output: outputs.answer<StatesResponse>({ contract: outputs.text, states: outputs.objects }),
@@ -51,7 +52,7 @@ export const listStates = defineTool({
     kind: "code",
     keptMs: 600_000,
     arguments: () => ({}),
-    from: ({ states }) => states.map(({ code, name }) => ({ value: code, name })),
+    from: ({ states }) => states.map((state) => ({ value: state.code, name: allNamesOf(state) })),
   },
   async run(_args, { context }, { geography }) {
     const { value, drift } = await geography.states(context);

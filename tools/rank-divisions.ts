@@ -90,6 +90,8 @@ function incomplete(coverage: Coverage): Failure {
 
 interface RowsPage {
   readonly query: RankingQuery;
+  /** Which states were taken is a part of the answer. */
+  readonly areStatesNamed: boolean;
   readonly args: NextStep["arguments"];
 }
 
@@ -100,9 +102,10 @@ function nextFor(
   coverage: Coverage,
   call: ToolCall,
 ) {
-  const again = exact ? undefined : askAgain(call, args, coverage);
+  // Further rows may be others by then.
+  if (!exact && secondsUntilRead(coverage) !== undefined) return askAgain(call, args, coverage);
   const shown = (query.offset ?? 0) + rows.length;
-  if (again !== undefined || rows.length === 0 || shown >= totalRows) return again;
+  if (rows.length === 0 || shown >= totalRows) return undefined;
   const last = Math.min(totalRows, shown + rows.length);
   const why = `rows ${shown + 1} to ${last} of ${totalRows}`;
   return { tool: call.tool, arguments: { ...args, offset: shown }, why };
@@ -128,7 +131,8 @@ async function answer<R extends DivisionRow>(
     return answerResult({ ...saved, ...facts }, { advice: { summary: savedText(saved) }, body, drift });
   }
   const nextStep = nextFor(ranking, page, tail.coverage, call);
-  const summary = rankingText(level, ranking, page.query, tail.coverage);
+  const taken = page.areStatesNamed ? states.map(({ code }) => code) : undefined;
+  const summary = rankingText(level, ranking, page.query, tail.coverage, taken);
   return answerResult(
     { rows, ...facts },
     {
@@ -143,8 +147,7 @@ export const rankDivisions = defineTool({
   toolset: "geography",
   name: "rank_divisions",
   title: "Rank states or districts",
-  description:
-    "Ranks, filters and totals states, or districts of all India, exactly: tops, bounds, sums, means, medians.",
+  description: "Ranks, filters and totals states or districts of India exactly: tops, bounds, sums, means, medians.",
   effect: "export",
   input: z.strictObject({
     level: z.enum(["state", "district"]),
@@ -181,7 +184,7 @@ export const rankDivisions = defineTool({
     const query: RankingQuery = saveAs === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
     checkTogether(level, query);
     if (saveAs !== undefined) await checkSaveAs(ports, saveAs);
-    const page = { query, args: { ...args }, saveAs };
+    const page = { query, areStatesNamed: asked !== undefined && asked.length > 0, args: { ...args }, saveAs };
     const question = {
       level,
       about: (all: readonly State[]) => resolveStates(asked, all),

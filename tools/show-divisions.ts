@@ -60,7 +60,8 @@ export const showDivisions = defineTool({
       level === "state" ? rankStates(states, QUERY) : rankDistricts(states, country, QUERY);
     const { rows, totalRows, totals, exact } = ranking;
     const nextStep = exact ? undefined : askAgain(call, { level, ...(asked && { states: asked }) }, tail.coverage);
-    const summary = rankingText(level, ranking, QUERY, tail.coverage);
+    const taken = asked === undefined ? undefined : states.map(({ code }) => code);
+    const summary = rankingText(level, ranking, QUERY, tail.coverage, taken);
     const shown: Shown = {
       level,
       rows,

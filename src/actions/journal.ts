@@ -70,6 +70,11 @@ export interface Settlement {
 /** As many of the actions on one resource as are worth looking at. */
 const MAX_ABOUT = 50;
 
+/** Names in one question: a database takes no number of values, and keeps a statement for each number. */
+const MAX_NAMED = 100;
+
+const ANY_ABOUT = "SELECT 1 FROM actions WHERE service = $1 AND about = $2 LIMIT 1";
+
 const one = (rows: readonly unknown[]): StoredAction | undefined => rows.slice(0, 1).map((row) => Stored.parse(row))[0];
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
@@ -79,6 +84,18 @@ const IS_UNSETTLED = "state IN ('open', 'unknown')";
 /** Whether the same call without a key is this action: `since` begins the time in which what was sent may not have been heard. */
 const isStillSame = (since: string): string =>
   `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${since}))`;
+
+/**
+ * Successes that were sent and not heard of, by so many keys or ids. One question for each index: with OR between them SQLite
+ * would look through all actions of the service.
+ */
+function unheardSql(count: number): string {
+  const list = Array.from({ length: count }, (_, index) => `$${index + 2}`).join(", ");
+  const by = (column: string) =>
+    `SELECT key FROM actions WHERE service = $1 AND ${column} IN (${list})
+       AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL`;
+  return `${by("key")} UNION ALL ${by("resource_id")}`;
+}
 
 export interface JournalTerms {
   /** This process. */
@@ -106,9 +123,9 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
            body, body_hash, state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at,
            updated_at, first_sent_at, delivered_at, about)
          SELECT $1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, 'open', 0, 0, $12, $13, NULL, 0, NULL, $14, $14, $14, NULL, $16
-         WHERE $7 = 1 OR NOT EXISTS (
-           SELECT 1 FROM actions WHERE service = $1 AND tool = $3
-             AND ((subject_hash = $5 AND ${isStillSame("$15")}) OR (work_hash = $6 AND ${IS_UNSETTLED})))
+         WHERE $7 = 1 OR NOT (
+           EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND subject_hash = $5 AND ${isStillSame("$15")})
+           OR EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND work_hash = $6 AND ${IS_UNSETTLED}))
          ON CONFLICT DO NOTHING RETURNING *`,
         [
           action.service,
@@ -158,9 +175,12 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
 
     /** The actions on a resource, what is not settled first, then what succeeded; the latest first. */
     findAbout: async (service: string, aboutId: string): Promise<readonly StoredAction[]> => {
+      // Asked whenever a job is read, and nearly always there is none: a list, even an empty one, costs eight times as much.
+      const named = [service, keptId(aboutId)];
+      if ((await database.query(ANY_ABOUT, named)).length === 0) return [];
       const sql = `SELECT * FROM actions WHERE service = $1 AND about = $2
          ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
-      return (await database.query(sql, [service, keptId(aboutId), MAX_ABOUT])).map((row) => Stored.parse(row));
+      return (await database.query(sql, [...named, MAX_ABOUT])).map((row) => Stored.parse(row));
     },
 
     /**
@@ -227,17 +247,14 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
 
     /** The agent has named these keys or ids: it has heard of what was sent to it under them. */
     async markHeard(service: string, names: readonly string[]): Promise<void> {
-      const list = names.map((_, index) => `$${index + 2}`).join(", ");
-      const named = `service = $1 AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL
-        AND (key IN (${list}) OR resource_id IN (${list}))`;
-      // Looked for first: an update that finds nothing would still wait for other processes' writes.
-      for (const row of await database.query(`SELECT * FROM actions WHERE ${named}`, [service, ...names.map(keptId)])) {
-        const { key } = Stored.parse(row);
-        await database.querySoon("UPDATE actions SET heard_at = $3 WHERE service = $1 AND key = $2", [
-          service,
-          key,
-          now(),
-        ]);
+      for (let from = 0; from < names.length; from += MAX_NAMED) {
+        const some = names.slice(from, from + MAX_NAMED).map(keptId);
+        // Looked for first: an update that finds nothing would still wait for other processes' writes.
+        for (const row of await database.query(unheardSql(some.length), [service, ...some])) {
+          const { key } = Stored.pick({ key: true }).parse(row);
+          const values = [service, key, now()];
+          await database.querySoon("UPDATE actions SET heard_at = $3 WHERE service = $1 AND key = $2", values);
+        }
       }
     },
 
@@ -259,7 +276,8 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
         .sort()
         .map((state) => `'${state}'`)
         .join(", ");
-      const mine = service === undefined ? "" : "AND service = $2";
+      // Said so, SQLite goes by time: by an index on `service` it would gather all actions of the service, and sort them.
+      const mine = service === undefined ? "" : "AND NOT service <> $2";
       const sql = `SELECT * FROM actions WHERE state IN (${asked}) ${mine}
          ORDER BY updated_at DESC, created_at DESC LIMIT $1`;
       const values = [limit, ...(service === undefined ? [] : [service])];

@@ -43,9 +43,30 @@ export async function whyDoubtful(
   return reworded && settleFirst(reworded, tool, identity.canonical);
 }
 
+interface Named {
+  readonly service: () => Promise<string>;
+  readonly names: Set<string>;
+}
+
 export function createLookup(journal: () => Promise<Journal>) {
   /** Resolves when all that agents have named so far is written down. */
   let hearing: Promise<void> = Promise.resolve();
+  /** What the calls of this moment name: the journal is asked about all of them at once. */
+  let named: Named | undefined;
+
+  async function write(all: Named): Promise<void> {
+    try {
+      const open = await journal();
+      const service = await all.service();
+      // Whatever is named from here on is not among these.
+      if (named === all) named = undefined;
+      await open.markHeard(service, [...all.names]);
+    } catch {
+      // Where there is no journal or no login, the call itself says so.
+      if (named === all) named = undefined;
+    }
+  }
+
   return {
     /** Whether such a call would be about an action that is in the journal already. Throws Failure, also where it would be refused. */
     async isKnown(call: NamedCall): Promise<boolean> {
@@ -70,9 +91,12 @@ export function createLookup(journal: () => Promise<Journal>) {
     /** The agent has named these: it has heard of the actions whose keys they are, or that made what they name. */
     hear(service: () => Promise<string>, names: readonly string[]): void {
       if (names.length === 0) return;
-      const write = async () => await (await journal()).markHeard(await service(), names);
-      // Where there is no journal or no login, the call itself says so.
-      hearing = Promise.all([hearing, write().catch(() => undefined)]).then(() => undefined);
+      if (named?.service === service) {
+        for (const name of names) named.names.add(name);
+        return;
+      }
+      named = { service, names: new Set(names) };
+      hearing = Promise.all([hearing, write(named)]).then(() => undefined);
     },
 
     /** Resolves when all that was heard is written down. */

@@ -12,6 +12,7 @@ const BUSY_AT_ONCE_MS = 50;
 const BUSY_PAUSE_MS = 25;
 /** No longer than this after a write it stands in the WAL alone. */
 const IN_WAL_MS = 1_000;
+/** The journal's. */
 const FILE = "actions.sqlite";
 const SIDE_FILES = ["-wal", "-shm"];
 
@@ -63,9 +64,9 @@ const isReading = (sql: string): boolean => /^\s*SELECT/i.test(sql);
 const isRow = (value: unknown): value is DatabaseRow => typeof value === "object" && value !== null;
 
 /** Nobody else may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
-async function prepareFile(folder: string): Promise<string> {
+async function prepareFile(folder: string, name: string): Promise<string> {
   if (!existsSync(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, FILE);
+  const path = join(folder, name);
   const file = await open(path, "a", 0o600);
   await file.close();
   if (process.platform !== "win32") await chmod(path, 0o600);
@@ -85,8 +86,8 @@ export interface SqliteFile extends Database {
   removeSideFiles(): void;
 }
 
-export async function openFile(folder: string): Promise<SqliteFile> {
-  const path = await prepareFile(folder);
+export async function openFile(folder: string, name = FILE): Promise<SqliteFile> {
+  const path = await prepareFile(folder, name);
   // Before it is opened: if another one comes in between, that is noticed at the first statement.
   const identity = identityOf(path);
   const engine = new (await loadEngine())(path, { timeout: BUSY_AT_ONCE_MS });

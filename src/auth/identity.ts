@@ -82,6 +82,10 @@ const changedLogin = (): Failure =>
 
 export function createIdentity(options: IdentityOptions): Identity {
   const { given, keychain, required, loginSign = () => "", redactor, now } = options;
+  /** Nobody can log in or out of the environment. */
+  const isGiven = given.credentials !== undefined && !required;
+  /** Where all of it is given: it stays what it is. */
+  let ownName: string | undefined;
   let reading: Promise<StoredLogin | undefined> | undefined;
   /** How often it was read, and under which sign last. */
   let readings = 0;
@@ -162,7 +166,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
 
   async function credentials(): Promise<ClientCredentials> {
-    const login = given.credentials && !required ? undefined : await storedOrFail();
+    const login = isGiven ? undefined : await storedOrFail();
     const credentials = given.credentials ?? login;
     if (!credentials)
       throw missing(
@@ -183,15 +187,17 @@ export function createIdentity(options: IdentityOptions): Identity {
     baseUrl,
     credentials,
     stillLoggedIn() {
-      // Nobody can log out of the environment; and the keychain was asked a moment ago.
-      const isGiven = given.credentials !== undefined && !required;
       if (isGiven) return undefined;
+      // The keychain was asked a moment ago.
       const isRecent = last !== undefined && readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt;
       return isRecent && loginSign() === readUnder ? undefined : credentials();
     },
     async serviceName() {
+      if (ownName !== undefined) return ownName;
       const { clientId } = await credentials();
-      return JSON.stringify([await baseUrl(), clientId]);
+      const name = JSON.stringify([await baseUrl(), clientId]);
+      if (isGiven && given.baseUrl !== undefined) ownName = name;
+      return name;
     },
     async workspaceId() {
       if (given.workspaceId !== undefined) return given.workspaceId;

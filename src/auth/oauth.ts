@@ -4,6 +4,7 @@ import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";
 import { quote, word } from "../outside.ts";
 import { ContractViolation, checkAgainst, parseJson } from "../service/decode.ts";
+import { wireTarget } from "../service/encode.ts";
 import { HTML_PAGE, IN_BETWEEN, notJson } from "../service/in-between.ts";
 import { retryAfterSeconds } from "../service/problems.ts";
 import type { WireAnswer, WireRequest } from "../service/transport.ts";
@@ -43,7 +44,7 @@ export function tokenRequest(
   const form = new URLSearchParams({ grant_type: "client_credentials", scope: scopes.join(" ") });
   return {
     method: "POST",
-    url: new URL(baseUrl.replace(/\/+$/, "") + TOKEN_PATH),
+    ...wireTarget(baseUrl, TOKEN_PATH),
     headers: {
       accept: "application/json",
       authorization: basicHeader(credentials, basicForm),

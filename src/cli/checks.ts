@@ -14,6 +14,7 @@ import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import { errorCode, Failure, reasonOf } from "../failure.ts";
 import { json } from "../outside.ts";
 import type { Service } from "../service/call.ts";
+import { wireTarget } from "../service/encode.ts";
 
 export interface Check {
   readonly name: string;
@@ -120,9 +121,9 @@ const MAX_SKEW_SECONDS = 60;
 /** The service's Date header against our clock: a token's lifetime and expiresAt are counted on it. */
 export async function checkClock(service: Service): Promise<Check> {
   try {
-    const url = new URL((await service.baseUrl()) + (listPlaygroundStates satisfies Endpoint).path);
+    const target = wireTarget(await service.baseUrl(), (listPlaygroundStates satisfies Endpoint).path);
     const limits = { maxBytes: 1 << 20, timeoutMs: LIMIT_MS, signal: new AbortController().signal };
-    const { headers } = await service.transport.exchange({ method: "GET", url, headers: {} }, limits);
+    const { headers } = await service.transport.exchange({ method: "GET", ...target, headers: {} }, limits);
     const theirs = Date.parse(headers["date"] ?? "");
     if (Number.isNaN(theirs)) return good("clock", "the service states no time to compare with");
     const skewSeconds = Math.round((Date.now() - theirs) / 1000);

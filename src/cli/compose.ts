@@ -12,7 +12,6 @@ import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import { createTokens, type Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { createGeography } from "../geography/geography.ts";
-import { createGeographyStore } from "../geography/store.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { createSkills } from "../mcp/skills/skills.ts";
 import { isOfferedTool } from "../mcp/tools/offered-tools.ts";
@@ -32,6 +31,7 @@ import { createWatching } from "../toolkit/resources/watching.ts";
 import { readViewFile } from "../view-files.ts";
 import { redactorOf } from "./crash.ts";
 import { createLog } from "./log.ts";
+import { sharedGeography } from "./shared-geography.ts";
 import { version } from "./version.ts";
 
 const HOUR_MS = 3_600_000;
@@ -79,10 +79,8 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
   const geography = createGeography({
     service,
     perMinute: config.geographyRate,
-    // An emulator in this process is gone with it: nobody will ask its address again.
-    ...(!inProcess && {
-      store: createGeographyStore({ stateDir: config.stateDir, baseUrl: identity.baseUrl, now: timing.now }),
-    }),
+    // An emulator in this process is gone with it: nobody else asks it, now or later.
+    ...(!inProcess && sharedGeography(config, identity.baseUrl, timing.now)),
   });
   const downloads = createDownloads(service);
   const journal = createJournal({

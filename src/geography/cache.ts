@@ -46,18 +46,20 @@ export class CatalogueCache {
     return this.#fresh(reading, reading?.value.districts.length === 0 ? STATES_FRESH_MS : DISTRICTS_FRESH_MS);
   }
 
-  keepStates(reading: DatedAnswer<StatesResponse>): void {
+  /** Resolves when other processes find it. */
+  async keepStates(reading: DatedAnswer<StatesResponse>): Promise<void> {
     this.#takeStates(reading);
-    this.#store?.keepStates({ ...reading, vintage: vintageOf(reading.value) });
+    await this.#store?.keepStates({ ...reading, vintage: vintageOf(reading.value) });
   }
 
-  keepDistricts(code: string, reading: DatedAnswer<DistrictsResponse>): void {
+  /** The same with a state's districts. */
+  async keepDistricts(code: string, reading: DatedAnswer<DistrictsResponse>): Promise<void> {
     if (reading.readAt < this.#movedAt) return;
     const beside = this.#states && vintageOf(this.#states.value);
     this.#districts.set(code.toUpperCase(), { ...reading, ...(beside !== undefined && { vintage: beside }) });
     // A list that stands alone on disk is held to the vintage that it states itself.
     const vintage = beside === undefined ? vintageOf(reading.value) : beside;
-    this.#store?.keepDistricts(code.toUpperCase(), { ...reading, vintage });
+    await this.#store?.keepDistricts(code.toUpperCase(), { ...reading, vintage });
   }
 
   /** Takes the states list from the disk, where it is needed and fresh there. */

@@ -79,4 +79,14 @@ export function secondsUntilRead({ unread }: Coverage): number | undefined {
   return seconds.length === 0 ? undefined : Math.max(...seconds);
 }
 
+/** Why a list is unread that may come any moment: nothing holds it up. */
+export const NOT_READ_YET = "not read yet";
+
+/** Whether any of what is unread can be there in so many seconds. */
+export const canComeWithin = ({ unread }: Coverage, seconds: number): boolean =>
+  unread.some(
+    ({ reason, retryAfterSeconds }) =>
+      retryAfterSeconds !== undefined && (reason === NOT_READ_YET || retryAfterSeconds <= seconds),
+  );
+
 export const unreadCount = ({ statesTotal, statesRead }: Coverage): number => statesTotal - statesRead;

@@ -1,12 +1,23 @@
 // Finding districts by name: every one that may be meant, and how sure that is. A query may say its state, or be one.
 import type { State } from "../contract/playground.ts";
 import type { Country, Needs } from "./country.ts";
-import { type DistrictRow, districtRows, unreadOf } from "./districts.ts";
-import { indexNames, isNamedIn, type NameIndex, type NameMatch, type Search, searchIndex } from "./names/search.ts";
-import { stateMeant, stateNamed } from "./names/state.ts";
+import type { DistrictRow } from "./districts.ts";
+import type { NameKind } from "./names/known-names.ts";
+import { Places } from "./names/places.ts";
+import { type NameInState, readQuery } from "./names/query.ts";
+import { isUnreadable } from "./names/scripts.ts";
+import type { NameMatch } from "./names/search.ts";
+import { stateMeant } from "./names/state.ts";
+import { type Unlisted, unlistedAs } from "./names/unlisted.ts";
 
 export interface FoundDistrict extends DistrictRow {
   readonly match: NameMatch;
+  /** Of an alias; "city" of a seat that is none. */
+  readonly kind?: NameKind;
+  /** When a former name was replaced by today's. */
+  readonly since?: number;
+  /** The district's other name that the query is like. */
+  readonly via?: string;
   readonly score: number;
 }
 
@@ -32,98 +43,123 @@ export interface Finding {
   readonly left: number;
   /** The query is this state's name. */
   readonly asState?: State;
+  /** The query names this state, which has the matches. */
+  readonly inState?: State;
   /** The query names this state, which has no such district. */
   readonly notIn?: State;
+  /** What the public record knows of the name, which the list does not have. */
+  readonly unlisted?: Unlisted;
+  /** Of how many names, all of them guesses, it is a part. */
+  readonly partOf?: number;
+  /** It is in letters that are not read. */
+  readonly isUnreadable?: true;
   readonly needs: Needs;
 }
 
-/** The longest name of a state has ten words. */
-const MAX_STATE_WORDS = 10;
-
-/** What is known of some states' districts at one moment, ready to be searched. */
-class Places {
-  readonly states: readonly State[];
-  readonly unread: readonly State[];
-  readonly #country: Country;
-  readonly #indexes = new Map<State | undefined, NameIndex<DistrictRow>>();
-
-  constructor(states: readonly State[], country: Country) {
-    this.states = states;
-    this.unread = unreadOf(states, country);
-    this.#country = country;
-  }
-
-  /** In all of them, or in one. */
-  search(name: string, state?: State): Search<DistrictRow> {
-    return searchIndex(name, this.#indexOf(state));
-  }
-
-  isNamed(name: string): boolean {
-    return isNamedIn(name, this.#indexOf(undefined));
-  }
-
-  #indexOf(state: State | undefined): NameIndex<DistrictRow> {
-    const states = state === undefined ? this.states : [state];
-    const index = this.#indexes.get(state) ?? indexNames(districtRows(states, this.#country), (row) => row.name);
-    this.#indexes.set(state, index);
-    return index;
-  }
-}
-
-/** "Lucknow, Uttar Pradesh", "Lucknow (UP)", "Lucknow Uttar Pradesh": a name and the state said behind it. */
-function splitQuery(query: string, states: readonly State[]) {
-  const [, head = "", tail = ""] = /^(.*?[^,(\s])\s*[,(]\s*([^,()]+?)\s*\)?$/.exec(query) ?? [];
-  const said = head === "" ? undefined : stateMeant(tail, states);
-  if (said !== undefined) return { name: head, state: said };
-  const words = query.trim().split(/\s+/);
-  for (let count = Math.min(words.length - 1, MAX_STATE_WORDS); count > 0; count--) {
-    const state = stateNamed(words.slice(-count).join(" "), states);
-    const name = words.slice(0, -count).join(" ");
-    if (state !== undefined && name.length > 1) return { name, state };
-  }
-  return undefined;
-}
+/** A likeness within the state that was said, by which it is followed there even if a namesake is elsewhere. */
+const LIKE_IN_STATE = 0.85;
 
 /** How a query is to be taken, and which lists that stands on. */
-type ReadingPlan = { readonly needs: Needs } & (
-  | { readonly kind: "whole" }
+type ReadingPlan = {
+  readonly needs: Needs;
+  /** Nothing else that the query may mean comes before it: its state's list is still to be read, or bears the name. */
+  readonly isCertain?: true;
+} & (
+  | { readonly kind: "whole"; readonly name: string }
   | { readonly kind: "state"; readonly state: State }
   | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
 );
 
+/** A name with its state, by what is known of that state's list and of the others. */
+function planInStates(inStates: readonly NameInState[], whole: string, places: Places): ReadingPlan | undefined {
+  const splits = inStates.filter(({ state }) => places.states.includes(state));
+  const [first] = splits;
+  if (first === undefined) {
+    // A state was asked about, and the query says another one.
+    const [other] = inStates;
+    const needs = { rows: places.unread, all: places.unread };
+    return other === undefined ? undefined : { kind: "elsewhere", ...other, needs };
+  }
+  const said = splits.map(({ state }) => state);
+  const own = places.unread.filter((state) => said.includes(state));
+  const needs: Needs = { rows: own, all: own };
+  if (own.length > 0) return { kind: "in state", ...first, needs, isCertain: true };
+  const scoreOf = ({ name, state }: NameInState): number => places.search(name, state).found[0]?.score ?? 0;
+  const named = splits.find(({ name, state }) => places.isNamed(name, state));
+  if (named !== undefined) return { kind: "in state", ...named, needs, isCertain: true };
+  const like = splits.find((split) => scoreOf(split) >= LIKE_IN_STATE);
+  if (like !== undefined) return { kind: "in state", ...like, needs };
+  const { unread } = places;
+  if (places.isNamed(first.name)) return { kind: "elsewhere", ...first, needs: { rows: [], all: unread } };
+  const guess = splits.find((split) => scoreOf(split) > 0);
+  const isWholeLike = guess === undefined && places.search(whole).found.length > 0;
+  return isWholeLike ? undefined : { kind: "in state", ...(guess ?? first), needs: { rows: unread, all: unread } };
+}
+
+/** A district may be called as its state is: that is known when the state's own list is. */
+function stateAlone(state: State, unread: readonly State[]): ReadingPlan {
+  const own = unread.filter(({ code }) => code === state.code);
+  return { kind: "state", state, needs: { rows: own, all: own } };
+}
+
 function planFor(query: string, places: Places): ReadingPlan {
-  const { states, unread } = places;
+  const { allStates, unread } = places;
+  const { name, state, inStates, pairs } = readQuery(query, allStates);
   // Any state may hold a namesake; but one that bears the name, once found, is enough to answer with.
   const found: Needs = { rows: [], all: unread };
-  if (places.isNamed(query)) return { kind: "whole", needs: found };
-  const everywhere: ReadingPlan = { kind: "whole", needs: { rows: unread, all: unread } };
-  const itself = stateMeant(query, states);
-  const split = itself === undefined ? splitQuery(query, states) : undefined;
-  const state = itself ?? split?.state;
-  if (state === undefined) return everywhere;
-  const own = unread.filter(({ code }) => code === state.code);
-  const needs: Needs = { rows: own, all: own };
-  if (split === undefined) return { kind: "state", state, needs };
-  const { name } = split;
-  if (own.length > 0 || places.search(name, state).found.length > 0) return { kind: "in state", name, state, needs };
-  return places.isNamed(name) ? { kind: "elsewhere", name, state, needs: found } : everywhere;
+  if (places.isNamed(query)) return { kind: "whole", name: query, needs: found };
+  if (state !== undefined && (name === query || stateMeant(query, allStates) === state))
+    return stateAlone(state, unread);
+  if (places.isNamed(name)) return { kind: "whole", name, needs: found };
+  if (state !== undefined) return stateAlone(state, unread);
+  const inState = planInStates(inStates, name, places);
+  if (inState?.isCertain) return inState;
+  const pair = pairs.find(([one, other]) => places.areOfOne(one, other));
+  if (pair !== undefined)
+    return { kind: "whole", name: pair.find((each) => !places.search(each).ambiguous) ?? pair[0], needs: found };
+  return inState ?? { kind: "whole", name, needs: { rows: unread, all: unread } };
+}
+
+/** What the record says of a name, where no district of the list bears it. */
+function unlistedFor(
+  names: readonly string[],
+  states: readonly State[],
+  best: FoundDistrict | undefined,
+  places: Places,
+): Unlisted | undefined {
+  if (best?.match === "exact" || (best?.match === "alias" && best.kind !== "short")) return undefined;
+  return unlistedAs(names, states, (district, state) => places.isListed(district, state));
 }
 
 function findIn(query: string, places: Places, limit: number): Finding {
   const plan = planFor(query, places);
   const { kind, needs } = plan;
-  const finding = ({ found, ambiguous }: Search<DistrictRow>, readAs?: ReadAs) => {
-    const matches = found.slice(0, limit).map(({ item, match, score }) => ({ ...item, match, score }));
-    const answer = { query, ...(readAs && { readAs }), matches, ambiguous };
-    return { answer, left: found.length - matches.length, needs };
-  };
-  if (kind === "whole") return finding(places.search(query));
-  const { state } = plan;
-  if (kind === "state") return { ...finding({ found: [], ambiguous: false }, { state: state.code }), asState: state };
+  if (kind === "state") {
+    const { state } = plan;
+    const answer = { query, readAs: { state: state.code }, matches: [], ambiguous: false };
+    return { answer, left: 0, asState: state, needs };
+  }
   const { name } = plan;
-  if (kind === "in state") return finding(places.search(name, state), { name, state: state.code });
-  // The query contradicts the catalogue: which half of it is meant, nobody can know.
-  return { ...finding({ ...places.search(name), ambiguous: true }, { name }), notIn: state };
+  const state = kind === "whole" ? undefined : plan.state;
+  const search = places.search(name, kind === "in state" ? state : undefined);
+  const matches = search.found.slice(0, limit).map(({ item, ...rest }) => ({ ...item, ...rest }));
+  const among = kind === "in state" && state !== undefined ? [state] : places.states;
+  const unlisted = unlistedFor([name, query], among, matches[0], places);
+  const isGuess = matches.every(({ match }) => match === "similar");
+  const partOf = isGuess ? places.partOf(name) : 0;
+  const readAs = { ...(name !== query && { name }), ...(kind === "in state" && state && { state: state.code }) };
+  // A query that contradicts the catalogue: which half of it is meant, nobody can know.
+  const ambiguous = search.ambiguous || (matches.length > 0 && (kind === "elsewhere" || unlisted !== undefined));
+  return {
+    answer: { query, ...(Object.keys(readAs).length > 0 && { readAs }), matches, ambiguous },
+    left: search.found.length - matches.length,
+    ...(state !== undefined && kind === "in state" && { inState: state }),
+    ...(state !== undefined && kind === "elsewhere" && places.states.includes(state) && { notIn: state }),
+    ...(unlisted && { unlisted }),
+    ...(partOf > 0 && { partOf }),
+    ...(isUnreadable(query) && { isUnreadable: true }),
+    needs,
+  };
 }
 
 /** By names in these states; `limit`: of each one's matches. */

@@ -5,17 +5,21 @@ import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { DatedAnswer } from "./cache.ts";
-import type { Country, Gathered, Needs } from "./country.ts";
-import { PlaygroundReader } from "./playground.ts";
+import { type Country, type Gathered, type Needs, NOT_READ_YET } from "./country.ts";
+import { PlaygroundReader, type SharedAddress } from "./playground.ts";
 import type { GeographyStore } from "./store.ts";
 import { Sweep, type Unread } from "./sweep.ts";
 import { idleTiming } from "./timing.ts";
 
 export type { DatedAnswer } from "./cache.ts";
 export type { Country, Gathered, Needs } from "./country.ts";
+export type { SharedDatabase } from "./neighbours.ts";
+export type { SharedAddress } from "./playground.ts";
 
 /** Time kept within the call's own limit for making its answer. */
-const MARGIN_MS = 2_000;
+export const ANSWER_MS = 2_000;
+/** How often it is looked what other processes have read, while this one may not ask. */
+const LOOK_MS = 1_000;
 /** What one request takes, in the estimate of how long the rest will take. */
 const REQUEST_MS = 1_000;
 
@@ -49,13 +53,18 @@ export interface GeographyOptions {
   readonly service: Pick<Service, "call">;
   readonly perMinute: number;
   readonly timing?: Timing;
-  /** Where lists are kept for the processes that come after; left out, they are not. */
+  /** Where lists are kept for other processes; left out, they are not. */
   readonly store?: GeographyStore;
+  /** Left out, this process knows of no other. */
+  readonly shared?: SharedAddress;
+  /** How long the service counts a request, in milliseconds: a minute where it is left out. */
+  readonly windowMs?: number;
 }
 
-export function createGeography({ service, perMinute, timing = idleTiming, store }: GeographyOptions): Geography {
+export function createGeography({ timing = idleTiming, ...options }: GeographyOptions): Geography {
+  const { store } = options;
   const closing = new AbortController();
-  const playground = new PlaygroundReader({ service, perMinute, timing, closing: closing.signal, store });
+  const playground = new PlaygroundReader({ ...options, timing, closing: closing.signal });
   const { limiter, cache } = playground;
   const sweep = new Sweep(playground, timing, closing.signal);
 
@@ -82,7 +91,7 @@ export function createGeography({ service, perMinute, timing = idleTiming, store
       ? "the service asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
         ? "rate limit"
-        : "not read yet";
+        : NOT_READ_YET;
     return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + REQUEST_MS) / 1000) };
   }
 
@@ -99,8 +108,14 @@ export function createGeography({ service, perMinute, timing = idleTiming, store
     }
   }
 
+  /** Whether other processes have read any of these. */
+  async function recalled(states: readonly State[]): Promise<boolean> {
+    await cache.recallDistricts(states.map(({ code }) => code));
+    return states.some(({ code }) => cache.districtsOf(code) !== undefined);
+  }
+
   async function gather(wish: CountryQuery, context: CallContext): Promise<Gathered> {
-    const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - MARGIN_MS);
+    const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - ANSWER_MS);
     const states = await playground.states(context);
     const asked = new Set<string>();
     let shown = -1;
@@ -118,6 +133,8 @@ export function createGeography({ service, perMinute, timing = idleTiming, store
 
       const pending = pendingOf(all, country);
       const isHeldUp = !sweep.isUnderWay && limiter.delayMs() > 0;
+      // Another process may have read meanwhile what this one waits for.
+      if (isHeldUp && (await recalled(pending))) continue;
       const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
       // Nothing can come within the wait, by our limit or by the pause that the service asked for: not waited out.
       const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
@@ -129,7 +146,8 @@ export function createGeography({ service, perMinute, timing = idleTiming, store
       const read = about.filter(({ code }) => country.lists.has(code)).length;
       if (read > shown) wish.onProgress(read, about.length);
       shown = Math.max(shown, read);
-      await nextChange(untilAt, context.signal);
+      const lookAt = isHeldUp && store !== undefined ? timing.now() + LOOK_MS : untilAt;
+      await nextChange(Math.min(untilAt, lookAt), context.signal);
     }
   }
 
@@ -141,6 +159,7 @@ export function createGeography({ service, perMinute, timing = idleTiming, store
     async close() {
       closing.abort();
       await store?.close();
+      await playground.close();
     },
   };
 }

@@ -1,13 +1,16 @@
-// The one limiter of all playground requests of this process (docs/contract.md, 8: 30 a minute for each client address).
+// The line in which all playground requests of this process wait to leave (docs/contract.md, 8: 30 a minute for each client
+// address); the ledger says when the next one may.
 import { Failure } from "../failure.ts";
 import type { Timing } from "../service/attempts.ts";
+import { type Entry, type Ledger, maxOf, type RequestLimits, WINDOW_MS } from "./ledger.ts";
 
 export const LANES = 4;
-export const WINDOW_MS = 60_000;
-/** Others behind our address share the limit: after a 429 there is less of it for us. */
-export const SLOWED_MS = 600_000;
 // node's timers know no longer one than 25 days: a Retry-After does.
 const LONGEST_SLEEP_MS = 3_600_000;
+/** What others give back is seen after so long. */
+const LOOK_AGAIN_MS = 2_000;
+/** Processes that wait for the same instant wake within so long after it. */
+const SPREAD_MS = 250;
 
 /** The right to send one request. */
 export interface Permit {
@@ -30,27 +33,39 @@ interface WaitingRequest extends PermitRequest {
   readonly refuse: (reason: unknown) => void;
 }
 
+export interface LimiterOptions {
+  readonly limits: RequestLimits;
+  readonly ledger: Ledger;
+  readonly timing: Timing;
+  readonly closing: AbortSignal;
+  /** How long a request counts, in milliseconds. */
+  readonly windowMs?: number;
+}
+
 export class Limiter {
-  readonly perMinute: number;
+  readonly #limits: RequestLimits;
+  readonly #ledger: Ledger;
   readonly #timing: Timing;
   readonly #closing: AbortSignal;
-  // Counted from their ends: the service may have counted a request as late as that.
-  #endedAt: number[] = [];
+  readonly #windowMs: number;
   #running = 0;
-  #frozenUntilAt = Number.NEGATIVE_INFINITY;
-  #slowedUntilAt = Number.NEGATIVE_INFINITY;
   #waiting: WaitingRequest[] = [];
   #alarm: AbortController | undefined;
+  #isPumping = false;
+  #isAskedAgain = false;
+  #listeners = new Set<() => void>();
 
-  constructor(perMinute: number, timing: Timing, closing: AbortSignal) {
-    this.perMinute = perMinute;
+  constructor({ limits, ledger, timing, closing, windowMs = WINDOW_MS }: LimiterOptions) {
+    this.#limits = limits;
+    this.#ledger = ledger;
     this.#timing = timing;
     this.#closing = closing;
+    this.#windowMs = windowMs;
     closing.addEventListener("abort", () => this.#alarm?.abort(), { once: true });
   }
 
   get isFrozen(): boolean {
-    return this.#frozenUntilAt > this.#timing.now();
+    return this.#ledger.state().frozenUntilAt > this.#timing.now();
   }
 
   /** Queued requests of the background: no call waits for them. */
@@ -58,19 +73,24 @@ export class Limiter {
     return this.#waiting.filter(({ isUrgent }) => !isUrgent).length;
   }
 
-  get #max(): number {
-    return this.#slowedUntilAt > this.#timing.now() ? Math.max(1, Math.floor(this.perMinute / 2)) : this.perMinute;
+  /** Runs `listener` whenever somebody in the line turns out to have to wait. */
+  onHeldUp(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  #max(isUrgent: boolean): number {
+    return maxOf(this.#limits, isUrgent, this.#ledger.state().slowedUntilAt > this.#timing.now());
   }
 
   /** How long a request will wait that has `ahead` others before it; lanes left out of account. */
-  delayMs(ahead = 0): number {
+  delayMs(ahead = 0, isUrgent = false): number {
     const now = this.#timing.now();
-    this.#endedAt = this.#endedAt.filter((endedAt) => endedAt > now - WINDOW_MS);
-    const freeAt = [...this.#endedAt, ...Array.from({ length: this.#running }, () => now)].map((at) => at + WINDOW_MS);
-    const max = this.#max;
+    const { freeAt, frozenUntilAt } = this.#ledger.state();
+    const counting = freeAt.filter((at) => at > now);
+    const max = this.#max(isUrgent);
     const leavesAt = (index: number): number =>
-      index < 0 ? now : (freeAt[index] ?? leavesAt(index - max) + WINDOW_MS);
-    return Math.max(leavesAt(ahead - (max - freeAt.length)), this.#frozenUntilAt) - now;
+      index < 0 ? now : (counting[index] ?? leavesAt(index - max) + this.#windowMs);
+    return Math.max(leavesAt(ahead - (max - counting.length)), frozenUntilAt) - now;
   }
 
   /** Resolves when a request may leave. Throws Failure `rate_limited`, or the signal's reason. */
@@ -98,23 +118,59 @@ export class Limiter {
 
   /** The service answered 429: nothing leaves before its Retry-After is over, and then half as much. */
   pauseFor(retryAfterSeconds: number): void {
-    const now = this.#timing.now();
-    this.#frozenUntilAt = Math.max(this.#frozenUntilAt, now + retryAfterSeconds * 1000);
-    this.#slowedUntilAt = Math.max(this.#slowedUntilAt, this.#frozenUntilAt + SLOWED_MS);
-    this.#pump();
+    this.#ledger.pause(retryAfterSeconds * 1000).then(() => this.#pump());
   }
 
+  /** One at a time: who asks meanwhile is seen to afterwards. */
   #pump(): void {
-    this.#refuseHopeless();
-    while (this.#running < LANES && this.#waiting.length > 0 && this.delayMs() <= 0) {
-      this.#running += 1;
-      this.#waiting.shift()?.grant(this.#permit());
+    this.#isAskedAgain = true;
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    this.#serve().finally(() => {
+      this.#isPumping = false;
+      if (this.#isAskedAgain) this.#pump();
+      else this.#setAlarm();
+    });
+  }
+
+  async #serve(): Promise<void> {
+    while (this.#isAskedAgain) {
+      this.#isAskedAgain = false;
+      while (await this.#serveNext());
     }
+  }
+
+  /** False where nobody is left who may leave now. */
+  async #serveNext(): Promise<boolean> {
+    this.#refuseHopeless();
+    const [next] = this.#waiting;
+    if (next === undefined || this.#running >= LANES || this.delayMs(0, next.isUrgent) > 0) return false;
+    this.#running += 1;
+    const entry = await this.#ledger.take(next.isUrgent);
+    if (entry === undefined) {
+      this.#running -= 1;
+      this.#refuseHopeless();
+      return false;
+    }
+    const [first] = this.#waiting;
+    const permit = this.#permit(entry);
+    // Whoever was next may have gone, and what is kept for direct calls is not for the others.
+    if (first === undefined || (next.isUrgent && !first.isUrgent)) permit.giveBack();
+    else this.#waiting.shift()?.grant(permit);
+    return true;
+  }
+
+  #setAlarm(): void {
     this.#alarm?.abort();
+    const [next] = this.#waiting;
     // With all lanes busy the end of a request is what comes next.
-    if (this.#waiting.length === 0 || this.#running >= LANES || this.#closing.aborted) return;
+    if (next === undefined || this.#running >= LANES || this.#closing.aborted) return;
+    for (const listener of this.#listeners) listener();
+    const { isShared } = this.#ledger;
+    const delayMs = Math.min(this.delayMs(0, next.isUrgent), isShared ? LOOK_AGAIN_MS : LONGEST_SLEEP_MS);
+    const spreadMs = isShared || this.isFrozen ? this.#timing.random() * SPREAD_MS : 0;
     this.#alarm = new AbortController();
-    this.#timing.sleep(Math.min(this.delayMs(), LONGEST_SLEEP_MS), this.#alarm.signal).then(
+    this.#timing.sleep(delayMs + spreadMs, this.#alarm.signal).then(
       () => this.#pump(),
       () => undefined,
     );
@@ -122,29 +178,33 @@ export class Limiter {
 
   #refuseHopeless(): void {
     const now = this.#timing.now();
-    const hopeless = this.#waiting.filter(({ untilAt }, index) => now + this.delayMs(index) > untilAt);
+    const hopeless = this.#waiting.filter(
+      ({ untilAt, isUrgent }, index) => now + this.delayMs(index, isUrgent) > untilAt,
+    );
     this.#waiting = this.#waiting.filter((each) => !hopeless.includes(each));
-    for (const { refuse } of hopeless) refuse(this.refusal());
+    for (const { refuse } of hopeless) refuse(this.#refusal());
   }
 
-  #permit(): Permit {
+  #permit(entry: Entry): Permit {
     let isOver = false;
-    const over = (wasSent: boolean) => (): void => {
+    const over = (write: (entry: Entry) => Promise<void>) => (): void => {
       if (isOver) return;
       isOver = true;
       this.#running -= 1;
-      if (wasSent) this.#endedAt.push(this.#timing.now());
-      this.#pump();
+      write(entry).then(() => this.#pump());
     };
-    return { end: over(true), giveBack: over(false) };
+    return {
+      end: over((each) => this.#ledger.end(each)),
+      giveBack: over((each) => this.#ledger.giveBack(each)),
+    };
   }
 
   /** The failure of a call that cannot wait as long as it would have to. */
-  refusal(): Failure {
-    const retryAfterSeconds = Math.max(1, Math.ceil(this.delayMs() / 1000));
+  #refusal(): Failure {
+    const retryAfterSeconds = Math.max(1, Math.ceil(this.delayMs(0, true) / 1000));
     const why = this.isFrozen
       ? "the service asked for a pause (HTTP 429)"
-      : `this server sends at most ${this.#max} geography requests a minute`;
+      : `at most ${this.#max(true)} geography requests leave here in a minute`;
     return new Failure({
       kind: "rate_limited",
       message: `Not sent: ${why}.`,

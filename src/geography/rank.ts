@@ -2,7 +2,7 @@
 import type { State } from "../contract/playground.ts";
 import { totalsHold } from "./consistency.ts";
 import type { Country, Needs } from "./country.ts";
-import { type DistrictRow, districtRows } from "./districts.ts";
+import { type DistrictRow, distinctRows, districtRows, grouped } from "./districts.ts";
 import { fold } from "./names/fold.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
@@ -40,6 +40,21 @@ export interface Ranking<R> {
   readonly totals: Totals;
   /** No list that was left unread could change rows or totalRows. */
   readonly exact: boolean;
+  /** Rows that the page ends in the midst of: they have the figure of its last row. */
+  readonly tied: Tied;
+  /** Names that several districts bear; there where districts are ranked by name, whatever it begins with. */
+  readonly shared?: readonly SharedName[];
+}
+
+/** How many rows behind the page have its last row's figure; with `perState` the states in which the cut parts such rows. */
+export interface Tied {
+  readonly rows: number;
+  readonly states: readonly string[];
+}
+
+export interface SharedName {
+  readonly name: string;
+  readonly stateCodes: readonly string[];
 }
 
 export interface StateRow {
@@ -83,6 +98,9 @@ function fitting({ min, max, startsWith = "" }: RankingQuery): (value: number, n
     (beginning === "" || fold(name).startsWith(beginning));
 }
 
+/** As people write initials, apart: "Y.S.R. Kadapa" comes before "Yadgir". */
+const sortKey = (name: string): string => fold(name.replace(/(?<=(?:^|[\s.])\p{L})\.(?=\p{L})/gu, ". "));
+
 function sorted<R extends { readonly name: string }>(
   rows: readonly R[],
   { by, order }: RankingQuery,
@@ -90,11 +108,18 @@ function sorted<R extends { readonly name: string }>(
   codeOf: (row: R) => string,
 ): readonly R[] {
   const sign = order === "asc" ? 1 : -1;
-  const keyed = rows.map((row) => ({ row, name: fold(row.name), figure: figureOf(row), code: codeOf(row) }));
+  const keyed = rows.map((row) => ({ row, name: sortKey(row.name), figure: figureOf(row), code: codeOf(row) }));
   const byName = (a: (typeof keyed)[number], b: (typeof keyed)[number]): number =>
     a.name === b.name ? (a.code < b.code ? -1 : 1) : a.name < b.name ? -1 : 1;
   keyed.sort((a, b) => (by === "name" ? sign * byName(a, b) : sign * (a.figure - b.figure) || byName(a, b)));
   return keyed.map(({ row }) => row);
+}
+
+/** By name there are no ties worth telling. */
+function tiedBehind<R>(rows: readonly R[], order: RankingQuery, figureOf: (row: R) => number): number {
+  const last = rows[endOf(order) - 1];
+  if (last === undefined || order.by === "name") return 0;
+  return rows.slice(endOf(order)).filter((row) => figureOf(row) === figureOf(last)).length;
 }
 
 export function rankStates(states: readonly State[], order: RankingQuery): Ranking<StateRow> {
@@ -106,11 +131,10 @@ export function rankStates(states: readonly State[], order: RankingQuery): Ranki
       return { code, name, districtCount, mandalCount, mandalsPerDistrict };
     })
     .filter((row) => fits(figureOf(row), row.name));
+  const inOrder = sorted(rows, order, figureOf, ({ code }) => code);
   return {
-    rows: pageOf(
-      sorted(rows, order, figureOf, ({ code }) => code),
-      order,
-    ),
+    rows: pageOf(inOrder, order),
+    tied: { rows: tiedBehind(inOrder, order, figureOf), states: [] },
     totalRows: rows.length,
     totals: {
       districts: sumOf(rows.map(({ districtCount }) => districtCount)),
@@ -128,13 +152,24 @@ const isBounded = ({ min, max, startsWith }: RankingQuery): boolean =>
 
 function rowsThatFit(states: readonly State[], country: Country, order: RankingQuery): readonly DistrictRow[] {
   const fits = fitting(order);
-  const rows = districtRows(states, country).filter((row) => fits(row.mandalCount, row.name));
+  const rows = distinctRows(districtRows(states, country)).filter((row) => fits(row.mandalCount, row.name));
   return sorted(rows, order, byMandals, ({ stateCode, districtCode }) => `${stateCode} ${districtCode}`);
 }
 
-/** The first of each state, states in their own order. */
-function firstOfEach(states: readonly State[], rows: readonly DistrictRow[], count: number): readonly DistrictRow[] {
-  return states.flatMap(({ code }) => rows.filter(({ stateCode }) => stateCode === code).slice(0, count));
+/** The first of each state, states in their own order; and where the last of them is one of several with its figure. */
+function firstOfEach(states: readonly State[], rows: readonly DistrictRow[], order: RankingQuery, count: number) {
+  const byState = grouped(rows, ({ stateCode }) => stateCode);
+  const firsts = states.map(({ code }) => ({ code, own: byState.get(code) ?? [] }));
+  const cut = { ...order, offset: 0, limit: count };
+  return {
+    rows: firsts.flatMap(({ own }) => own.slice(0, count)),
+    tied: firsts.filter(({ own }) => tiedBehind(own, cut, byMandals) > 0).map(({ code }) => code),
+  };
+}
+
+function sharedNames(rows: readonly DistrictRow[]): readonly SharedName[] {
+  const groups = [...grouped(rows, ({ name }) => fold(name)).values()].filter(({ length }) => length > 1);
+  return groups.map((same) => ({ name: same[0]?.name ?? "", stateCodes: same.map(({ stateCode }) => stateCode) }));
 }
 
 /** A state whose total is below a bound holds no district above it, so that its list need not be read. */
@@ -153,11 +188,17 @@ export function needsForRanking(states: readonly State[], country: Country, orde
 export function rankDistricts(states: readonly State[], country: Country, order: RankingQuery): Ranking<DistrictRow> {
   const fitted = rowsThatFit(states, country, order);
   const { perState } = order;
-  const rows = perState === undefined ? fitted : firstOfEach(states, fitted, perState);
+  const firsts = perState === undefined ? undefined : firstOfEach(states, fitted, order, perState);
+  const rows = firsts?.rows ?? fitted;
   const needs = needsForRanking(states, country, order);
   const exact = needs.rows.length === 0;
   const own = { districts: fitted.length, mandals: sumOf(fitted.map(byMandals)) };
-  const page = { rows: pageOf(rows, order), exact };
+  const page = {
+    rows: pageOf(rows, order),
+    exact,
+    tied: firsts ? { rows: 0, states: firsts.tied } : { rows: tiedBehind(rows, order, byMandals), states: [] },
+    ...(order.by === "name" && order.startsWith === undefined && { shared: sharedNames(fitted) }),
+  };
   if (needs.all.length === 0 || isBounded(order))
     return { ...page, totalRows: rows.length, totals: { ...own, ...spreadOf(fitted.map(byMandals)) } };
   // What was not read is counted as the states list has it; of its spread nothing is known but what the order shows.

@@ -6,7 +6,7 @@ import { Failure, reasonOf } from "../failure.ts";
 import { escaped, word } from "../outside.ts";
 import type { Timing } from "../service/attempts.ts";
 import { LANES, type Permit } from "./limiter.ts";
-import type { PlaygroundReader } from "./playground.ts";
+import type { GetPermit, PlaygroundReader } from "./playground.ts";
 
 const RETRY_AFTER_MS = 1000;
 /** So many 429 in a row, each obeyed, and the next question has to ask again. */
@@ -58,6 +58,8 @@ export class Sweep {
     this.#playground = playground;
     this.#timing = timing;
     this.#closing = closing;
+    // Whether it has to wait is news, too.
+    playground.limiter.onHeldUp(() => this.#changed());
   }
 
   /** States asked for and not at hand: they are read as the limiter allows. What failed before is tried again. */
@@ -104,13 +106,9 @@ export class Sweep {
   }
 
   async #work(): Promise<void> {
-    const permission = { signal: this.#closing, isUrgent: false, untilAt: Number.POSITIVE_INFINITY };
     try {
       while (this.#queue.length > 0) {
-        const waiting = this.#playground.limiter.acquire(permission);
-        // Whether it has to wait is news too.
-        this.#changed();
-        const permit = await waiting;
+        const permit = await this.#permit(this.#closing);
         const errand = this.#queue.shift();
         if (errand === undefined) permit.giveBack();
         else await this.#run(errand, permit);
@@ -121,13 +119,24 @@ export class Sweep {
     }
   }
 
+  #permit(signal: AbortSignal): Promise<Permit> {
+    return this.#playground.limiter.acquire({ signal, isUrgent: false, untilAt: Number.POSITIVE_INFINITY });
+  }
+
   async #run(errand: PendingState, permit: Permit): Promise<void> {
     const { code } = errand.state;
     const startedAt = this.#timing.now();
     const stopsBefore = this.#stops;
     this.#underWay.add(code);
+    let own: Permit | undefined = permit;
+    // A second one where another process had its turn and did not read it.
+    const getPermit: GetPermit = async (signal) => {
+      const first = own;
+      own = undefined;
+      return first ?? (await this.#permit(signal));
+    };
     try {
-      await this.#playground.districtsOnce(code, this.#closing, async () => permit);
+      await this.#playground.districtsOnce(code, this.#closing, getPermit);
       this.#refusalsInARow = 0;
     } catch (error) {
       if (isCalledOff(this.#closing)) throw error;

@@ -1,4 +1,5 @@
-// How old an answer is, in the service's own words: compared, repeated, never interpreted.
+// How old an answer is and where its figures come from, in the service's own words: compared, repeated, never interpreted.
+import { excerpt } from "../excerpt.ts";
 import type { Country } from "./country.ts";
 
 export interface Vintage {
@@ -6,7 +7,14 @@ export interface Vintage {
   readonly mixed: boolean;
   readonly fallbackUsed: "none" | "some" | "all" | "not stated";
   readonly readAt: { readonly oldest: string; readonly newest: string };
+  /** Who is to be named as the source, as the states list has it: its first words. list_states has it whole. */
+  readonly source?: string;
+  readonly sourceRef?: string;
 }
+
+const MAX_SOURCE = 60;
+
+const firstWords = (source: string): string => excerpt(source.split(/[,;]\s/)[0] ?? source, MAX_SOURCE);
 
 /** To the second: nobody asks for more, and it is read again and again. */
 const instant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
@@ -21,6 +29,9 @@ function fallbackOf(flags: readonly (boolean | undefined)[]): Vintage["fallbackU
 export function vintageOf({ states, lists }: Country, codes: readonly string[]): Vintage {
   const readings = [states, ...codes.flatMap((code) => lists.get(code) ?? [])];
   const stated = new Set(readings.map(({ value }) => value.sourceUpdatedAt));
+  const { source, sourceRef } = states.value;
+  // Where no list is known that was asked for, there is nothing to name a source of.
+  const hasFigures = codes.length === 0 || readings.length > 1;
   const readAts = readings.map(({ readAt }) => readAt);
   return {
     sourceUpdatedAt: [...stated].filter((text) => text !== undefined).sort(),
@@ -28,5 +39,7 @@ export function vintageOf({ states, lists }: Country, codes: readonly string[]):
     mixed: stated.size > 1,
     fallbackUsed: fallbackOf(readings.map(({ value }) => value.fallbackUsed)),
     readAt: { oldest: instant(Math.min(...readAts)), newest: instant(Math.max(...readAts)) },
+    ...(hasFigures && source !== undefined && { source: firstWords(source) }),
+    ...(hasFigures && sourceRef !== undefined && { sourceRef }),
   };
 }

@@ -1,4 +1,4 @@
-// Serves prompts/list and prompts/get. The texts stand in src/toolkit/prompts.ts.
+// Serves prompts/list and prompts/get. The texts stand in src/toolkit/prompts.ts, and in the skills that some of them follow.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { word } from "../outside.ts";
 import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
@@ -48,7 +48,9 @@ export function servePrompts(server: Server, runtime: Runtime): void {
   }));
   server.setRequestHandler("prompts/get", async ({ params }): Promise<GetPromptResult> => {
     const prompt = findPrompt(params.name, runtime);
-    const text = prompt.text(checked(prompt, params.arguments ?? {}));
+    const asked = prompt.text(checked(prompt, params.arguments ?? {}));
+    const skill = prompt.skill === undefined ? undefined : await runtime.skills.instructions(prompt.skill);
+    const text = skill === undefined ? asked : `${asked}\n\n${skill}`;
     return { description: prompt.description, messages: [{ role: "user", content: { type: "text", text } }] };
   });
 }

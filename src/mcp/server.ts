@@ -4,10 +4,14 @@ import {
   type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
+  type RequestId,
+  type Result,
+  SERVER_INFO_META_KEY,
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
+import type { Arguments } from "../actions/identity.ts";
 import { soonOr } from "../async.ts";
 import { word } from "../outside.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
@@ -21,10 +25,11 @@ import { CACHE_HINTS, capabilities, serverInfo } from "./server-info.ts";
 import { serveSkills } from "./skills/serve.ts";
 import { createJobTasks } from "./tasks/job-tasks.ts";
 import { serveTasks, takesTasks } from "./tasks/serve.ts";
-import { callTool } from "./tools/call.ts";
-import type { Confirmation } from "./tools/confirmation.ts";
+import { type CallRequest, callTool, reporter, type Situation } from "./tools/call.ts";
+import { type Confirmation, GO } from "./tools/confirmation.ts";
 import type { Deliveries } from "./tools/deliveries.ts";
 import { hasTasks, listed, offeredTools, toldTools, whyNotOffered } from "./tools/offered-tools.ts";
+import { onlyReads } from "./tools/tool-call.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
 
@@ -39,11 +44,24 @@ const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>
 /** Checked after the SDK's own check, whose result drops an argument named __proto__; we refuse that as any unknown argument. */
 const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
 
+/** A call of a tool that only reads, of which the client wants the answer alone. */
+export interface ReadCall {
+  readonly id: RequestId;
+  readonly name: string;
+  readonly args: Arguments;
+  readonly signal: AbortSignal;
+}
+
+/** What the server would answer to such a call, without the SDK's part in it; undefined where no such tool is offered. */
+export type Read = (call: ReadCall) => Promise<Result> | undefined;
+
 /** The parts of a connection that outlive one server: the SDK may make a second one when it learns the client's era. */
 export interface Connection {
   readonly deliveries: Deliveries;
   readonly subscriptions: Subscriptions;
   readonly confirmation: Confirmation;
+  /** Hears how this server answers reads, where the transport asks it by itself. */
+  readonly onReads?: (read: Read) => void;
 }
 
 export async function createServer(runtime: Runtime, connection: Connection, era: ProtocolEra): Promise<Server> {
@@ -52,9 +70,15 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const workspaceId = await knownSoon(runtime);
   const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
   const linkOf = (uri: string) => resourceLink(uri, runtime);
+  const info = serverInfo(version);
+  /** As the SDK completes each result of 2026-07-28. */
+  const complete = <R extends Result>(result: R): Result =>
+    era === "legacy"
+      ? result
+      : { ...result, resultType: "complete", _meta: { ...result._meta, [SERVER_INFO_META_KEY]: info } };
   const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
-  const server = new Server(serverInfo(version), {
+  const server = new Server(info, {
     capabilities: capabilities({ tasks: tasks !== undefined, views: config.apps !== "never" }),
     requestState: { verify: confirmation.verify },
     instructions: instructions(config, workspaceId, notes),
@@ -68,23 +92,29 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const known = workspaceId ?? (await knownSoon(runtime));
     return { tools: told(context).map((tool) => listed(tool, known)) };
   });
+  const takesLinks = (): boolean => (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
+  const answerCall = (tool: Tool, args: unknown, request: CallRequest, asTask?: Situation["asTask"]) =>
+    callTool(tool, args, { runtime, deliveries, request, linkOf: takesLinks() ? linkOf : undefined, asTask });
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
-    const takesLinks = (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
-    if (tool)
-      return await callTool(tool, params.arguments, {
-        runtime,
-        deliveries,
-        context,
-        linkOf: takesLinks ? linkOf : undefined,
-        confirmation,
-        capabilities: capabilitiesOf(context),
-        asTask: takesTasks(context) ? tasks?.answer : undefined,
-      });
+    const { id, signal } = context.mcpReq;
+    const request: CallRequest = {
+      id,
+      signal,
+      report: reporter(context),
+      seek: (asked, args, call) => confirmation.seek(asked, args, context, capabilitiesOf(context), call),
+    };
+    if (tool) return await answerCall(tool, params.arguments, request, takesTasks(context) ? tasks?.answer : undefined);
     const hidden = tools.find(({ name }) => name === params.name);
     const names = told(context).map(({ name }) => name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
+  });
+  connection.onReads?.(({ id, name, args, signal }) => {
+    const tool = offered.get(name);
+    if (!tool || !onlyReads(tool, args)) return undefined;
+    // No person is asked before a read.
+    return answerCall(tool, args, { id, signal, report: () => undefined, seek: async () => GO }).then(complete);
   });
   serveResources(server, runtime, era);
   serveSubscriptions(server, runtime, subscriptions, era);

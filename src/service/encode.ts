@@ -40,23 +40,55 @@ export interface EncodedRequest {
   readonly body: string;
 }
 
-export function encodeRequest(endpoint: Endpoint, call: CallRequest): EncodedRequest {
-  const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(name, call.path?.[name] ?? ""));
+/** Of each endpoint's path, once: texts, and between them the names of parameters. */
+const pathParts = new WeakMap<Endpoint, readonly string[]>();
+
+function pathOf(endpoint: Endpoint, values: CallRequest["path"] = {}): string {
+  let parts = pathParts.get(endpoint);
+  if (!parts) {
+    parts = endpoint.path.split(/\{(\w+)\}/);
+    pathParts.set(endpoint, parts);
+  }
+  let path = API_PREFIX[endpoint.api];
+  for (const [index, part] of parts.entries()) path += index % 2 === 0 ? part : pathSegment(part, values[part] ?? "");
+  return path;
+}
+
+function queryOf(values: NonNullable<CallRequest["query"]>): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(call.query ?? {}))
+  for (const [name, value] of Object.entries(values))
     if (value !== undefined) query.append(name, queryValue(name, value));
-  return {
-    path: API_PREFIX[endpoint.api] + path + (query.size === 0 ? "" : `?${query}`),
-    ifMatch: call.ifMatch ?? "",
-    body: call.body === undefined ? "" : JSON.stringify(call.body),
-  };
+  return query.size === 0 ? "" : `?${query}`;
+}
+
+export const encodeRequest = (
+  endpoint: Endpoint,
+  { path, query, body, ifMatch = "" }: CallRequest,
+): EncodedRequest => ({
+  path: pathOf(endpoint, path) + (query ? queryOf(query) : ""),
+  ifMatch,
+  body: body === undefined ? "" : JSON.stringify(body),
+});
+
+/** Where the service is: for each base URL, of which a process has one, read once. */
+const bases = new Map<string, { readonly origin: string; readonly prefix: string }>();
+
+/** Where a request goes. `path`: below {base_url}, percent-encoded, with its query; it is sent as it is. */
+export function wireTarget(baseUrl: string, path: string): Pick<WireRequest, "origin" | "path"> {
+  let base = bases.get(baseUrl);
+  if (!base) {
+    const { origin, pathname } = new URL(baseUrl);
+    base = { origin, prefix: pathname.replace(/\/+$/, "") };
+    bases.set(baseUrl, base);
+  }
+  return { origin: base.origin, path: base.prefix + path };
 }
 
 export function wireRequest(baseUrl: string, endpoint: Endpoint, encoded: EncodedRequest, key?: string): WireRequest {
   const hasBody = encoded.body !== "";
   return {
     method: endpoint.method,
-    url: new URL(baseUrl.replace(/\/+$/, "") + encoded.path),
+    ...wireTarget(baseUrl, encoded.path),
     headers: {
       accept: endpoint.success.body === "binary" ? "application/octet-stream" : "application/json",
       ...(hasBody && { "content-type": "application/json" }),

@@ -1,16 +1,9 @@
 // What the geography tools share: their common arguments, the end of every answer, the call that goes on where it had to end.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import {
-  type Country,
-  type Coverage,
-  coverageOf,
-  driftIn,
-  secondsUntilRead,
-  unreadCount,
-} from "../geography/country.ts";
+import { type Country, type Coverage, canComeWithin, coverageOf, driftIn, unreadCount } from "../geography/country.ts";
 import { coverageLine } from "../geography/format.ts";
-import type { CountryQuery, Gathered, Needs } from "../geography/geography.ts";
+import { ANSWER_MS, type CountryQuery, type Gathered, type Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
 import type { Ports } from "./ports.ts";
 import type { NextStep } from "./results.ts";
@@ -18,6 +11,8 @@ import type { ToolCall } from "./tool-call.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;
+/** Of a call's 45 seconds some are kept for its answer. */
+const LONGEST_WAIT_SECONDS = MAX_WAIT_SECONDS - ANSWER_MS / 1000;
 
 export const sweepSeconds = z.int().min(0).max(MAX_WAIT_SECONDS).describe("For unread lists; default 20.").optional();
 
@@ -93,9 +88,12 @@ function answered(
   };
 }
 
-/** The same call with the longest wait, where what it lacks is still to come: an agent cannot wait by itself. */
+/**
+ * The same call with the longest wait, where what it lacks can come meanwhile: an agent cannot wait by itself. Where it cannot, the
+ * call would end at once, again and again: then the answer only says when to ask again.
+ */
 export function askAgain(call: ToolCall, args: NextStep["arguments"], coverage: Coverage): NextStep | undefined {
-  if (secondsUntilRead(coverage) === undefined) return undefined;
+  if (!canComeWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
   const why = `${unreadCount(coverage)} unread`;
   return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

@@ -9,17 +9,15 @@ const IS_INSTANT = /(?:At|windowStart|windowEnd)$/;
 /** To the second: an agent reads it, and no two of its steps are nearer. */
 export const toTheSecond = (instant: string): string => instant.replace(/\.\d+(?=Z|[+-]\d\d:\d\d$)/, "");
 
-const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
+export const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
 
-/** `usual`: fields that go where they have just this value. */
+/** `usual`: fields that go where they have just this value. A field has a name of the contract's. */
 export function lean(resource: object, usual: LeanFields = {}): LeanFields {
-  const kept = Object.entries(resource).filter(([name, value]) => !isNothing(value) && usual[name] !== value);
-  return Object.fromEntries(
-    kept.map(([name, value]) => [
-      name,
-      typeof value === "string" && IS_INSTANT.test(name) ? toTheSecond(value) : value,
-    ]),
-  );
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(resource))
+    if (!isNothing(value) && usual[name] !== value)
+      kept[name] = typeof value === "string" && IS_INSTANT.test(name) ? toTheSecond(value) : value;
+  return kept;
 }
 
 /** Only these fields, lean. */

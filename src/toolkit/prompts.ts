@@ -18,6 +18,8 @@ export interface Prompt {
   readonly arguments: readonly PromptArgument[];
   /** The tools that it has the agent call; where one is not offered, neither is the prompt. */
   readonly tools: readonly ToolName[];
+  /** How the work is done, where a skill says it: its text stands behind the prompt's own. */
+  readonly skill?: string;
   text(args: Readonly<Record<string, string>>): string;
 }
 
@@ -119,15 +121,11 @@ export const prompts: readonly Prompt[] = [
       { name: "state", description: "Two-letter code of the state it is about.", required: false, candidates: "code" },
     ],
     tools: ["list_states", "list_districts", "find_district", "rank_divisions"],
+    skill: "answer-geography",
     text: ({ question = "", state }) =>
       lines(
-        `Answer from the catalogue alone, not from memory: ${quoted(question)}`,
+        `Answer this question: ${quoted(question)}`,
         state !== undefined && `It is about the state ${quoted(state)}.`,
-        "find_district finds a district by its name; rank_divisions answers which have most or fewest, totals and averages in one " +
-          "call. list_states has all states with their totals, list_districts one state's districts.",
-        "Count and compare with the figures as they are. Say whether the answer is complete, or what could not be read; say the " +
-          "vintage that the answers state; name the source if they do.",
-        "If the question is not about states, districts or mandal counts, say that the catalogue does not hold it.",
       ),
   },
 ];

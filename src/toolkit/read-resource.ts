@@ -75,10 +75,10 @@ export async function readResource<T extends { readonly state: string }>(
     { ...call.context, timing },
   );
   const result = await advisedResult(answer, subject, call, shown);
+  if (seconds === 0 || shown === "full" || !result.advice.isRoutine) return result;
   const { data } = result;
   const [before, after] = [subject.standing(first ?? data), subject.standing(data)];
-  const isNews = seconds === 0 || shown === "full" || !result.advice.isRoutine || before.is !== after.is;
-  if (isNews) return result;
+  if (before.is !== after.is) return result;
   return unchangedResult(
     answer,
     result,

@@ -2,6 +2,7 @@
 import { isJsonObject } from "../contract/json.ts";
 import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
+import { isNothing } from "./lean.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
@@ -99,22 +100,28 @@ export const withExactNumbers = (value: unknown): unknown => (holdsInexactNumber
 export const fieldsWithExactNumbers = (object: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(object).map(([name, part]) => [name, withExactNumbers(part)]));
 
-/** Compact JSON without nulls and empty lists. */
+const holdsNothing = (value: unknown): boolean => {
+  if (typeof value !== "object" || value === null) return false;
+  for (const part of Object.values(value)) if (isNothing(part) || holdsNothing(part)) return true;
+  return false;
+};
+
+const unlessNothing = (_name: string, part: unknown): unknown => (isNothing(part) ? undefined : part);
+
+/** Compact JSON without nulls and empty lists. Most data have none: to ask a function about each value costs three times as much. */
 export const compactJson = (value: unknown): string =>
-  escaped(
-    JSON.stringify(value, (_name, part: unknown) =>
-      part === null || (Array.isArray(part) && part.length === 0) ? undefined : part,
-    ),
-  );
+  escaped(holdsNothing(value) ? JSON.stringify(value, unlessNothing) : JSON.stringify(value));
 
 /** As compact JSON; lists of rows follow as tables. */
 function dataText(data: unknown): string {
   if (!isJsonObject(data)) return compactJson(data);
-  const tables = Object.entries(data).filter(([, part]) => isTable(part));
-  const names = tables.map(([name]) => name);
-  const rest = Object.fromEntries(Object.entries(data).filter(([name]) => !names.includes(name)));
-  const texts = tables.map(([name, rows]) => `${name}:\n${wholeTable(isTable(rows) ? rows : [])}`);
-  return [compactJson(rest), ...texts].join("\n");
+  const rest: [string, unknown][] = [];
+  const tables: string[] = [];
+  for (const [name, part] of Object.entries(data))
+    if (isTable(part)) tables.push(`${name}:\n${wholeTable(part)}`);
+    else rest.push([name, part]);
+  if (tables.length === 0) return compactJson(data);
+  return [compactJson(Object.fromEntries(rest)), ...tables].join("\n");
 }
 
 /** The journal may name tools that this version does not have. */

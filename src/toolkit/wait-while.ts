@@ -41,6 +41,7 @@ const waitingCancelled = new Failure({
  * it does not. What comes to wait for a person has stopped; what waited for one at the first reading is read until it changes.
  */
 export async function waitWhile<T>(watched: Watched<T>, seconds: number, limits: Limits): Promise<T> {
+  if (seconds === 0) return await watched.read();
   const { timing, signal } = limits;
   const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - MARGIN_MS);
   let value = await watched.read();

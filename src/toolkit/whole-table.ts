@@ -1,7 +1,7 @@
 // Whole items as a table that loses nothing and repeats nothing: columns are named once, what all items share is said once,
 // and so is a long value that comes again and again. test/toolkit/advice/whole-table.test.ts reads it back.
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { escaped, json } from "../outside.ts";
+import { isOnOneLine, json } from "../outside.ts";
 
 /** One column: the value of each item, or for a column of lists the list of each. */
 interface Column {
@@ -13,10 +13,11 @@ const PLAIN = /^[^\s"@\u00d7{}[\]=;][^\s"\u00d7{}[\]=;]*$/;
 const LOOKS_LIKE_JSON = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 
 /** Text as it is where it can be nothing else, all other values as JSON. */
-const say = (value: unknown): string =>
-  typeof value === "string" && PLAIN.test(value) && !LOOKS_LIKE_JSON.test(value) && escaped(value) === value
-    ? value
-    : json(value);
+function say(value: unknown): string {
+  if (typeof value === "number" && Number.isFinite(value)) return `${value}`;
+  const isPlain = typeof value === "string" && PLAIN.test(value) && !LOOKS_LIKE_JSON.test(value) && isOnOneLine(value);
+  return isPlain ? value : json(value);
+}
 
 /** Equal neighbours are counted: `PENDING×5`. */
 function sayList(values: readonly unknown[]): string {
@@ -52,11 +53,42 @@ function alike(values: readonly unknown[]): Alike | undefined {
   const [first] = values;
   if (!isJsonObject(first)) return undefined;
   const fields = Object.keys(first);
-  if (fields.length === 0 || !fields.every((name) => /^\w+$/.test(name))) return undefined;
-  const objects = values.filter(isJsonObject);
-  return objects.length === values.length && objects.every((each) => hasJust(each, fields))
-    ? { fields, objects }
-    : undefined;
+  if (fields.length === 0) return undefined;
+  for (const name of fields) if (!/^\w+$/.test(name)) return undefined;
+  const objects: JsonObject[] = [];
+  for (const value of values) {
+    if (!isJsonObject(value) || !hasJust(value, fields)) return undefined;
+    objects.push(value);
+  }
+  return { fields, objects };
+}
+
+function listsAmong(values: readonly unknown[]): readonly (readonly unknown[])[] | undefined {
+  const lists: (readonly unknown[])[] = [];
+  for (const value of values) {
+    if (!isList(value)) return undefined;
+    lists.push(value);
+  }
+  return lists;
+}
+
+function valuesOf(objects: readonly JsonObject[], field: string): unknown[] {
+  const values: unknown[] = [];
+  for (const object of objects) values.push(object[field]);
+  return values;
+}
+
+/** A cell like the one above it is not said anew. */
+function sayAll(values: readonly unknown[]): string[] {
+  const cells: string[] = [];
+  let above: unknown;
+  let said = "";
+  for (const value of values) {
+    if (said === "" || value !== above) said = say(value);
+    above = value;
+    cells.push(said);
+  }
+  return cells;
 }
 
 /** Rows of one shape, more than one: worth a table of their own. */
@@ -67,30 +99,32 @@ export const isTable = (value: unknown): value is readonly unknown[] =>
 function listColumns(name: string, lists: readonly (readonly unknown[])[]): readonly Column[] | undefined {
   const all = alike(lists.flat());
   if (!all) return undefined;
-  const { fields, objects } = all;
-  const columns = fields.map((field) => ({ field, values: objects.map((each) => each[field]) }));
-  if (!columns.every(({ values }) => values.every(isScalar))) return undefined;
-  return columns.map(({ field, values }) => {
+  const columns: Column[] = [];
+  for (const field of all.fields) {
+    const values = valuesOf(all.objects, field);
+    if (!values.every(isScalar)) return undefined;
+    const cells: string[] = [];
     let end = 0;
-    const cells = lists.map(({ length }) => {
+    for (const { length } of lists) {
       end += length;
-      return sayList(values.slice(end - length, end));
-    });
-    return { name: `${name}[].${field}`, cells };
-  });
+      cells.push(sayList(values.slice(end - length, end)));
+    }
+    columns.push({ name: `${name}[].${field}`, cells });
+  }
+  return columns;
 }
 
-function columnsOf(name: string, values: readonly unknown[]): readonly Column[] {
+function addColumns(columns: Column[], name: string, values: readonly unknown[]): void {
   const same = alike(values);
-  if (same)
-    return same.fields.flatMap((field) =>
-      columnsOf(
-        name === "" ? field : `${name}.${field}`,
-        same.objects.map((each) => each[field]),
-      ),
-    );
-  const lists = values.every(isList) ? listColumns(name, values.filter(isList)) : undefined;
-  return lists ?? [{ name, cells: values.map(say) }];
+  if (same) {
+    for (const field of same.fields)
+      addColumns(columns, name === "" ? field : `${name}.${field}`, valuesOf(same.objects, field));
+    return;
+  }
+  const lists = listsAmong(values);
+  const sideways = lists && listColumns(name, lists);
+  if (sideways) columns.push(...sideways);
+  else columns.push({ name, cells: sayAll(values) });
 }
 
 const MIN_REPEATED = 16;
@@ -110,12 +144,15 @@ function shortened(columns: readonly Column[]) {
   return { names, short: columns.map(({ name, cells }) => ({ name, cells: cells.map(shortOf) })) };
 }
 
-const isSame = (one: readonly string[], other: readonly string[]): boolean =>
-  one.every((cell, row) => cell === other[row]);
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  for (const [row, cell] of one.entries()) if (cell !== other[row]) return false;
+  return true;
+}
 
-/** Lines: what all share, what is named, then the columns with a row for each item. Empty for no items. */
-export function wholeTable(items: readonly unknown[]): string {
-  const columns = items.length === 0 ? [] : columnsOf("", items);
+/** Loops, no nested callbacks: those are compiled anew whenever a page of items and a single one take turns. */
+function sharedAndVarying(items: readonly unknown[]) {
+  const columns: Column[] = [];
+  if (items.length > 0) addColumns(columns, "", items);
   const shared: string[] = [];
   const varying: Column[] = [];
   for (const column of columns) {
@@ -126,11 +163,22 @@ export function wholeTable(items: readonly unknown[]): string {
     else if (twin) shared.push(`${name}=@${twin.name}`);
     else varying.push(column);
   }
+  return { shared, varying };
+}
+
+/** Lines: what all share, what is named, then the columns with a row for each item. Empty for no items. */
+export function wholeTable(items: readonly unknown[]): string {
+  const { shared, varying } = sharedAndVarying(items);
   const { names, short } = shortened(varying);
-  const rows = items.map((_, row) => short.map(({ cells }) => cells[row] ?? "").join("\t"));
-  return [
-    ...(shared.length > 0 ? [`In all: ${shared.join("; ")}`] : []),
-    ...(names.size > 0 ? [[...names].map(([value, name]) => `${name}=${value}`).join("; ")] : []),
-    ...(varying.length > 0 ? [short.map(({ name }) => name).join("\t"), ...rows] : []),
-  ].join("\n");
+  const lines: string[] = [];
+  if (shared.length > 0) lines.push(`In all: ${shared.join("; ")}`);
+  if (names.size > 0) lines.push([...names].map(([value, name]) => `${name}=${value}`).join("; "));
+  if (varying.length === 0) return lines.join("\n");
+  lines.push(short.map(({ name }) => name).join("\t"));
+  for (let row = 0; row < items.length; row++) {
+    let line = "";
+    for (const [index, { cells }] of short.entries()) line += `${index === 0 ? "" : "\t"}${cells[row] ?? ""}`;
+    lines.push(line);
+  }
+  return lines.join("\n");
 }

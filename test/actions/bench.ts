@@ -1,5 +1,6 @@
 // What a test of actions starts from: a stub of the service, an empty folder for the journal, and the variables that name both.
 import { join } from "node:path";
+import { stubEnv } from "../service/client.ts";
 import { folderForTest } from "../support/home.ts";
 import { type Stub, stubForTest } from "../support/stub.ts";
 
@@ -15,9 +16,7 @@ export async function benchForTest(changes: Readonly<Record<string, string>> = {
   const stub = await stubForTest();
   const stateDir = join(await folderForTest(), "state");
   const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
+    ...stubEnv(stub),
     MIC_STATE_DIR: stateDir,
     ...changes,
   };

@@ -8,6 +8,8 @@ import { type PostgresServer, postgresMissing, startPostgres } from "../support/
 import { openAt, type Place } from "./place.ts";
 
 export interface Driver {
+  /** It plans by what its tables hold. */
+  readonly hasStatistics: boolean;
   /** A new, empty place for a journal. */
   place(): Promise<Place>;
   /** For the running test alone. */
@@ -27,7 +29,7 @@ const folder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : t
 
 export function describeEachDriver(tests: (driver: Driver) => void): void {
   describe("SQLite", () => {
-    tests({ open, place: async () => ({ stateDir: await folder(), url: undefined }) });
+    tests({ hasStatistics: false, open, place: async () => ({ stateDir: await folder(), url: undefined }) });
   });
   const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
   describe.skipIf(postgresMissing !== undefined)(`PostgreSQL${skipped}`, () => {
@@ -36,6 +38,6 @@ export function describeEachDriver(tests: (driver: Driver) => void): void {
       server = await startPostgres();
     }, 60_000);
     afterAll(() => server?.stop());
-    tests({ open, place: async () => ({ stateDir: "", url: await server?.database() }) });
+    tests({ hasStatistics: true, open, place: async () => ({ stateDir: "", url: await server?.database() }) });
   });
 }

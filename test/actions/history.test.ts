@@ -115,25 +115,36 @@ describeEachDriver((driver) => {
     expect(await createdBy(journal, "service", "job-1")).toBeUndefined();
   });
 
-  test.each([
-    ["actions_about", (journal: Journal) => journal.findAbout("service", "about-7")],
-    ["actions_made", (journal: Journal) => journal.findByResource("service", "made-7")],
-  ] as const)("is found by the index %s, not by a scan", async (index, find) => {
+  test.each<[string, readonly string[], (journal: Journal) => Promise<unknown>]>([
+    ["what was done about a job", ["actions_about"], (journal) => journal.findAbout("service", "about-7")],
+    ["what made it", ["actions_made"], (journal) => journal.findByResource("service", "made-7")],
+    [
+      "what an agent names",
+      ["(?:actions_pkey|autoindex)", "actions_(?:made|unheard)"],
+      (journal) => journal.markHeard("service", ["fill-7", "made-7"]),
+    ],
+    [
+      "what a new action would do again",
+      ["actions_(?:by_subject|undelivered)", "actions_(?:by_work|unsettled)"],
+      (journal) => journal.insert(newAction({ tool: "retry_job", subjectHash: "new", workHash: "new" })),
+    ],
+    [
+      "the latest actions",
+      ["actions_by_time"],
+      (journal) => journal.list("service", ["succeeded", "rejected", "open", "unknown"], 20),
+    ],
+    ["the latest unsettled ones", ["actions_unsettled"], (journal) => journal.list("service", ["open", "unknown"], 20)],
+  ])("%s is found by an index, not among all actions of the service", async (_what, indexes, ask) => {
     const { database, journal, asked } = await openAt(driver, await driver.place());
     await fill(database, LATER);
-    await database.query("ANALYZE");
+    // SQLite is never told what its tables hold; PostgreSQL finds it out.
+    if (driver.hasStatistics) await database.query("ANALYZE");
     asked.length = 0;
-    expect(await find(journal)).toBeDefined();
-    expect(asked).toHaveLength(1);
-    for (const { sql, values } of asked)
-      for (const explain of ["EXPLAIN QUERY PLAN", "EXPLAIN"]) {
-        const plan = await database.query(`${explain} ${sql}`, values).catch(() => undefined);
-        if (plan === undefined) continue;
-        const text = JSON.stringify(plan);
-        expect(text).toContain(index);
-        expect(text).not.toMatch(/Seq Scan|SCAN actions/);
-        return;
-      }
-    throw new Error("no plan to be had");
+    await ask(journal);
+    const explain = driver.hasStatistics ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
+    const plans = await Promise.all(asked.map(({ sql, values }) => database.query(`${explain} ${sql}`, values)));
+    const text = JSON.stringify(plans);
+    for (const index of indexes) expect(text).toMatch(new RegExp(index));
+    expect(text).not.toMatch(/Seq Scan on actions|SCAN actions"|\(service=\?( AND tool=\?)?\)/);
   });
 });

@@ -59,8 +59,13 @@ const racer = build({
   packages: "external",
 }).then(({ outputFiles: [file] }) => file?.text);
 
-/** What each of four real processes won. */
-async function race(place: Place, races: readonly string[], count: number): Promise<string[][]> {
+/** What each of four real processes won, which had all opened the journal when `prepare` was called. */
+async function race(
+  place: Place,
+  races: readonly string[],
+  count: number,
+  prepare: () => Promise<void>,
+): Promise<string[][]> {
   const args = ["--input-type=module", "-e", (await racer) ?? "", JSON.stringify({ ...place, races, count })];
   const racers = Array.from({ length: 4 }, () => spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] }));
   const outputs = racers.map(({ stdout }) => createInterface(stdout)[Symbol.asyncIterator]());
@@ -68,6 +73,7 @@ async function race(place: Place, races: readonly string[], count: number): Prom
   // At once, when each is ready: to open the journal, and for each race.
   for (let start = 0; start <= races.length; start++) {
     await lines();
+    if (start === 1) await prepare();
     for (const { stdin } of racers) stdin.write("go\n");
   }
   return (await lines()).map((line): string[] => JSON.parse(line));
@@ -451,19 +457,17 @@ describeEachDriver((driver) => {
     expect(await other).toBeUndefined();
   });
 
-  test("is made once by several processes that open it at the same moment", async () => {
-    const { place } = await bench(driver);
-    expect(await race(place, [], 0)).toHaveLength(4);
-    const rows = await (await driver.open(place)).query("SELECT version FROM journal_version");
-    expect(rows).toHaveLength(JOURNAL_VERSION);
-  });
-
-  test("several processes that race for the same (insert, twins, claim) win each once", async () => {
+  test("processes that open it at the same moment make it once, and win each race (insert, twins, claim) once", async () => {
     const { place, as } = await bench(driver);
-    const gone = await as(GONE);
     const [races, count] = [["insert", "twins", "claim"], 60];
-    for (let n = 0; n < count; n++) await gone.insert(newAction({ key: `claim-${n}`, explicit: true }));
-    const won = (await race(place, races, count)).flat();
+    const won = (
+      await race(place, races, count, async () => {
+        const rows = await (await driver.open(place)).query("SELECT version FROM journal_version");
+        expect(rows).toHaveLength(JOURNAL_VERSION);
+        const gone = await as(GONE);
+        for (let n = 0; n < count; n++) await gone.insert(newAction({ key: `claim-${n}`, explicit: true }));
+      })
+    ).flat();
     const all = races.flatMap((each) => Array.from({ length: count }, (_, n) => `${each}-${n}`));
     expect(won.sort()).toEqual(all.sort());
   });

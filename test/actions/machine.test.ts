@@ -1,6 +1,7 @@
 // The action machine's own rules, where time, death and a journal that fails have to be at hand: processes that share a journal.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { gate, openOffice, refused, type Told } from "./workers.ts";
+import { gate } from "../support/gate.ts";
+import { openOffice, refused, type Told } from "./workers.ts";
 
 const LEASE_MS = 30_000;
 const KEY = "a-key-of-its-own";

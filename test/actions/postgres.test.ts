@@ -4,6 +4,7 @@ import { connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
+import { stubEnv } from "../service/client.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { startServer } from "../support/server.ts";
 import { answer, neverAnswer, stubForTest } from "../support/stub.ts";
@@ -21,9 +22,7 @@ async function bench() {
   const stub = await stubForTest();
   const url = await running().database();
   const env = {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "client",
-    MIC_CLIENT_SECRET: "client-secret-0123456789",
+    ...stubEnv(stub),
     MIC_JOURNAL_URL: url,
   };
   return { stub, url, serve: () => startServer({ env }) };

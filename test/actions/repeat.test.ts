@@ -1,6 +1,7 @@
 // Which call is which action (docs/interface.md), as an agent sees it: a repeat of what was heard, sent, worded otherwise, mistyped.
 import { expect, test } from "vitest";
 import { createInput, createJob, enveloped, input, job, micEnveloped, operation } from "../contract/samples.ts";
+import { credentials } from "../service/client.ts";
 import { insideServer, type Talk } from "../support/server.ts";
 import { answer, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
@@ -192,7 +193,7 @@ test("a call with nothing but the key takes the rest from the journal", async ()
 
 test("list_actions shows what was done, and the complete call that settles what is not", async () => {
   const { stub, server, env } = await bench();
-  const secretive = { ...createJob, clientReference: "client-secret-0123456789" };
+  const secretive = { ...createJob, clientReference: credentials.clientSecret };
   const code = {
     type: "t",
     title: "No",

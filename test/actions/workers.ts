@@ -54,15 +54,6 @@ export interface Office {
   find(key: string): Promise<StoredAction | undefined>;
 }
 
-/** A promise, and what keeps it. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open: () => open() };
-}
-
 export const refused = (kind: FailureFacts["kind"], facts: Partial<FailureFacts> = {}): Failure =>
   new Failure({ kind, message: "Refused.", retryable: false, sideEffect: "none", ...facts });
 

@@ -29,7 +29,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
     const host = await draw("show_usage", args, { width: 320, result: { value } });
     await expectShown(host, bucket.granted, bucket.used, "Not configured, which is not used up: PAGES", "used up");
     await expectShown(host, /Resets Jan 16, 2100, 5:30.AM/);
-    const widths = await host.frame.evaluate(`[...document.querySelectorAll(".stack .fill")].map(({ style }) => style.width)`);
+    const widths = await host.frame.evaluate(
+      `[...document.querySelectorAll(".stack .fill")].map(({ style }) => style.width)`,
+    );
     expect(widths).toEqual(["25%", "50%", "100%", "0%"]);
     expect(await overflowOf(host)).toBe(0);
   });

@@ -6,8 +6,8 @@ import { beforeAll, expect } from "vitest";
 import { sampleOf } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { credentials } from "../service/client.ts";
-import { connectionForFile } from "../support/mcp.ts";
+import { credentials, stubEnv } from "../service/client.ts";
+import { insideForFile } from "../support/mcp.ts";
 import { answer, stubForFile } from "../support/stub.ts";
 
 const stubOf = stubForFile();
@@ -17,13 +17,9 @@ beforeAll(async () => {
   downloads = await mkdtemp(join(tmpdir(), "mic-mcp-scopes-"));
   return () => rm(downloads, { recursive: true, force: true });
 });
-const connectionOf = connectionForFile("v2-modern", () => ({
-  env: {
-    MIC_BASE_URL: stubOf().baseUrl,
-    MIC_CLIENT_ID: credentials.clientId,
-    MIC_CLIENT_SECRET: credentials.clientSecret,
-    MIC_DOWNLOAD_DIR: downloads,
-  },
+const connectionOf = insideForFile("v2-modern", () => ({
+  ...stubEnv(stubOf()),
+  MIC_DOWNLOAD_DIR: downloads,
 }));
 
 const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, adds = {} }) => {

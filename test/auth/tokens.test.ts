@@ -13,7 +13,7 @@ import {
   submitJob,
   within,
 } from "../service/client.ts";
-import { connectionForTest } from "../support/mcp.ts";
+import { insideForTest } from "../support/mcp.ts";
 import { answer, cutShort, hangUp, refusingBaseUrl, type Step, slowly, stubForTest } from "../support/stub.ts";
 
 const whole = answer(200, enveloped(job));
@@ -319,7 +319,7 @@ describe("without", () => {
   test("credentials the job tools say what to set, and geography works", async () => {
     const stub = await stubForTest();
     stub.respond(() => answer(200, { contract: "svc.geo.admin-divisions.v1", states: [] }));
-    const connection = await connectionForTest("v2-modern", { env: { MIC_BASE_URL: stub.baseUrl } });
+    const connection = await insideForTest("v2-modern", { MIC_BASE_URL: stub.baseUrl });
     const { error, text } = await connection.callTool("get_job", { jobId: "job-1" });
     expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
     for (const name of ["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"]) expect(text).toContain(name);
@@ -328,7 +328,7 @@ describe("without", () => {
   });
 
   test("a base URL every tool says how to set it or use the emulator", async () => {
-    const connection = await connectionForTest("v2-modern");
+    const connection = await insideForTest("v2-modern", {});
     for (const [tool, args] of [
       ["list_states", {}],
       ["get_job", { jobId: "job-1" }],

@@ -4,11 +4,13 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type TestFunction, test } from "vitest";
 import type * as z from "zod/v4";
 import { toJsonSchema } from "../../src/contract/json-schema.ts";
+import { proves } from "../proves.ts";
 import type { FieldRule } from "./field-rules.ts";
 import { isDateTime, isUri } from "./naive-grammars.ts";
 
 type Path = readonly string[];
 type Fields = Readonly<Record<string, unknown>>;
+type Rules = Readonly<Record<string, FieldRule>>;
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -114,13 +116,15 @@ export interface ObjectOptions {
   readonly optional?: readonly string[];
   /** Names of fields that hold free-form objects. */
   readonly freeForm?: readonly string[];
+  /** Its other fields have their rules elsewhere. */
+  readonly isInPart?: boolean;
 }
 
-/** The makers of tests about one object; `sample` is valid and has all its optional fields. */
+/** Makes the tests of one object; `sample` is valid and has all its optional fields. */
 export function objectUnderTest(
   schema: z.ZodType,
   sample: Fields,
-  { optional = [], freeForm = [] }: ObjectOptions = {},
+  { optional = [], freeForm = [], isInPart = false }: ObjectOptions = {},
 ) {
   const { accepts, refuses } = judge(schema);
   const tested = new Set<string>();
@@ -137,42 +141,48 @@ export function objectUnderTest(
     ];
   }
 
+  /** The fields (dotted where they lie deeper) hold what their rules say. */
+  function fields(rules: Rules): TestFunction {
+    // Made with the first, run when all are known.
+    if (tested.size === 0 && !isInPart)
+      test("every field has a rule", () => expect([...tested].sort()).toEqual(Object.keys(sample).sort()));
+    for (const name of Object.keys(rules)) tested.add(name.split(".", 1).join());
+    return () => expect(Object.entries(rules).flatMap(([name, rule]) => checkField(name, rule))).toEqual([]);
+  }
+
+  /** At every level: required fields required, optional ones optional, nothing else allowed. */
+  function isExactlyItsFields(): void {
+    const levels = objectsIn(sample, freeForm);
+    const removed = levels.flatMap(([path, fields]) =>
+      Object.keys(fields).flatMap((key) => {
+        const at = [...path, key];
+        const rest = changeAt(sample, path, without(key));
+        const faults = optional.includes(dotted(at)) ? accepts(rest) : refuses(rest, at, true);
+        return check(`without ${dotted(at)},`, rest, faults);
+      }),
+    );
+    const extended = levels.flatMap(([path]) =>
+      ["extra", "ID", "__proto__", "constructor", "toString", ""].flatMap((key) => {
+        const more = changeAt(sample, path, withExtra(key));
+        return check(`with an extra ${dotted([...path, key])},`, more, refuses(more, path, true));
+      }),
+    );
+    expect([...check("the sample", sample, accepts(sample)), ...removed, ...extended]).toEqual([]);
+    expect([null, [], [sample], "{}", 1, true].filter((value) => schema.safeParse(value).success)).toEqual([]);
+  }
+
   return {
-    /** The fields (dotted where they lie deeper) hold what their rules say. */
-    fields(rules: Readonly<Record<string, FieldRule>>): TestFunction {
-      for (const name of Object.keys(rules)) tested.add(name.split(".", 1).join());
-      return () => {
-        expect(Object.entries(rules).flatMap(([name, rule]) => checkField(name, rule))).toEqual([]);
-      };
-    },
-
-    /** At every level: required fields required, optional ones optional, nothing else allowed. */
-    isExactlyItsFields(): TestFunction {
-      return () => {
-        const levels = objectsIn(sample, freeForm);
-        const removed = levels.flatMap(([path, fields]) =>
-          Object.keys(fields).flatMap((key) => {
-            const at = [...path, key];
-            const rest = changeAt(sample, path, without(key));
-            const faults = optional.includes(dotted(at)) ? accepts(rest) : refuses(rest, at, true);
-            return check(`without ${dotted(at)},`, rest, faults);
-          }),
-        );
-        const extended = levels.flatMap(([path]) =>
-          ["extra", "ID", "__proto__", "constructor", "toString", ""].flatMap((key) => {
-            const more = changeAt(sample, path, withExtra(key));
-            return check(`with an extra ${dotted([...path, key])},`, more, refuses(more, path, true));
-          }),
-        );
-        expect([...check("the sample", sample, accepts(sample)), ...removed, ...extended]).toEqual([]);
-        expect([null, [], [sample], "{}", 1, true].filter((value) => schema.safeParse(value).success)).toEqual([]);
-      };
-    },
-
-    /** A test that no field of the sample was forgotten. To be called after the last `fields`. */
-    everyFieldHasARule(): void {
-      const rules = [...tested].sort();
-      test("every field has a rule", () => expect(rules).toEqual(Object.keys(sample).sort()));
+    /**
+     * A test that cites the contract's rules: that these fields hold theirs, told by their names unless a title stands before
+     * them, or, of a title alone, that the object has exactly its fields. Once fields have rules, each must have one.
+     */
+    proves(
+      ids: Parameters<typeof proves>[0],
+      title: string | Rules,
+      proof: Rules | TestFunction = typeof title === "string" ? isExactlyItsFields : title,
+    ): void {
+      const told = typeof title === "string" ? title : Object.keys(title).join(", ");
+      proves(ids, told, typeof proof === "function" ? proof : fields(proof));
     },
   };
 }

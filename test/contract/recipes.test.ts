@@ -22,28 +22,15 @@ import * as samples from "./samples.ts";
 const freeForm = ["definition", "references"];
 
 describe("RecipeOffer", () => {
-  const offer = objectUnderTest(RecipeOffer, samples.recipeOffer, { freeForm });
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields", offer.isExactlyItsFields());
-  proves(["2.2/offer-id", "2.2/hex"], "id", offer.fields({ id: prefixedHex32("micoffer_") }));
-  proves(
-    ["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"],
-    "workspaceId",
-    offer.fields({ workspaceId: workspaceStyleId }),
-  );
-  proves("2.2/sandbox-environment", "environment", offer.fields({ environment: constant("SANDBOX") }));
-  proves("2.2/offer-resource-version", "resourceVersion", offer.fields({ resourceVersion: decimalVersion }));
-  proves("2.2/offer-recipe", "recipe", offer.fields({ recipe: object(samples.recipeDefinition) }));
-  proves(
-    "1/offers-reference-only",
-    "availability, executionAvailable",
-    offer.fields({ availability: constant("REVIEWED_REFERENCE"), executionAvailable: onlyFalse }),
-  );
-  proves(
-    ["2.2/offer-dates", "2.2/date-time"],
-    "approvedAt, expiresAt",
-    offer.fields({ approvedAt: dateTime, expiresAt: dateTime }),
-  );
-  offer.everyFieldHasARule();
+  const { proves } = objectUnderTest(RecipeOffer, samples.recipeOffer, { freeForm });
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/offer-id", "2.2/hex"], { id: prefixedHex32("micoffer_") });
+  proves(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
+  proves("2.2/sandbox-environment", { environment: constant("SANDBOX") });
+  proves("2.2/offer-resource-version", { resourceVersion: decimalVersion });
+  proves("2.2/offer-recipe", { recipe: object(samples.recipeDefinition) });
+  proves("1/offers-reference-only", { availability: constant("REVIEWED_REFERENCE"), executionAvailable: onlyFalse });
+  proves(["2.2/offer-dates", "2.2/date-time"], { approvedAt: dateTime, expiresAt: dateTime });
 });
 
 describe("the size of an offer", () => {
@@ -76,60 +63,45 @@ describe("the size of an offer", () => {
 });
 
 describe("RecipeDefinition", () => {
-  const recipe = objectUnderTest(RecipeDefinition, samples.recipeDefinition, { freeForm });
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields", recipe.isExactlyItsFields());
-  proves(["2.2/recipe-ids", "2.2/hex"], "recipeId", recipe.fields({ recipeId: prefixedHex32("micrecipe_") }));
-  proves("2.2/recipe-ids", "versionId", recipe.fields({ versionId: prefixedHex32("micrecipev_") }));
-  proves("2.2/recipe-version-hash", "versionHash", recipe.fields({ versionHash: hex64 }));
-  proves("2.2/recipe-name", "name", recipe.fields({ name: text(1, 160) }));
-  proves("2.2/recipe-inputs", "inputs", recipe.fields({ inputs: list(1, 100, () => samples.inputRequirement) }));
-  proves("2.2/recipe-parameters", "parameters", recipe.fields({ parameters: object(samples.recipeParameters) }));
-  proves(
-    "2.2/recipe-required-permissions",
-    "requiredPermissions",
-    recipe.fields({ requiredPermissions: list(0, 200, (index) => `part:${index}`) }),
-  );
-  proves(
-    "2.2/recipe-required-permissions",
-    "requiredPermissions are unique",
-    recipe.fields({
-      requiredPermissions: {
-        accepts: [["a:b", "a:B", "b:a"]],
-        refuses: [
-          ["a:b", "a:b"],
-          ["a:b", "c:d", "a:b"],
-        ],
-      },
-    }),
-  );
-  proves(
-    "2.2/recipe-required-permission-form",
-    "each required permission",
-    recipe.fields({
-      "requiredPermissions.0": {
-        accepts: [
-          `${alphanumeric}_.-:${alphanumeric}`,
-          `a:${alphanumeric}_.-`,
-          "a:b",
-          "_:-",
-          "A9_.-:.",
-          "..:..",
-          `a:${"b".repeat(126)}`,
-          `${"a".repeat(126)}:b`,
-        ],
-        refuses: [
-          ...["", "a", ":", "a:", ":b", "a:b:c", "a::b", "a b:c", "a/b:c", "é:b", "a:b\n", `a:${"b".repeat(127)}`],
-          ...[null, 1, true, ["a:b"], {}],
-        ],
-      },
-    }),
-  );
-  proves(
-    "2.2/recipe-stop-after-stage",
-    "stopAfterStage",
-    recipe.fields({ stopAfterStage: oneOf("SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE") }),
-  );
-  recipe.everyFieldHasARule();
+  const { proves } = objectUnderTest(RecipeDefinition, samples.recipeDefinition, { freeForm });
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/recipe-ids", "2.2/hex"], { recipeId: prefixedHex32("micrecipe_") });
+  proves("2.2/recipe-ids", { versionId: prefixedHex32("micrecipev_") });
+  proves("2.2/recipe-version-hash", { versionHash: hex64 });
+  proves("2.2/recipe-name", { name: text(1, 160) });
+  proves("2.2/recipe-inputs", { inputs: list(1, 100, () => samples.inputRequirement) });
+  proves("2.2/recipe-parameters", { parameters: object(samples.recipeParameters) });
+  proves("2.2/recipe-required-permissions", { requiredPermissions: list(0, 200, (index) => `part:${index}`) });
+  proves("2.2/recipe-required-permissions", "requiredPermissions are unique", {
+    requiredPermissions: {
+      accepts: [["a:b", "a:B", "b:a"]],
+      refuses: [
+        ["a:b", "a:b"],
+        ["a:b", "c:d", "a:b"],
+      ],
+    },
+  });
+  proves("2.2/recipe-required-permission-form", "each required permission", {
+    "requiredPermissions.0": {
+      accepts: [
+        `${alphanumeric}_.-:${alphanumeric}`,
+        `a:${alphanumeric}_.-`,
+        "a:b",
+        "_:-",
+        "A9_.-:.",
+        "..:..",
+        `a:${"b".repeat(126)}`,
+        `${"a".repeat(126)}:b`,
+      ],
+      refuses: [
+        ...["", "a", ":", "a:", ":b", "a:b:c", "a::b", "a b:c", "a/b:c", "é:b", "a:b\n", `a:${"b".repeat(127)}`],
+        ...[null, 1, true, ["a:b"], {}],
+      ],
+    },
+  });
+  proves("2.2/recipe-stop-after-stage", {
+    stopAfterStage: oneOf("SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE"),
+  });
 
   proves("2.2/recipe-stop-after-stage", "the other three stages are no place to stop", () => {
     const stops = (stopAfterStage: string) =>
@@ -139,71 +111,53 @@ describe("RecipeDefinition", () => {
 });
 
 describe("InputRequirement", () => {
-  const requirement = objectUnderTest(InputRequirement, samples.inputRequirement, { freeForm });
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields", requirement.isExactlyItsFields());
-  proves(
-    ["2.2/input-requirement-ids", "2.2/workspace-style-id"],
-    "name, schemaVersionId",
-    requirement.fields({ name: workspaceStyleId, schemaVersionId: workspaceStyleId }),
-  );
-  proves(
-    "2.2/input-requirement-value-state",
-    "valueState",
-    requirement.fields({ valueState: oneOf("RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED") }),
-  );
-  proves("2.2/recipe-parameters", "schema", requirement.fields({ schema: object(samples.recipeParameters) }));
-  requirement.everyFieldHasARule();
+  const { proves } = objectUnderTest(InputRequirement, samples.inputRequirement, { freeForm });
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/input-requirement-ids", "2.2/workspace-style-id"], {
+    name: workspaceStyleId,
+    schemaVersionId: workspaceStyleId,
+  });
+  proves("2.2/input-requirement-value-state", {
+    valueState: oneOf("RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED"),
+  });
+  proves("2.2/recipe-parameters", { schema: object(samples.recipeParameters) });
 });
 
 describe("RecipeParameters", () => {
-  const parameters = objectUnderTest(RecipeParameters, samples.recipeParameters, { freeForm });
+  const { proves } = objectUnderTest(RecipeParameters, samples.recipeParameters, { freeForm });
   const properties = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`reference:${index}`, {}]));
   const keyed = (...keys: readonly unknown[]) => keys.map((key) => ({ [String(key)]: {} }));
 
-  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields", parameters.isExactlyItsFields());
-  proves(
-    ["2.2/recipe-parameters-identity", "2.2/workspace-style-id", "2.2/hex"],
-    "versionId, contentHash",
-    parameters.fields({ versionId: workspaceStyleId, contentHash: hex64 }),
-  );
-  proves("2.2/recipe-parameters-definition", "definition", parameters.fields({ definition: freeFormObject }));
-  proves(
-    "2.2/recipe-parameters-references",
-    "references: how many",
-    parameters.fields({
-      references: {
-        accepts: [0, 1, 199, 200].map(properties),
-        refuses: [properties(201), [], [{}], null, "year", 1, true],
-      },
-    }),
-  );
-  proves(
-    "2.2/recipe-parameters-references",
-    "references: keys",
-    parameters.fields({
-      references: {
-        accepts: keyed(...workspaceStyleId.accepts, "constructor", "toString"),
-        refuses: [
-          ...keyed("", "_a", ".a", "a b", "a/b", "é", "x".repeat(129)),
-          JSON.parse('{"__proto__":{}}'),
-          { year: {}, "two words": {} },
-        ],
-        refusesBeyondJsonSchema: keyed(...(workspaceStyleId.refusesBeyondJsonSchema ?? [])),
-      },
-    }),
-  );
-  proves(
-    "2.2/recipe-parameters-references",
-    "references: values",
-    parameters.fields({
-      references: {
-        accepts: freeFormObject.accepts.map((value) => ({ year: value })),
-        refuses: freeFormObject.refuses.map((value) => ({ month: {}, year: value })),
-      },
-    }),
-  );
-  parameters.everyFieldHasARule();
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/recipe-parameters-identity", "2.2/workspace-style-id", "2.2/hex"], {
+    versionId: workspaceStyleId,
+    contentHash: hex64,
+  });
+  proves("2.2/recipe-parameters-definition", { definition: freeFormObject });
+  proves("2.2/recipe-parameters-references", "references: how many", {
+    references: {
+      accepts: [0, 1, 199, 200].map(properties),
+      refuses: [properties(201), [], [{}], null, "year", 1, true],
+    },
+  });
+  proves("2.2/recipe-parameters-references", "references: keys", {
+    references: {
+      accepts: keyed(...workspaceStyleId.accepts, "constructor", "toString"),
+      refuses: [
+        ...keyed("", "_a", ".a", "a b", "a/b", "é", "x".repeat(129)),
+        JSON.parse('{"__proto__":{}}'),
+        { year: {}, "two words": {} },
+      ],
+      refusesBeyondJsonSchema: keyed(...(workspaceStyleId.refusesBeyondJsonSchema ?? [])),
+    },
+  });
+  proves("2.2/recipe-parameters-references", "references: values", {
+    references: {
+      accepts: freeFormObject.accepts.map((value) => ({ year: value })),
+      refuses: freeFormObject.refuses.map((value) => ({ month: {}, year: value })),
+    },
+  });
 });
 
 test("free-form objects are handed on as the objects they are", () => {

@@ -1,27 +1,33 @@
-// Tools of several actions, killed on their way: the same call in the next process goes on, and nothing has happened twice.
+// Tools of several actions, killed on their way: the same call in the next server goes on, and nothing has happened twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { makeValue } from "../emulator/parameters.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, fileId, jobBodyFor, oneInputOffer } from "../emulator/work.ts";
-import { executed, patiently, sent, stateFolder } from "../mcp/tasks/bench.ts";
+import { executed, patiently, sent } from "../mcp/tasks/bench.ts";
 import { operations } from "../operations.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { insideServer, type Server, startServer } from "../support/server.ts";
+import { isThorough } from "../support/thorough.ts";
 
 const patient = { timeout: 120_000 };
 
-async function newService(): Promise<Service> {
+/** A service of its own and servers on one journal: a process to be killed, and others inside this one. */
+async function newBench(settings: Readonly<Record<string, string>> = {}) {
   const clock = manualClock();
-  return new Service(await emulatorForTest({ clock }), clock);
+  const service = new Service(await emulatorForTest({ clock }), clock);
+  const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await folderForTest(), ...settings };
+  return { service, process: () => startServer({ env }), inside: () => insideServer(env) };
 }
 
-/** Servers on one journal. */
-async function serversOf(service: Service): Promise<() => Promise<Server>> {
-  const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await stateFolder() };
-  return () => startServer({ env });
+/** The server is killed with this call under way as soon as `reached` counts so many. */
+async function killIn(server: Server, tool: string, args: object, reached: () => Promise<number>, times = 1) {
+  server.send(tool, args, 1);
+  await expect.poll(reached, patiently).toBeGreaterThanOrEqual(times);
+  await server.kill();
 }
 
 const REGISTER = "createMicPublicInput";
@@ -34,27 +40,24 @@ const happened = (operationId: string) => (service: Service) => executed(service
 const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
 
 test("50 jobs are retried once each, though the server is killed in the middle", patient, async () => {
-  const service = await newService();
+  const { service, process, inside } = await newBench();
   const body = await jobBodyFor(service, FILE.failsRetryably);
   const jobIds: string[] = [];
   for (let made = 0; made < 50; made += 1) jobIds.push((await service.ok(operations.createMicJob, { body })).data.id);
   service.clock.advance(60_000);
-  const next = await serversOf(service);
   const args = { jobIds, retryMode: "SAFE_RESUME", reason: "Once each", waitSeconds: 0 };
   const retries = () => executed(service, "retryMicJob");
 
-  const first = await next();
+  const first = await process();
   // Slow enough to be killed with some done, some on their way, their answers lost, and some not begun.
   await service.fault({ kind: "delay", delayMs: 100 }, { operationId: "retryMicJob", times: 16 });
   await service.fault({ kind: "hang", afterCommit: true }, { operationId: "retryMicJob", times: 8 });
-  first.send("retry_jobs", args, 1);
-  await expect.poll(retries, patiently).toBeGreaterThanOrEqual(18);
-  await first.kill();
+  await killIn(first, "retry_jobs", args, retries, 18);
   expect(first.received(1)).toBeUndefined();
   expect(await retries()).toBeLessThan(50);
   await service.admin("DELETE", "faults");
 
-  const told = await (await next()).call("retry_jobs", { ...args, reason: "Worded otherwise" });
+  const told = await (await inside()).call("retry_jobs", { ...args, reason: "Worded otherwise" });
   const rows = Rows.parse(told.structured?.["results"]);
   expect(rows.map(({ jobId }) => jobId)).toEqual(jobIds);
   expect(new Set(rows.map(({ outcome }) => outcome))).toEqual(new Set(["retried"]));
@@ -64,21 +67,20 @@ test("50 jobs are retried once each, though the server is killed in the middle",
 });
 
 test("no more than eight requests of one call are under way at once", patient, async () => {
-  const service = await newService();
-  const next = await serversOf(service);
+  const { service, inside } = await newBench();
   const jobIds = Array.from({ length: 20 }, (_, at) => `micjob_${at}`);
   for (const [tool, operationId, args] of [
     ["wait_for_jobs", "getMicJob", { jobIds }],
     ["retry_jobs", "retryMicJob", { jobIds, retryMode: "SAFE_RESUME", reason: "All at once" }],
   ] as const) {
     await service.fault({ kind: "hang" }, { operationId, times: 20 });
-    const server = await next();
+    const server = await inside();
     server.send(tool, args, 1);
     await expect.poll(() => arrived(operationId)(service), patiently).toBe(8);
     // None of the eight is answered: whatever else is on its way has time to arrive.
     await sleep(300);
     expect(await arrived(operationId)(service), tool).toBe(8);
-    await server.kill();
+    server.cancel(1);
     await service.admin("DELETE", "faults");
   }
 });
@@ -100,30 +102,39 @@ const moments: readonly {
   readonly file?: number;
   readonly prepare?: (service: Service) => Promise<unknown>;
   readonly reached: (service: Service) => Promise<number>;
+  /** Tried with a key of the agent's own, too: where an answer is lost, nothing but the key says that it is the same. */
+  readonly withKey?: true;
 }[] = [
   { name: "as it registers, before it is done", prepare: hang(REGISTER, false), reached: arrived(REGISTER) },
-  { name: "as it has registered, before the answer", prepare: hang(REGISTER, true), reached: happened(REGISTER) },
+  {
+    name: "as it has registered, before the answer",
+    prepare: hang(REGISTER, true),
+    reached: happened(REGISTER),
+    withKey: true,
+  },
   { name: "as it waits for the scan", file: FILE.waitsForScan, reached: arrived("getMicPublicInput") },
   { name: "as it submits, before it is done", prepare: hang(SUBMIT, false), reached: arrived(SUBMIT) },
-  { name: "as it has submitted, before the answer", prepare: hang(SUBMIT, true), reached: happened(SUBMIT) },
+  {
+    name: "as it has submitted, before the answer",
+    prepare: hang(SUBMIT, true),
+    reached: happened(SUBMIT),
+    withKey: true,
+  },
   { name: "as it waits for the job", reached: arrived("getMicJob") },
 ];
 
-for (const { name, file = FILE.succeeds, prepare, reached } of moments)
-  for (const idempotencyKey of [undefined, "a key of the agent's own"])
-    test(`run_job killed ${name}${idempotencyKey ? ", with a key" : ""}`, patient, async () => {
-      const service = await newService();
-      const next = await serversOf(service);
-      const args = { ...(await runArguments(service, file)), ...(idempotencyKey && { idempotencyKey }) };
-      const first = await next();
+for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough } of moments)
+  for (const own of withKey ? [{}, { idempotencyKey: "a key of the agent's own" }] : [{}])
+    test(`run_job killed ${name}${"idempotencyKey" in own ? ", with a key" : ""}`, patient, async () => {
+      const { service, process, inside } = await newBench();
+      const args = { ...(await runArguments(service, file)), ...own };
+      const first = await process();
       await prepare?.(service);
-      first.send("run_job", args, 1);
-      await expect.poll(() => reached(service), patiently).toBeGreaterThan(0);
-      await first.kill();
+      await killIn(first, "run_job", args, () => reached(service));
       await service.admin("DELETE", "faults");
       service.clock.advance(60_000);
 
-      const second = await next();
+      const second = await inside();
       const told = await second.call("run_job", { ...args, waitSeconds: 0 });
       expect(told.error, told.text).toBeUndefined();
       const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(told.structured?.["data"]);
@@ -131,20 +142,21 @@ for (const { name, file = FILE.succeeds, prepare, reached } of moments)
       // Nothing is left that would have to be settled.
       for (const state of ["open", "unknown"])
         expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
-      const third = await (await next()).call("get_job", { jobId: id });
-      expect(third.error).toBeUndefined();
+      expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
     });
 
-test("another registration of the file since does not make it another job", patient, async () => {
-  const service = await newService();
-  const next = await serversOf(service);
+/** The job is made, and its server killed before it knew. */
+async function killedAfterSubmitting() {
+  const { service, process, inside } = await newBench();
   const args = await runArguments(service, FILE.succeeds);
-  const first = await next();
+  const first = await process();
   await hang(SUBMIT, true)(service);
-  first.send("run_job", args, 1);
-  await expect.poll(() => executed(service, SUBMIT), patiently).toBe(1);
-  await first.kill();
-  const second = await next();
+  await killIn(first, "run_job", args, () => executed(service, SUBMIT));
+  return { service, args, second: await inside() };
+}
+
+test("another registration of the file since does not make it another job", patient, async () => {
+  const { service, args, second } = await killedAfterSubmitting();
   const [input] = args.inputs;
   const { workspaceId } = args;
   const anew = { workspaceId, inputKind: "M4_FILE", referenceId: input?.referenceId, alias: "registered once more" };
@@ -155,15 +167,7 @@ test("another registration of the file since does not make it another job", pati
 });
 
 test("what a killed run_job left is settled by its own next step", patient, async () => {
-  const service = await newService();
-  const next = await serversOf(service);
-  const args = await runArguments(service, FILE.succeeds);
-  const first = await next();
-  await hang(SUBMIT, true)(service);
-  first.send("run_job", args, 1);
-  await expect.poll(() => executed(service, SUBMIT), patiently).toBe(1);
-  await first.kill();
-  const second = await next();
+  const { service, second } = await killedAfterSubmitting();
   const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
   const [{ tool, nextStep }] = actions;
   expect(tool).toBe("submit_job");
@@ -173,12 +177,13 @@ test("what a killed run_job left is settled by its own next step", patient, asyn
 });
 
 test("the same at once in two processes is done once", patient, async () => {
-  const service = await newService();
-  const next = await serversOf(service);
+  // Whoever asks late is told what the other did.
+  const { service, process, inside } = await newBench({ MIC_REPEAT_WINDOW_SECONDS: "600" });
   const args = { ...(await runArguments(service, FILE.succeeds)), waitSeconds: 0 };
   await service.fault({ kind: "delay", delayMs: 300 }, { operationId: REGISTER });
   await service.fault({ kind: "delay", delayMs: 300 }, { operationId: SUBMIT });
-  const servers = await Promise.all([next(), next()]);
+  const servers = await Promise.all([process(), inside()]);
+  for (const server of servers) await server.call("list_actions", {});
   const answers = await Promise.all(servers.map((server) => server.call("run_job", args)));
   const ids = answers.map(({ structured, text }) => Object(structured?.["data"]).id ?? text);
   expect(new Set(ids).size, ids.join("\n")).toBe(1);

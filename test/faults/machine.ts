@@ -17,6 +17,7 @@ import { createGeography } from "../../src/geography/geography.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../src/service/attempts.ts";
 import { createService } from "../../src/service/call.ts";
 import { createDownloads } from "../../src/service/downloads.ts";
+import { wireTarget } from "../../src/service/encode.ts";
 import {
   createTransport,
   type Transport,
@@ -105,7 +106,7 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
     const answer = await transport.exchange(
       {
         method,
-        url: new URL(`${baseUrl}/__emulator/${path}`),
+        ...wireTarget(baseUrl, `/__emulator/${path}`),
         headers: body ? { "content-type": "application/json" } : {},
         ...(body && { body: Buffer.from(JSON.stringify(body)) }),
       },
@@ -281,9 +282,9 @@ export class Machine {
       if (key === undefined) return await world.transport.exchange(request, limits);
       const strike = outage ?? strikes.shift() ?? "pass";
       if (strike === "crash before send") return await this.#die();
-      const { url, headers, body = Buffer.alloc(0) } = request;
+      const { path, headers, body = Buffer.alloc(0) } = request;
       const bytes = createHash("sha256")
-        .update(JSON.stringify([request.method, url.pathname, headers["if-match"] ?? ""]))
+        .update(JSON.stringify([request.method, path, headers["if-match"] ?? ""]))
         .update(body)
         .digest("hex");
       const isFirst = world.sent.every((each) => each.key !== key);

@@ -8,7 +8,8 @@ import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
-import { type InsideServer, insideServer, type Server, startServer, type Told } from "../support/server.ts";
+import type { CallResult } from "../support/results.ts";
+import { type InsideServer, insideServer, type Server, startServer } from "../support/server.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
 const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
@@ -68,7 +69,7 @@ class Wish {
   committed = () => expect.poll(() => this.executions(), { interval: 5, timeout: 10_000 }).toBe(1);
 
   /** Done once, told as done, every request the same command; gives how it was told. */
-  async expectDone(told: Told): Promise<{ key: string; replayed: boolean }> {
+  async expectDone(told: CallResult): Promise<{ key: string; replayed: boolean }> {
     expect(told.error, told.text).toBeUndefined();
     const { idempotencyKey = "", replayed = false } = told.action ?? {};
     const requests = await this.requests();
@@ -113,7 +114,7 @@ test(`killed at ${KILLS} moments of chance (seed ${SEED}), each time the next pr
     const before = server.received(n);
     server = await serverOn(env);
     const told = await server.call(TOOL, n % 2 === 0 ? wish.arguments : wish.retyped);
-    // Told before it was killed, the same again may be another one: each happens once all the same.
+    // CallResult before it was killed, the same again may be another one: each happens once all the same.
     if (before && told.action?.replayed === false) {
       expect(told.action.idempotencyKey).not.toBe(before.action?.idempotencyKey);
       expect(await wish.executions()).toBe(2);

@@ -12,7 +12,8 @@ import { callMessage, initializedMessage, initializeMessage } from "../mcp/stdio
 import { folderForTest } from "../support/home.ts";
 import { serveHttpInside } from "../support/inside.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
-import { insideServer, toldBy } from "../support/server.ts";
+import { readResult } from "../support/results.ts";
+import { insideServer } from "../support/server.ts";
 
 const ROUNDS = Number(process.env["FAULT_KILLS"] ?? 1);
 const patient = { timeout: 60_000 + ROUNDS * 5_000 };
@@ -134,7 +135,7 @@ describe.each(["600", "0"])("with a window of %s s", (window) => {
         await dieUnread(task, env, () => isSent(args));
         if (window === "0") await expect.poll(() => isSent(args), { interval: 20, timeout: 5_000 }).toBe(false);
         const speaker = era === "legacy" ? await legacySpeaker(url) : modernSpeaker(url);
-        const told = toldBy(await resultOf(speaker.call(2, TOOL, args), 2));
+        const told = readResult(await resultOf(speaker.call(2, TOOL, args), 2));
         expect(told.action?.replayed, told.text).toBe(true);
         expect(await executions()).toBe(before + 1);
       }
@@ -148,7 +149,7 @@ describe.each(["600", "0"])("with a window of %s s", (window) => {
       const [args, before, id] = [wish(), await executions(), 10 + round];
       await session.call(id, TOOL, args).answer;
       await session.notify("notifications/cancelled", { requestId: id });
-      const told = toldBy(await resultOf(session.call(id + 1000, TOOL, args), id + 1000));
+      const told = readResult(await resultOf(session.call(id + 1000, TOOL, args), id + 1000));
       expect(told.action?.replayed).toBe(true);
       expect(await executions()).toBe(before + 1);
     }

@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { benchForTest } from "../actions/bench.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
+import { gate } from "../support/gate.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { postgresMissing, startPostgres } from "../support/postgres.ts";
 import { insideServer, startServer } from "../support/server.ts";
@@ -63,10 +64,7 @@ test.skipIf(isWindows || postgresMissing !== undefined)(
 /** An action that has succeeded, and whose answer never left. */
 async function unsent(changes?: Readonly<Record<string, string>>) {
   const { stub, env } = await bench(changes);
-  let answerNow: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => {
-    answerNow = resolve;
-  });
+  const { opened: held, open: answerNow } = gate();
   stub.expect(holdUntil(held, answer(202, enveloped(job))));
   const server = await startServer({ env });
   server.send("submit_job", createJob, 1);

@@ -21,7 +21,7 @@ async function textOf(states: readonly FakeState[], failing: readonly string[] =
 test("every district is there with its state and count", async () => {
   const [notes = "", header, ...rows] = await textOf(wholeCountry);
   expect(notes).toMatch(
-    /^# Catalogue vintage "2026-05-25" as the service states it \(for a part of it\); fallbackUsed not stated; 36 of 36 states read .*Z\.$/,
+    /^# Catalogue vintage "2026-05-25" \(for a part of it\); fallbackUsed not stated; 36 of 36 states read .*Z\.$/,
   );
   expect(header).toBe("districtCode\tname\tstateCode\tstateName\tmandalCount");
   const expected = wholeCountry.flatMap((state) =>
@@ -41,4 +41,21 @@ test("what is missing and what disagrees stands on top", async () => {
     expect.stringMatching(/says 9 districts, its districts list has 2/),
   ]);
   expect(notes[0]).toContain("1 unread: AC (HTTP 502)");
+});
+
+test("a catalogue far beyond India's is cut between two states, and says how to have the rest", async () => {
+  const huge = wholeCountry.map((state, index) => ({
+    ...state,
+    districts: Array.from({ length: 256 }, (_, place) => ({
+      code: `${index}-${place}`,
+      name: `District ${place} of ${state.code}`,
+      mandalCount: 1,
+    })),
+  }));
+  const lines = await textOf(huge);
+  const rows = lines.filter((line) => /^\d+-\d+\t/.test(line));
+  expect(rows).toHaveLength(7 * 256);
+  expect(lines.find((line) => line.includes("left out"))).toMatch(
+    /^# 7,424 districts of AH AI .* left out: mic:\/\/geography\/states\/\{code\}\/districts .*saveAs/,
+  );
 });

@@ -3,7 +3,8 @@ import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Failure } from "../../src/failure.ts";
-import { LANES, Limiter, type Permit, SLOWED_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
+import { OwnLedger, SLOWED_MS, WINDOW_MS } from "../../src/geography/ledger.ts";
+import { LANES, Limiter, type Permit } from "../../src/geography/limiter.ts";
 import { type VirtualTime, virtualTime } from "./virtual.ts";
 
 const NEVER = new AbortController().signal;
@@ -11,7 +12,8 @@ setMaxListeners(0, NEVER);
 const patient = { signal: NEVER, isUrgent: false, untilAt: Number.POSITIVE_INFINITY };
 
 function limiterAt(perMinute: number, time: VirtualTime): Limiter {
-  return new Limiter(perMinute, time, NEVER);
+  const limits = { ahead: perMinute, direct: perMinute };
+  return new Limiter({ limits, ledger: new OwnLedger(limits, time), timing: time, closing: NEVER });
 }
 
 /** The most that lie within any window. */

@@ -8,6 +8,7 @@ import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contrac
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { needsForAll } from "../../src/geography/districts.ts";
 import { createGeography } from "../../src/geography/geography.ts";
+import { listFiles } from "../../src/geography/list-files.ts";
 import { createGeographyStore } from "../../src/geography/store.ts";
 import { vintageOf } from "../../src/geography/vintage.ts";
 import type { Bench } from "../tools/bench.ts";
@@ -46,7 +47,11 @@ function setUp(stateDir: string, baseUrl = BASE_URL) {
   const fake = fakePlayground(wholeCountry, time);
   /** What a new process reads, and what that costs. */
   async function process(url = baseUrl) {
-    const store = createGeographyStore({ stateDir, baseUrl: async () => url, now: time.now });
+    const store = createGeographyStore({
+      place: listFiles({ stateDir, now: time.now }),
+      baseUrl: async () => url,
+      now: time.now,
+    });
     const geography = createGeography({ service: fake.service, perMinute: 600, timing: time, store });
     const before = fake.requests.length;
     const { country } = await geography.gather(
@@ -207,7 +212,11 @@ test("processes that read and write at once each have whole lists", async () => 
   const { process } = setUp(stateDir);
   await process();
   const stores = Array.from({ length: 4 }, () =>
-    createGeographyStore({ stateDir, baseUrl: async () => BASE_URL, now: Date.now }),
+    createGeographyStore({
+      place: listFiles({ stateDir, now: Date.now }),
+      baseUrl: async () => BASE_URL,
+      now: Date.now,
+    }),
   );
   const list = (await stores[0]?.readDistricts("AA")) ?? { value: undefined };
   if (list.value === undefined) throw new Error("it is there");

@@ -50,5 +50,5 @@ export function normaliser({ baseUrl, downloads }: Places): (text: string) => st
       .replace(/(\d{4}-\d\d-\d\dT[\d:.]+Z) to \1/g, "$1")
       .replace(/(?<=the same call of )\d+ seconds? ago/g, "2 seconds ago")
       // What is left of a minute that began when the scene did.
-      .replace(/(?<="retryAfterSeconds":|ask again in |Wait |after )[3-6]\d(?=[,}]| s\b)/g, "60");
+      .replace(/(?<="retryAfterSeconds":|[Aa]sk again in |Call again in |Wait |after )[3-6]\d(?=[,}]| s\b)/g, "60");
 }

@@ -6,7 +6,8 @@ import * as z from "zod/v4";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { manualClock } from "../support/emulator.ts";
-import { type CallResult, type ClientFace, connectInside, emulatorEnv } from "../support/mcp.ts";
+import { type ClientFace, connectInside, emulatorEnv } from "../support/mcp.ts";
+import type { CallResult } from "../support/results.ts";
 import { normaliser } from "./normal.ts";
 import type { Seen } from "./page.ts";
 

@@ -1,8 +1,5 @@
 // Numbers that a double does not hold: never sent as another one, never told as another one, and never a fault of ours.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import {
   createJob,
@@ -17,7 +14,8 @@ import {
 import { sessionForTest } from "../gaps/session.ts";
 import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
 import { proves } from "../proves.ts";
-import { credentials } from "../service/client.ts";
+import { stubEnv } from "../service/client.ts";
+import { folderForTest } from "../support/home.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 
 const MAX_INT64 = "9223372036854775807";
@@ -73,12 +71,9 @@ proves(
   "a number that cannot be sent as it is written is refused by its place, at any depth; what can be is sent so",
   async () => {
     const stub = await stubForTest();
-    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-numbers-"));
-    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await folderForTest();
     const env = {
-      MIC_BASE_URL: stub.baseUrl,
-      MIC_CLIENT_ID: credentials.clientId,
-      MIC_CLIENT_SECRET: credentials.clientSecret,
+      ...stubEnv(stub),
       MIC_STATE_DIR: stateDir,
     };
     stub.respond(() => answer(202, enveloped({ ...job, retryOfBatchId: null })));

@@ -4,21 +4,21 @@ import * as z from "zod/v4";
 import { serviceForFile } from "../emulator/service.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { type Connection, connectionForTest, type Era, emulatorEnv } from "../support/mcp.ts";
+import { type ClientFace, connectionForTest, type Era, emulatorEnv, insideForTest } from "../support/mcp.ts";
 import { POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
 
 const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
 const service = serviceForFile();
 const bothEras: readonly Era[] = ["v1-client", "v2-modern"];
 
-const serve = (era: Era, env: Readonly<Record<string, string>> = {}, args?: readonly string[]): Promise<Connection> =>
-  connectionForTest(era, { env: { ...emulatorEnv(service().emulator), ...env }, ...(args && { args }) });
+const serve = (era: Era, env: Readonly<Record<string, string>> = {}): Promise<ClientFace> =>
+  insideForTest(era, { ...emulatorEnv(service().emulator), ...env });
 
-const namesOf = async (connection: Connection): Promise<readonly string[]> =>
+const namesOf = async (connection: ClientFace): Promise<readonly string[]> =>
   (await connection.listTools()).map(({ name }) => name);
 
 /** A protocol error, not a result: what a client tells when a tool does not exist. */
-async function refusal(connection: Connection, name: string): Promise<string> {
+async function refusal(connection: ClientFace, name: string): Promise<string> {
   const before = z.array(z.unknown()).parse(await service().admin("GET", "requests")).length;
   const error: unknown = await connection.callTool(name, {}).then(
     () => undefined,
@@ -77,17 +77,17 @@ describe.each(bothEras)("%s", (era) => {
   });
 
   test("read-only mode offers what changes nothing at the service, downloads included", async () => {
-    const connection = await serve(era, { MIC_READ_ONLY: "1" });
-    expect(await namesOf(connection)).toEqual(TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name)));
+    const reading = TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name));
+    const args = ["serve", "--read-only"];
+    const connection = await connectionForTest(era, { env: emulatorEnv(service().emulator), args });
+    expect(await namesOf(connection)).toEqual(reading);
     for (const name of POST_TOOLS) expect(await refusal(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
     const assetId = service().emulator.assetIds[0];
     const { structured } = await connection.callTool("download_asset", { assetId });
     // Without MIC_DOWNLOAD_DIR the platform's downloads folder is used.
     expect(structured).toMatchObject({ path: expect.stringContaining(`${connection.home}/Downloads/`) });
+    expect(await namesOf(await serve(era, { MIC_READ_ONLY: "1" }))).toEqual(reading);
     expect(await namesOf(await serve(era, { MIC_READ_ONLY: "0" }))).toEqual(TOOL_NAMES);
-    expect(await namesOf(await serve(era, {}, ["serve", "--read-only"]))).toEqual(
-      TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name)),
-    );
   });
 
   test("toolsets choose, and say so when asked for more", async () => {
@@ -111,14 +111,14 @@ describe.each(bothEras)("%s", (era) => {
   });
 
   proves("5/playground-anonymous", "without a service or without credentials the tools say what to set", async () => {
-    const none = await connectionForTest(era);
+    const none = await insideForTest(era, {});
     expect(await namesOf(none)).toEqual(TOOL_NAMES);
     for (const name of ["list_states", "get_job"]) {
       const { error } = await none.callTool(name, name === "get_job" ? { jobId: "j" } : {});
       expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
       expect(error?.next).toMatch(/MIC_BASE_URL.*--emulator/);
     }
-    const anonymous = await connectionForTest(era, { env: { MIC_BASE_URL: `${service().emulator.baseUrl}/` } });
+    const anonymous = await insideForTest(era, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
     expect((await anonymous.callTool("list_states")).isError).toBe(false);
     const { error } = await anonymous.callTool("get_job", { jobId: "j" });
     expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });

@@ -1,26 +1,23 @@
 // An argument named __proto__, which JavaScript would rather not see: unknown like any other, on every way in.
 import { expect, test } from "vitest";
 import { createJob, job, micEnveloped } from "../contract/samples.ts";
+import { stubEnv } from "../service/client.ts";
+import { serveHttpInside } from "../support/inside.ts";
+import { insideServer } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
 import { resultOf, type Speaker, speakers } from "./http/raw.ts";
-import { startHttp, stubEnv } from "./http/server.ts";
-import { callMessage, initialize, start } from "./stdio/child.ts";
 
 type Call = (id: number, tool: string, args: object) => Promise<unknown>;
 
 async function overStdio(stub: Stub): Promise<Call> {
-  const program = start(["serve"], { env: stubEnv(stub) });
-  await initialize(program);
-  return async (id, tool, args) => {
-    program.send(callMessage(id, tool, args));
-    return (await program.answersTo([id])).get(id)?.["result"];
-  };
+  const { request } = await insideServer(stubEnv(stub));
+  return async (_id, name, args) => (await request("tools/call", { name, arguments: args })).result;
 }
 
 const overHttp =
   (era: keyof typeof speakers) =>
   async (stub: Stub): Promise<Call> => {
-    const client: Speaker = await speakers[era]((await startHttp({ env: stubEnv(stub) })).url);
+    const client: Speaker = await speakers[era](await serveHttpInside(stubEnv(stub)));
     return (id, tool, args) => resultOf(client.call(id, tool, args), id);
   };
 

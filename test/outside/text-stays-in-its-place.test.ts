@@ -13,7 +13,8 @@ import {
 } from "../../src/contract/endpoints/job-processing.ts";
 import * as samples from "../contract/samples.ts";
 import { run } from "../mcp/stdio/child.ts";
-import { type CallResult, connectionForFile } from "../support/mcp.ts";
+import { connectionForFile } from "../support/mcp.ts";
+import type { CallResult } from "../support/results.ts";
 import { answer, type Step, stubForFile } from "../support/stub.ts";
 import { runs } from "../support/thorough.ts";
 import {

@@ -18,6 +18,7 @@ import { createDownloads } from "../../src/service/downloads.ts";
 import { encodeRequest } from "../../src/service/encode.ts";
 import { createTransport, type Transport } from "../../src/service/transport.ts";
 import { createJob, createProcessingRequest } from "../contract/samples.ts";
+import { emulatorEnv } from "../support/mcp.ts";
 
 /** The system's clock, and a backoff that waits no time. */
 export const eagerTiming: Timing = { ...systemTiming, random: () => 0 };
@@ -32,6 +33,9 @@ export const recordedTiming = (slept: number[]): Timing => ({
 });
 
 export const credentials = { clientId: "stub-client", clientSecret: "stub-secret-0123456789" } as const;
+
+/** The variables that connect a server to a stub. */
+export const stubEnv = ({ baseUrl }: { readonly baseUrl: string }) => emulatorEnv({ baseUrl, ...credentials });
 
 export interface ClientOptions {
   readonly credentials?: ClientCredentials;

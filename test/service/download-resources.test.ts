@@ -2,25 +2,22 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { folderForTest } from "../support/home.ts";
 import { type Connection, connectionForTest } from "../support/mcp.ts";
 import { answer, flood, type Stub, stubForTest } from "../support/stub.ts";
-import { credentials } from "./client.ts";
+import { stubEnv } from "./client.ts";
 
 const PRLIMIT = "prlimit";
 const MEGABYTE = 1_000_000;
 
 async function serverOn(stub: Stub): Promise<{ connection: Connection; folder: string }> {
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await folderForTest();
   const connection = await connectionForTest("v2-modern", {
     env: {
-      MIC_BASE_URL: stub.baseUrl,
-      MIC_CLIENT_ID: credentials.clientId,
-      MIC_CLIENT_SECRET: credentials.clientSecret,
+      ...stubEnv(stub),
       MIC_DOWNLOAD_DIR: folder,
     },
   });

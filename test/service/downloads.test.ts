@@ -1,13 +1,14 @@
 // Downloads: the right bytes under the right name or no file at all, however the stream, the folder or the client behaves.
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { getMicPublicAssetContent } from "../../src/contract/endpoints/job-processing.ts";
 import type { CallContext } from "../../src/service/attempts.ts";
 import { problem } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
+import { gate } from "../support/gate.ts";
+import { folderForTest } from "../support/home.ts";
 import { answer, cutShort, hangUp, holdUntil, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
 import { clientForTest, failureOf, within } from "./client.ts";
 
@@ -15,12 +16,6 @@ const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, n) => (n * n) % 25
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 const named = { "content-type": "text/csv", "content-disposition": 'attachment; filename="districts.csv"' };
 const whole = answer(200, bytes, named);
-
-async function folderForTest(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 async function downloading() {
   const stub = await stubForTest();
@@ -217,10 +212,7 @@ describe("several calls", () => {
 
   test("whose first one runs out of time join the download that goes on", async () => {
     const { stub, save, files } = await downloading();
-    let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { opened: released, open: release } = gate();
     stub.expect(holdUntil(released, whole));
     const facts = await failureOf(save({ context: within(600) }));
     expect(facts).toMatchObject({ kind: "timeout", retryable: true, sideEffect: "none" });

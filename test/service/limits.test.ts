@@ -1,21 +1,21 @@
 // A call's own end: 45 s for all of it, 20 s for one attempt, at once when the client cancels. No test waits that long.
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { scopesToRequest } from "../../src/contract/endpoints/endpoint.ts";
-import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
+import { createMicJob, getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { CALL_LIMIT_MS } from "../../src/service/attempts.ts";
-import { createTransport, type Transport } from "../../src/service/transport.ts";
+import { CONNECTIONS, createTransport, type Transport } from "../../src/service/transport.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { answer, hangUp, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
 import { clientForTest, eagerTiming, failureOf, readJob, recordedTiming, submitJob, within } from "./client.ts";
 
-const isToken = (url: URL): boolean => url.pathname.endsWith("/oauth/token");
+const isToken = (path: string): boolean => path.endsWith("/oauth/token");
 const whole = answer(200, enveloped(job));
 
 /** The real transport, its attempts' limits noted and cut down to a hundredth. */
 const hurried = (limitsMs: number[]) => (real: Transport) => ({
   ...real,
   exchange(request: Parameters<Transport["exchange"]>[0], limits: Parameters<Transport["exchange"]>[1]) {
-    if (isToken(request.url)) return real.exchange(request, limits);
+    if (isToken(request.path)) return real.exchange(request, limits);
     limitsMs.push(limits.timeoutMs);
     return real.exchange(request, { ...limits, timeoutMs: limits.timeoutMs / 100 });
   },
@@ -149,7 +149,7 @@ describe("a call cancelled by the client", () => {
     const transport = createTransport();
     onTestFinished(() => transport.close());
     const client = new AbortController();
-    const request = { method: "GET", url: new URL(`${stub.baseUrl}/anything`), headers: {} } as const;
+    const request = { method: "GET", origin: stub.baseUrl, path: "/anything", headers: {} } as const;
     const limits = { maxBytes: 1_000, timeoutMs: 5_000, signal: client.signal };
     const exchange = transport.exchange(request, limits);
     client.abort();
@@ -205,6 +205,19 @@ test("a wait never goes on after the clock has run out", async () => {
   expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1200);
 });
 
+test("no more connections are opened than the limit, however many calls there are", async () => {
+  const stub = await stubForTest();
+  const { service, tokens } = clientForTest(stub.baseUrl);
+  await tokens.get(scopesToRequest(getMicJob), within(5_000));
+  stub.respond(() => slowly(200, enveloped(job), 10, 20));
+  await Promise.all(Array.from({ length: 3 * CONNECTIONS }, () => readJob(service)));
+  const used = new Set(stub.requests.map(({ connection }) => connection));
+  expect(stub.requests).toHaveLength(3 * CONNECTIONS);
+  // The token's may be one of them.
+  expect(used.size).toBeLessThanOrEqual(CONNECTIONS);
+  expect(used.size).toBeGreaterThanOrEqual(CONNECTIONS - 1);
+});
+
 describe("an action that waits for a free connection is never sent when", () => {
   test.each([
     ["its time is over", () => within(400)],
@@ -216,8 +229,8 @@ describe("an action that waits for a free connection is never sent when", () => 
     await tokens.get(scopesToRequest(createMicJob), within(5_000));
     stub.respond(() => neverAnswer);
     const busy = new AbortController();
-    const readers = Array.from({ length: 8 }, () => failureOf(readJob(service, within(10_000, busy.signal))));
-    await vi.waitFor(() => expect(stub.requests).toHaveLength(8));
+    const readers = Array.from({ length: CONNECTIONS }, () => failureOf(readJob(service, within(10_000, busy.signal))));
+    await vi.waitFor(() => expect(stub.requests).toHaveLength(CONNECTIONS));
     expect(await failureOf(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
     busy.abort();
     await Promise.all(readers);

@@ -40,9 +40,8 @@ describe("an action that never reached the service", () => {
       wrap: (real) => ({
         ...real,
         exchange(request, limits) {
-          const url = new URL(request.url);
-          if (!url.pathname.endsWith("/oauth/token")) url.host = refusing.host;
-          return real.exchange({ ...request, url }, limits);
+          const isToken = request.path.endsWith("/oauth/token");
+          return real.exchange(isToken ? request : { ...request, origin: refusing.origin }, limits);
         },
       }),
     });

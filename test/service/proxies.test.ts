@@ -55,7 +55,7 @@ describe("with HTTP_PROXY", () => {
       wrap: (real) => ({
         ...real,
         exchange: (request, limits) =>
-          request.url.pathname.endsWith("/oauth/token")
+          request.path.endsWith("/oauth/token")
             ? Promise.resolve({ status: 200, headers: {}, body: Buffer.from('{"access_token":"from-elsewhere"}') })
             : real.exchange(request, limits),
       }),

@@ -59,13 +59,18 @@ describe("an id in a path", () => {
           [getMicPublicInput, "inputId", "/base/sandbox/v1/mic/inputs/", ""],
           [getMicPublicOperation, "operationId", "/base/sandbox/v1/mic/operations/", ""],
         ] as const) {
-          const { url } = wireRequest(
+          const { origin, path } = wireRequest(
             "https://service.example/base/",
             endpoint,
             encodeRequest(endpoint, { path: { [name]: id } }),
           );
-          expect(url.pathname).toBe(`${before}${encodeURIComponent(id)}${after}`);
-          expect([url.origin, url.search, url.hash]).toEqual(["https://service.example", "", ""]);
+          expect([origin, path]).toEqual(["https://service.example", `${before}${encodeURIComponent(id)}${after}`]);
+          const read = new URL(origin + path);
+          expect([read.pathname, read.search, read.hash], "a URL's reader takes it for the same").toEqual([
+            path,
+            "",
+            "",
+          ]);
         }
       }),
     );
@@ -191,15 +196,6 @@ describe("connections", () => {
     for (let n = 0; n < 20; n++) await readJob(service);
     // A second one, since the next call may begin while the first's answer is still being put away.
     expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(2);
-  });
-
-  test("are eight at most, however many calls there are at once", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
-    stub.respond(() => answer(200, enveloped(job)));
-    await Promise.all(Array.from({ length: 64 }, (_, n) => readJob(service, within(10_000), `job-${n}`)));
-    expect(new Set(stub.requests.map(({ target }) => target)).size).toBe(64);
-    expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(8);
   });
 
   test("that the service closed after an answer are replaced without a lost call", async () => {

@@ -12,15 +12,14 @@ import {
   recipeParameters,
 } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { type Facts, insideForFile } from "../support/mcp.ts";
+import { insideForFile } from "../support/mcp.ts";
+import type { Facts } from "../support/results.ts";
 import { answer, neverAnswer, type Step, slowly, stubForFile } from "../support/stub.ts";
-import { credentials } from "./client.ts";
+import { stubEnv } from "./client.ts";
 
 const stubOf = stubForFile();
 const env = () => ({
-  MIC_BASE_URL: stubOf().baseUrl,
-  MIC_CLIENT_ID: credentials.clientId,
-  MIC_CLIENT_SECRET: credentials.clientSecret,
+  ...stubEnv(stubOf()),
 });
 const connectionsOf = {
   "v1-client": insideForFile("v1-client", env),

@@ -21,42 +21,11 @@ import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/ser
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { serveInside } from "./inside.ts";
+import { type CallResult, readResult } from "./results.ts";
 
 /** @modelcontextprotocol/sdk 1.x; @modelcontextprotocol/client 2.x as a 2025 client; the same pinned to 2026-07-28. */
 export const eras = ["v1-client", "v2-legacy", "v2-modern"] as const;
 export type Era = (typeof eras)[number];
-
-/** A failure's facts for programs, as docs/interface.md ("Failures") has them and nothing else. */
-const Facts = z.strictObject({
-  kind: z.enum([
-    "invalid_arguments",
-    "not_configured",
-    "unauthorized",
-    "forbidden",
-    "not_found",
-    "conflict",
-    "precondition_failed",
-    "rate_limited",
-    "rejected",
-    "upstream_unavailable",
-    "outcome_unknown",
-    "contract_violation",
-    "timeout",
-    "cancelled",
-    "internal",
-  ]),
-  message: z.string().min(1),
-  status: z.int().optional(),
-  code: z.string().optional(),
-  requestId: z.string().optional(),
-  retryable: z.boolean(),
-  sideEffect: z.enum(["none", "done", "unknown"]),
-  idempotencyKey: z.string().optional(),
-  retryAfterSeconds: z.int().optional(),
-  fieldErrors: z.array(z.strictObject({ pointer: z.string(), code: z.string(), message: z.string() })).optional(),
-  next: z.string().optional(),
-});
-export type Facts = z.infer<typeof Facts>;
 
 const Json = z.record(z.string(), z.unknown());
 type Json = z.infer<typeof Json>;
@@ -100,29 +69,6 @@ export interface ReadContent {
   readonly meta: Json;
   readonly ttlMs: number | undefined;
   readonly cacheScope: string | undefined;
-}
-
-const RawResult = z.looseObject({
-  content: z.array(z.looseObject({ type: z.string(), text: z.string().optional() })),
-  structuredContent: Json.optional(),
-  isError: z.boolean().optional(),
-  _meta: Json.optional(),
-});
-
-export interface CallResult {
-  readonly isError: boolean;
-  /** All text blocks. */
-  readonly text: string;
-  /** How many content blocks there are, of whatever type. */
-  readonly blocks: number;
-  /** What the blocks behind the first one link to. */
-  readonly links: readonly string[];
-  readonly structured: Json | undefined;
-  readonly meta: Json;
-  /** `_meta["mic-mcp/error"]`, held to docs/interface.md. */
-  readonly error: Facts | undefined;
-  /** Everything the client was given, for searching through. */
-  readonly raw: string;
 }
 
 const ListedTool = z.looseObject({
@@ -202,21 +148,6 @@ export function entryArguments(): readonly string[] {
   return ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href, entry];
 }
 
-function readResult(result: unknown): CallResult {
-  const { content, structuredContent, isError = false, _meta = {} } = RawResult.parse(result);
-  const facts = _meta["mic-mcp/error"];
-  return {
-    isError,
-    text: content.map(({ text = "" }) => text).join("\n"),
-    blocks: content.length,
-    links: content.slice(1).map(({ type, uri }) => (type === "resource_link" ? String(uri) : `no link: ${type}`)),
-    structured: structuredContent,
-    meta: _meta,
-    error: facts === undefined ? undefined : Facts.parse(facts),
-    raw: JSON.stringify(result),
-  };
-}
-
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 
 /** V8's code of the built program, for all that start it: compiling it takes a third of a short session. */
@@ -268,7 +199,7 @@ export async function connectInside(
   era: Era,
   { env = {}, ...abilities }: Omit<ConnectOptions, "args"> = {},
 ): Promise<ClientFace> {
-  const { stdin, stdout, close } = serveInside({ MIC_REPEAT_WINDOW_SECONDS: "0", ...env });
+  const { stdin, stdout, close } = serveInside(env);
   // To these classes a stream to read comes first, whoever is at its other end.
   const opened = await (era === "v1-client"
     ? openOlder(new OlderStreams(stdout, stdin), abilities)

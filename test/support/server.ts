@@ -4,47 +4,26 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
+import { initializedMessage, initializeMessage, type Program, start } from "../mcp/stdio/child.ts";
 import { serveInside } from "./inside.ts";
+import { type CallResult, readResult } from "./results.ts";
 
-const Result = z.looseObject({
-  content: z.array(z.looseObject({ text: z.string().optional() })),
-  structuredContent: z.looseObject({}).optional(),
-  isError: z.boolean().optional(),
-  _meta: z.looseObject({}).optional(),
-});
 const Answer = z.looseObject({
   id: z.number().optional(),
   result: z.looseObject({}).optional(),
   error: z.looseObject({}).optional(),
 });
-const Facts = z.looseObject({
-  kind: z.string(),
-  message: z.string(),
-  sideEffect: z.enum(["none", "done", "unknown"]),
-  retryable: z.boolean(),
-  idempotencyKey: z.string().optional(),
-  next: z.string().optional(),
-});
-const Action = z.object({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() });
-
-export interface Told {
-  readonly text: string;
-  readonly structured: Readonly<Record<string, unknown>> | undefined;
-  readonly action: z.infer<typeof Action> | undefined;
-  readonly error: z.infer<typeof Facts> | undefined;
-}
 
 /** What can be said to any server. */
 export interface Talk {
   /** Answers whose line has come; under an id of its own, or the one given. */
-  call(tool: string, args: object, id?: number): Promise<Told>;
+  call(tool: string, args: object, id?: number): Promise<CallResult>;
   /** Sends a call and waits for nothing. */
   send(tool: string, args: object, id: number): void;
   /** Of a call that was only sent. */
-  answerTo(id: number): Promise<Told>;
+  answerTo(id: number): Promise<CallResult>;
   /** The same, if it has come. */
-  received(id: number): Told | undefined;
+  received(id: number): CallResult | undefined;
   cancel(id: number): void;
   request(method: string, params: object): Promise<z.infer<typeof Answer>>;
 }
@@ -67,30 +46,44 @@ export interface Server extends Talk {
   readonly exit: Promise<unknown>;
 }
 
-export function toldBy(result: unknown): Told {
-  const { content, structuredContent, _meta = {} } = Result.parse(result);
-  const { "mic-mcp/error": facts } = _meta;
-  const action = structuredContent?.["action"];
-  return {
-    text: content.flatMap(({ text = [] }) => text).join("\n"),
-    structured: structuredContent,
-    action: action === undefined ? undefined : Action.parse(action),
-    error: facts === undefined ? undefined : Facts.parse(facts),
-  };
-}
-
 export interface ServerOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A command that runs the server as its own last arguments. */
   readonly under?: readonly string[];
 }
 
-interface Line {
+/** What takes messages to a server and brings back what it says, a line each. */
+export interface Line {
   send(message: unknown): void;
   readonly answers: Readable;
   /** When no more answers can come: why. */
   readonly ended: Promise<string>;
+  /** Of a process, kills it; inside, in good order. */
+  end(): Promise<void>;
 }
+
+/** To a server of its own inside this process, which the caller ends. */
+export function lineInside(env: Readonly<Record<string, string>>): Line {
+  const { stdin, stdout, close } = serveInside(env);
+  let closing: Promise<void> | undefined;
+  return {
+    send: (message) => void stdin.write(`${JSON.stringify(message)}\n`),
+    answers: stdout,
+    ended: new Promise((resolve) => stdout.once("close", () => resolve("the server has ended"))),
+    end: () => (closing ??= close()),
+  };
+}
+
+/** To a program that was just started. */
+export const lineTo = ({ send, process, exit, stderr }: Program): Line => ({
+  send,
+  answers: process.stdout,
+  ended: exit.then(() => `the server has ended; on stderr: ${stderr()}`),
+  async end() {
+    process.kill("SIGKILL");
+    await exit;
+  },
+});
 
 /** Begins a session as clients of 2025 speak it. */
 async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
@@ -125,12 +118,12 @@ async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
   await answered(initializeMessage.id);
   send(initializedMessage);
   return {
-    call: async (tool, args, id) => toldBy((await request("tools/call", calling(tool, args), id)).result),
+    call: async (tool, args, id) => readResult((await request("tools/call", calling(tool, args), id)).result),
     send: (tool, args, id) => send({ jsonrpc: "2.0", id, method: "tools/call", params: calling(tool, args) }),
-    answerTo: async (id) => toldBy((await answered(id)).result),
+    answerTo: async (id) => readResult((await answered(id)).result),
     received(id) {
       const answer = answers.get(id);
-      return answer && toldBy(answer.result);
+      return answer && readResult(answer.result);
     },
     cancel: (requestId) =>
       send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
@@ -141,29 +134,21 @@ async function talkOn({ send, answers: stream, ended }: Line): Promise<Talk> {
 /** Killed when the running test is done. */
 export async function startServer({ env, under = [] }: ServerOptions): Promise<Server> {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, under });
-  const { send, exit, stderr } = program;
-  const ended = exit.then(() => `the server has ended; on stderr: ${stderr()}`);
+  const line = lineTo(program);
   return {
-    ...(await talkOn({ send, answers: program.process.stdout, ended })),
+    ...(await talkOn(line)),
     pid: program.process.pid ?? 0,
-    stderr,
+    stderr: program.stderr,
     endInput: () => void program.process.stdin.end(),
     breakOutput: () => void program.process.stdout.destroy(),
-    async kill() {
-      program.process.kill("SIGKILL");
-      await exit;
-    },
-    exit,
+    kill: line.end,
+    exit: program.exit,
   };
 }
 
 /** Ended when the running test is done. */
 export async function insideServer(env: Readonly<Record<string, string>>): Promise<InsideServer> {
-  const { stdin, stdout, close } = serveInside({ MIC_REPEAT_WINDOW_SECONDS: "0", ...env });
-  let closing: Promise<void> | undefined;
-  const end = () => (closing ??= close());
-  onTestFinished(end);
-  const ended = new Promise<string>((resolve) => stdout.once("close", () => resolve("the server has ended")));
-  const send = (message: unknown) => void stdin.write(`${JSON.stringify(message)}\n`);
-  return { ...(await talkOn({ send, answers: stdout, ended })), end };
+  const line = lineInside(env);
+  onTestFinished(line.end);
+  return { ...(await talkOn(line)), end: line.end };
 }

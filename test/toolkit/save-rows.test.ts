@@ -1,10 +1,10 @@
 // Rows as CSV: what a strict reader of RFC 4180 gets back, and that no cell is a formula.
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { csvOf, saveRows } from "../../src/toolkit/save-rows.ts";
+import { folderForTest } from "../support/home.ts";
 
 /** Cell by cell, as the grammar of RFC 4180 has it. */
 function parse(text: string): string[][] {
@@ -57,16 +57,10 @@ test("a number is a number, below zero too", () => {
   expect(csvOf(["n"], [[-1], ["-1"]])).toBe("n\r\n-1\r\n'-1\r\n");
 });
 
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-rows-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 const table = { columns: ["a"], rows: [[1], [2]] };
 
 test("a name that leads elsewhere is taken, and what it leads to stays as it is", async () => {
-  const [downloadDir, elsewhere] = [await newFolder(), await newFolder()];
+  const [downloadDir, elsewhere] = [await folderForTest(), await folderForTest()];
   await writeFile(join(elsewhere, "kept"), "kept");
   await symlink(join(elsewhere, "kept"), join(downloadDir, "link.csv"));
   await symlink(join(elsewhere, "new"), join(downloadDir, "dangling.csv"));
@@ -79,7 +73,7 @@ test("a name that leads elsewhere is taken, and what it leads to stays as it is"
 });
 
 test("of many that save under one name at once, one does", async () => {
-  const downloadDir = join(await newFolder(), "made", "when missing");
+  const downloadDir = join(await folderForTest(), "made", "when missing");
   const outcomes = await Promise.allSettled(
     Array.from({ length: 8 }, (_, index) =>
       saveRows({ files: { folder: downloadDir } }, "rows.csv", { columns: ["a"], rows: [[index]] }),
@@ -90,7 +84,7 @@ test("of many that save under one name at once, one does", async () => {
 });
 
 test("a folder that is none is told as the disk's fault", async () => {
-  const downloadDir = join(await newFolder(), "file");
+  const downloadDir = join(await folderForTest(), "file");
   await writeFile(downloadDir, "");
   await expect(saveRows({ files: { folder: downloadDir } }, "rows.csv", table)).rejects.toMatchObject({
     facts: { kind: "internal", sideEffect: "none", next: expect.stringContaining("MIC_DOWNLOAD_DIR") },

@@ -6,7 +6,8 @@ import { example, makeWorld, type World } from "../emulator/example.ts";
 import type { Service } from "../emulator/service.ts";
 import type { OperationId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
-import type { CallOptions, CallResult, ClientFace, Facts } from "../support/mcp.ts";
+import type { CallOptions, ClientFace } from "../support/mcp.ts";
+import type { CallResult, Facts } from "../support/results.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 
@@ -37,9 +38,10 @@ const SentRequests = z.array(
 );
 export type SentRequest = z.infer<typeof SentRequests>[number];
 
+/** What holds a value to a tool's schema. */
 export interface Schemas {
-  readonly input: ReadonlyMap<string, ValidateFunction>;
-  readonly output: ReadonlyMap<string, ValidateFunction>;
+  input(tool: string): ValidateFunction | undefined;
+  output(tool: string): ValidateFunction | undefined;
 }
 
 const NextStep = z.strictObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), why: z.string() });
@@ -116,10 +118,10 @@ export class Bench {
     expect(links.length).toBeLessThanOrEqual(1);
     for (const link of links) expect(link).toMatch(/^mic:\/\/[a-z]/);
     if (structured === undefined) throw new Error(`${tool} gave no structuredContent: ${result.raw}`);
-    expectFits(this.#schemas.output.get(tool), structured, `${tool}'s structuredContent`);
+    expectFits(this.#schemas.output(tool), structured, `${tool}'s structuredContent`);
     this.#expectLean(tool, structured, text);
     const step = NextStep.optional().parse(structured["nextStep"]);
-    if (step) expectFits(this.#schemas.input.get(step.tool), step.arguments, `the next step ${step.tool}`);
+    if (step) expectFits(this.#schemas.input(step.tool), step.arguments, `the next step ${step.tool}`);
     return { structured, text, link: links[0], drift: result.meta["mic-mcp/drift"] };
   }
 

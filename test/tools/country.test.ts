@@ -33,6 +33,7 @@ inOneEra((bench, era) => {
       // The answer depends on none of them.
       expect(structured).toMatchObject({ coverage: { unread: [] } });
       expect(text).not.toContain("unread");
+      expect(text).toContain("These rows are final: no other list can change them.");
       expect(text).toContain("7,086 mandals");
     });
     expect(sent).toHaveLength(28);
@@ -45,15 +46,23 @@ inOneEra((bench, era) => {
       const [rest] = Object(found.structured["coverage"]).unread;
       expect(rest).toMatchObject({ reason: "rate limit", states: "AN CH DH GA LA LD PY SK TR".split(" ") });
       expect(found.structured).toMatchObject({
-        summary: `None found in 27 of 36 lists: ask again in ${rest.retryAfterSeconds} s.`,
-        nextStep: { tool: "find_district", arguments: { name: "Nowhereville", waitSeconds: 45 }, why: "9 unread" },
+        summary: `None like "Nowhereville" found in 27 of 36 lists: ask again in ${rest.retryAfterSeconds} s.`,
       });
-      expect(countTokens(JSON.stringify(found.structured))).toBeLessThanOrEqual(180);
-      const failed = await own.fails("get_geography_openapi", {}, "rate_limited");
-      expect(failed.message).toContain("28 geography requests a minute");
-      await own.fails("list_districts", { state: "LD" }, "rate_limited");
+      // No wait that a call can make would help.
+      expect(rest.retryAfterSeconds).toBeGreaterThan(45);
+      expect(found.structured).not.toHaveProperty("nextStep");
+      expect(countTokens(JSON.stringify(found.structured))).toBeLessThanOrEqual(185);
     });
     expect(again).toHaveLength(0);
+    // Two are kept for direct calls.
+    const direct = await own.sentDuring(async () => {
+      await own.ok("get_geography_openapi");
+      await own.ok("list_districts", { state: "LD" });
+      const failed = await own.fails("get_geography_openapi", {}, "rate_limited");
+      expect(failed.message).toContain("at most 30 geography requests");
+      await own.fails("list_districts", { state: "CH" }, "rate_limited");
+    });
+    expect(direct).toHaveLength(2);
   });
 
   test("not found is said only when everything was read", async () => {
@@ -65,7 +74,7 @@ inOneEra((bench, era) => {
       ambiguous: false,
       coverage: { complete: true },
     });
-    expect(text).toContain("every list was read");
+    expect(text).toContain('No district like "Nowhereville" in any of 36 lists.');
     const inGoa = await own.ok("find_district", { name: "Nizamabad", state: "goa" });
     expect(inGoa.structured).toMatchObject({ matches: [], coverage: { statesTotal: 1, complete: true } });
   });

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
@@ -21,6 +21,17 @@ export interface BenchOptions {
   readonly person?: NonNullable<ConnectOptions["person"]>;
 }
 
+/** To compile a schema takes longer than most tests: each once, when first asked for, whatever server it is of. */
+const compiled = new Map<string, ValidateFunction>();
+
+function validatorOf(schema: object | undefined): ValidateFunction | undefined {
+  if (schema === undefined) return undefined;
+  const text = JSON.stringify(schema);
+  const known = compiled.get(text) ?? new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
+  compiled.set(text, known);
+  return known;
+}
+
 type Connect = (era: Era, options: ConnectOptions) => Promise<ClientFace>;
 
 async function setUp(
@@ -33,11 +44,10 @@ async function setUp(
   const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
   const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
   const connection = await connectBy(era, { env, ...(options.person && { person: options.person }) });
-  const tools = await connection.listTools();
-  const compile = (schema: object = {}) => new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
+  const tools = new Map((await connection.listTools()).map((tool) => [tool.name, tool]));
   const schemas: Schemas = {
-    input: new Map(tools.map(({ name, inputSchema }) => [name, compile(inputSchema)])),
-    output: new Map(tools.map(({ name, outputSchema }) => [name, compile(outputSchema)])),
+    input: (tool) => validatorOf(tools.get(tool)?.inputSchema),
+    output: (tool) => validatorOf(tools.get(tool)?.outputSchema),
   };
   return {
     bench: new Bench(new Service(emulator, clock), connection, downloadDir, schemas),
@@ -68,6 +78,11 @@ function within(era: Era, tests: Tests, options: BenchOptions, connectBy: Connec
 /** A process of its own for each. */
 export function forEachEra(tests: Tests, options: BenchOptions = {}): void {
   describe.each(toolEras)("%s", (era) => within(era, tests, options, connect));
+}
+
+/** What no tool knows of: how the protocol of an era has resources, prompts, questions. Without a process. */
+export function inEachEra(tests: Tests, options: BenchOptions = {}): void {
+  describe.each(toolEras)("%s", (era) => within(era, tests, options, connectOnce));
 }
 
 /** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY say otherwise. */

@@ -1,7 +1,7 @@
 // How a failure comes through each era: one of every sort. What fails in which way, the tools' other tests show in one era.
 import { expect, test } from "vitest";
 import { FILE, submitJob } from "../emulator/work.ts";
-import type { Facts } from "../support/mcp.ts";
+import type { Facts } from "../support/results.ts";
 import { forEachEra } from "./eras.ts";
 
 forEachEra((bench) => {

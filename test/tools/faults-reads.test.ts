@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import type { Facts } from "../support/mcp.ts";
+import type { Facts } from "../support/results.ts";
 import type { Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
 import { freshBench, isPlayground } from "./fresh.ts";

@@ -11,10 +11,10 @@ import { sessionForTest } from "../gaps/session.ts";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
-import type { CallResult } from "../support/mcp.ts";
+import type { CallResult } from "../support/results.ts";
 import { answer } from "../support/stub.ts";
 import type { Args, Bench } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 const Row = z.looseObject({ id: z.string(), state: z.string() });
 const Found = z.looseObject({
@@ -56,7 +56,7 @@ async function follow(bench: Bench, args: Args) {
   return { rows, read };
 }
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   proves(["4.2/list-jobs", "4.2/next-cursor"], "the jobs in some states, all of them, in one call", async () => {
     const { workspaceId } = bench();
     const jobs = await everyJob(bench());

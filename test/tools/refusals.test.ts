@@ -11,7 +11,7 @@ import {
   settledJob,
 } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
-import type { Facts } from "../support/mcp.ts";
+import type { Facts } from "../support/results.ts";
 import type { Args, Bench } from "./bench.ts";
 import { inOneEra } from "./eras.ts";
 

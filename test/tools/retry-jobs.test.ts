@@ -8,7 +8,7 @@ import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Progress, Reply } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inEachEra, inOneEra } from "./eras.ts";
 
 const Rows = z.array(
   z.strictObject({
@@ -44,7 +44,7 @@ const hurrying = (bench: Bench, ticks: Progress[] = []) => ({
 const retriesOf = async (bench: Bench, work: () => Promise<unknown>) =>
   (await bench.sentDuring(work)).filter(({ operationId }) => operationId === "retryMicJob");
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   proves("4.2/retry-job", "12 failed jobs are retried and waited for, at few tokens", async () => {
     const jobIds = await failedJobs(bench().service, 12);
     const ticks: Progress[] = [];
@@ -212,7 +212,7 @@ const person = (question: string): Reply => {
   return reply;
 };
 
-forEachEra(
+inEachEra(
   (bench) => {
     test("RESTART asks the person once for all; declined, nothing is sent", async () => {
       const jobIds = await failedJobs(bench().service, 3);

@@ -7,7 +7,7 @@ import { FILE, fileId, listOffers, oneInputOffer, registerInput } from "../emula
 import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
-import { forEachEra } from "./eras.ts";
+import { inOneEra } from "./eras.ts";
 
 const Result = z.looseObject({
   summary: z.string(),
@@ -50,7 +50,7 @@ async function argsFor(bench: Bench, file: number, more: Args = {}): Promise<Arg
   return { ...argsOf(bench, offer, { referenceId: fileId(bench.service, file) }), ...more };
 }
 
-forEachEra((bench) => {
+inOneEra((bench) => {
   proves(["4.2/create-input", "4.2/create-job"], "registers, submits and waits for the result", async () => {
     const ticks: Progress[] = [];
     const args = await argsFor(bench(), FILE.succeeds);
@@ -307,7 +307,7 @@ forEachEra((bench) => {
   });
 });
 
-forEachEra(
+inOneEra(
   (bench) => {
     test("within the repeat window the same call is the same job, and says so", async () => {
       const args = await argsFor(bench(), FILE.succeeds);

@@ -1,5 +1,4 @@
 // Each of the 18 tools once, with success: what went over the wire, and what the agent gets.
-import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { fillPath } from "../emulator/service.ts";
@@ -89,39 +88,4 @@ forEachEra((bench, era) => {
       else expect(action).toBeUndefined();
       expect(summary).toMatch(/^[A-Z\d].*\.$/);
     });
-
-  proves(
-    [
-      "5/token-endpoint",
-      "5/token-basic",
-      "5/token-form",
-      "5/scope-covers-operation",
-      "5/scopes-capabilities",
-      "5/scopes-register-input",
-      "5/scopes-get-input",
-      "5/scopes-download-asset",
-      "5/scopes-recipes",
-      "5/scopes-run-jobs",
-      "5/scopes-read-jobs",
-      "5/scopes-cancel-job",
-      "5/scopes-get-operation",
-      "5/scopes-usage",
-      "5/scopes-create-processing-request",
-    ],
-    "tokens are asked for with exactly each operation's scopes, once for each set",
-    async () => {
-      // The tests above made every tool ask; the emulator's log holds what the tests' own client asked for as well.
-      const asked = (await bench().requests("token")).map(({ bodySha256, headers, method, path }) => {
-        expect({ method, path }).toEqual({ method: "POST", path: "/sandbox/oauth/token" });
-        expect(headers["authorization"]).toBe("Basic");
-        expect(headers["content-type"]).toBe("application/x-www-form-urlencoded");
-        return bodySha256;
-      });
-      const form = (scopes: readonly string[]): string =>
-        new URLSearchParams({ grant_type: "client_credentials", scope: scopes.join(" ") }).toString();
-      const sets = new Set(rows.filter(({ scopes }) => scopes.length > 0).map(({ scopes }) => form(scopes)));
-      const hashes = [...sets].map((text) => createHash("sha256").update(text).digest("hex"));
-      expect([...new Set(asked)].sort()).toEqual(hashes.sort());
-    },
-  );
 });

@@ -6,6 +6,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, ren
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { getHeapCodeStatistics } from "node:v8";
 import { Script } from "node:vm";
 import { cacheFolder } from "../../platform-folders.ts";
 
@@ -43,6 +44,10 @@ function keep(path: string, program: string, script: Script): void {
   }
 }
 
+/** A process that does little compiles little; what it kept would stay a quarter of what a session needs. */
+const MUCH_MORE = 2;
+const isThin = (code: Buffer): boolean => getHeapCodeStatistics().bytecode_and_metadata_size > MUCH_MORE * code.length;
+
 /** What a CommonJS file beside this one exports. `program`: a hash of its content. */
 export function loadCached(name: string, program: string): unknown {
   const file = fileURLToPath(new URL(name, import.meta.url));
@@ -53,7 +58,8 @@ export function loadCached(name: string, program: string): unknown {
   const source = `(function(exports,require,module,__filename,__dirname){${readFileSync(file, "utf8")}\n})`;
   const script = new Script(source, { filename: file, ...(cachedData && { cachedData }) });
   // At the end, when all that a session needs has been compiled.
-  if (!isOff && script.cachedDataRejected !== false) process.once("exit", () => keep(path, program, script));
+  const isOfNoUse = () => cachedData === undefined || script.cachedDataRejected === true || isThin(cachedData);
+  if (!isOff) process.once("exit", () => isOfNoUse() && keep(path, program, script));
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
   return module.exports;

@@ -1,111 +1,23 @@
-// Which districts a name may mean: by the very name, by another name of the same place, by likeness. The thresholds are
-// what `npm run bench:names` shows to be good; test/geography/names.test.ts holds its rates.
-import { distance } from "fastest-levenshtein";
-import { BoundedMap } from "../../bounded-map.ts";
-import { aliasesOf } from "./aliases.ts";
-import { fold, soundOf, wordsOf } from "./fold.ts";
+// Which districts a name may mean: by the very name, by another name of the same place, by the town it is governed from, by
+// likeness. What is shown and what is told as doubtful is decided here; test/geography/names.test.ts holds it.
+import type { State } from "../../contract/playground.ts";
+import { withDirections } from "./fold.ts";
+import { type KnownName, knownNames, type NameKind } from "./known-names.ts";
+import { formsOf, isPartOf, isSameName, type NameForms, nameLikeness, pairsOf, soundsSame } from "./likeness.ts";
 
-export type NameMatch = "exact" | "alias" | "similar";
+export type NameMatch = "exact" | "alias" | "seat" | "similar";
 
 export interface SearchResult<T> {
   readonly item: T;
   readonly match: NameMatch;
+  /** Of an alias; "city" of a seat that is none. */
+  readonly kind?: NameKind;
+  /** Of a former or later name: when the name changed. */
+  readonly since?: number;
+  /** Of a likeness: the district's other name that the asked one is like. */
+  readonly via?: string;
   /** 0 to 1. */
   readonly score: number;
-  /** Another spelling of the very same name: written apart, it may be the same place. */
-  readonly isTwin: boolean;
-}
-
-/** Weaker matches than this are left out. */
-const MIN_SCORE = 0.7;
-/** The same, where the very name is there as well. */
-const MIN_SCORE_BESIDE_EXACT = 0.75;
-
-const ALIAS_SCORE = 0.98;
-const MAX_SIMILAR = 0.99;
-const MIN_WORD_SCORE = 0.5;
-/** Words that sound the same are as good as equal, but not quite. */
-const SOUND_WEIGHT = 0.97;
-/** A part of a name, said whole, is worth this much and up to all of it. */
-const PART_SCORE = 0.8;
-
-/** A word, and how it sounds. */
-interface Form {
-  readonly text: string;
-  readonly sound: string;
-}
-
-interface NameForms {
-  readonly folded: string;
-  /** The words, parted by blanks. */
-  readonly text: string;
-  readonly words: readonly Form[];
-  /** Run together, since people part words as they like: "Banas Kantha", "Banaskantha". */
-  readonly run: Form;
-}
-
-const formOf = (text: string): Form => ({ text, sound: soundOf(text) });
-
-function formsOf(name: string): NameForms {
-  const words = wordsOf(name);
-  return { folded: fold(name), text: words.join(" "), words: words.map(formOf), run: formOf(words.join("")) };
-}
-
-// The directory's names are the same from query to query.
-const MAX_KEPT = 4096;
-const kept = new BoundedMap<string, NameForms>(MAX_KEPT);
-
-function keptFormsOf(name: string): NameForms {
-  const known = kept.get(name);
-  if (known !== undefined) return known;
-  const forms = formsOf(name);
-  kept.set(name, forms);
-  return forms;
-}
-
-/** Two neighbouring letters changed places: the commonest slip of a typist. */
-function isSwap(a: string, b: string): boolean {
-  if (a.length !== b.length) return false;
-  const at = [...a].findIndex((letter, index) => letter !== b[index]);
-  return a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2);
-}
-
-function likeness(a: string, b: string): number {
-  const edits = distance(a, b);
-  return 1 - (edits === 2 && isSwap(a, b) ? 0.5 : edits) / Math.max(a.length, b.length, 1);
-}
-
-/** A word's likeness: as written, or as it sounds. A beginning of three letters or more counts as well. */
-function wordLikeness(asked: Form, word: Form): number {
-  if (asked.text === word.text) return 1;
-  const heard = SOUND_WEIGHT * likeness(asked.sound, word.sound);
-  const prefix = asked.text.length >= 3 && word.text.startsWith(asked.text) ? PART_SCORE : 0;
-  return Math.max(likeness(asked.text, word.text), heard, prefix);
-}
-
-const lettersOf = (words: readonly Form[]): number => words.reduce((sum, { text }) => sum + text.length, 0);
-
-/** Each asked word with the word that fits it best; words that were not asked for cost by their length. */
-function wordsLikeness(asked: readonly Form[], words: readonly Form[]): number {
-  const left = [...words];
-  let hit = 0;
-  for (const word of asked) {
-    const scores = left.map((each) => wordLikeness(word, each));
-    const best = Math.max(0, ...scores);
-    // Short words are half like anything: that is no likeness.
-    if (best < MIN_WORD_SCORE) continue;
-    hit += best * word.text.length;
-    left.splice(scores.indexOf(best), 1);
-  }
-  const matched = hit / Math.max(1, lettersOf(asked));
-  const rest = lettersOf(left) / Math.max(1, lettersOf(words));
-  return matched * (1 - (1 - PART_SCORE) * rest);
-}
-
-/** 0 to 1: how like a directory's name is to the one asked for. Only a name of the same words is wholly like. */
-function nameLikeness(asked: NameForms, name: NameForms): number {
-  const score = Math.max(wordLikeness(asked.run, name.run), wordsLikeness(asked.words, name.words));
-  return Math.min(score, MAX_SIMILAR);
 }
 
 export interface Search<T> {
@@ -115,65 +27,181 @@ export interface Search<T> {
   readonly ambiguous: boolean;
 }
 
-const RANK: Readonly<Record<NameMatch, number>> = { exact: 0, alias: 1, similar: 2 };
-
-function isAmbiguous(found: readonly SearchResult<unknown>[]): boolean {
-  const [best] = found;
-  if (best === undefined) return false;
-  // A likeness is a guess, even where it is the only one.
-  if (best.match === "similar") return true;
-  const isRival = ({ match, isTwin }: SearchResult<unknown>): boolean => match !== "similar" || isTwin;
-  return found.filter(isRival).length > 1;
-}
-
-/** The weakest match that is shown; fewer where the exact name is there. */
-function tellable<T>(found: readonly SearchResult<T>[]): readonly SearchResult<T>[] {
-  const isNamed = found.some(({ match }) => match !== "similar");
-  return found.filter(({ score }) => score >= (isNamed ? MIN_SCORE_BESIDE_EXACT : MIN_SCORE));
-}
-
-/** Things by their names, made ready to be searched. */
+/** A state's districts by all their names, ready to be searched. */
 export interface NameIndex<T> {
-  readonly names: readonly { readonly item: T; readonly name: string; readonly forms: NameForms }[];
-  /** All folded names. */
-  readonly live: ReadonlySet<string>;
+  readonly names: readonly KnownName<T>[];
+  readonly byKey: ReadonlyMap<string, readonly KnownName<T>[]>;
+  readonly bySound: ReadonlyMap<string, readonly KnownName<T>[]>;
+  /** Which names, by their place in `names`, have a pair of letters. */
+  readonly byPair: ReadonlyMap<string, readonly number[]>;
 }
 
-export function indexNames<T>(items: readonly T[], nameOf: (item: T) => string): NameIndex<T> {
-  const names = items.map((item) => ({ item, name: nameOf(item), forms: keptFormsOf(nameOf(item)) }));
-  return { names, live: new Set(names.map(({ forms }) => forms.folded)) };
+/** Weaker matches than this are left out. */
+const MIN_SCORE = 0.7;
+/** The same of a likeness to another name than the list's: there are many. */
+const MIN_OTHER_SCORE = 0.78;
+/** The same, where a district bears the name: others only by the list's own names. */
+const MIN_SCORE_BESIDE_NAMED = 0.75;
+/** So like a name of the list that an alias of another district may not be meant. */
+const RIVAL_SCORE = 0.9;
+const OTHER_WEIGHT = 0.99;
+const MAX_COMPARED = 90;
+const MIN_PAIRS = 0.28;
+
+const SCORES = { exact: 1, alias: 0.98, seat: 0.97 } as const;
+const RANK: Readonly<Record<NameMatch, number>> = { exact: 0, alias: 1, seat: 2, similar: 3 };
+
+function grouped<K, V>(entries: Iterable<readonly [K, V]>): ReadonlyMap<K, readonly V[]> {
+  const groups = new Map<K, V[]>();
+  for (const [key, value] of entries) {
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
 }
 
-/** Which of the names the asked one is, and which are another name of the same place. */
-function namedBy<T>(asked: string, { names, live }: NameIndex<T>) {
-  const askedForms = formsOf(asked);
-  const isNamed = (forms: NameForms): boolean => forms.folded === askedForms.folded || forms.text === askedForms.text;
-  // A name that is there is no misspelling of another's former one.
-  const aliases = aliasesOf(asked, (each) => live.has(each), { bySound: !names.some(({ forms }) => isNamed(forms)) });
-  return { askedForms, isNamed, aliases };
+export function indexNames<T>(items: readonly T[], nameOf: (item: T) => string, state: State): NameIndex<T> {
+  const names = knownNames(items, nameOf, state);
+  const spelt = names.map((name, place) => ({ name, place })).filter(({ name }) => name.isInitials !== true);
+  return {
+    names,
+    byKey: grouped(names.flatMap((name) => name.forms.keys.map((key) => [key, name] as const))),
+    bySound: grouped(spelt.flatMap(({ name }) => name.forms.soundKeys.map((key) => [key, name] as const))),
+    byPair: grouped(spelt.flatMap(({ name, place }) => [...pairsOf(name.forms)].map((pair) => [pair, place] as const))),
+  };
 }
 
-/** One of the names is the asked one, or another name of the same place: more than a likeness. */
-export function isNamedIn<T>(asked: string, index: NameIndex<T>): boolean {
-  const { isNamed, aliases } = namedBy(asked, index);
-  return index.names.some(({ forms }) => isNamed(forms) || aliases.has(forms.folded));
+/** The asked name in each way that it may be meant. */
+function askedForms(name: string): readonly NameForms[] {
+  const said = withDirections(name);
+  return [formsOf(name), ...(said === undefined ? [] : [formsOf(said)])];
 }
 
-export function searchIndex<T>(asked: string, index: NameIndex<T>): Search<T> {
-  const { askedForms, isNamed, aliases } = namedBy(asked, index);
-  const all = index.names.map(({ item, name, forms }) => {
-    const isTwin = forms.run.sound === askedForms.run.sound;
-    const judged = (match: NameMatch, score: number) => ({ name, result: { item, match, score, isTwin } });
-    if (isNamed(forms)) return judged("exact", 1);
-    if (aliases.has(forms.folded)) return judged("alias", ALIAS_SCORE);
-    return judged("similar", Math.round(nameLikeness(askedForms, forms) * 100) / 100);
+/** The districts that bear the name, each by its best one. */
+function namedIn<T>(asked: readonly NameForms[], indexes: readonly NameIndex<T>[]): readonly KnownName<T>[] {
+  const keys = new Set(asked.flatMap(({ keys }) => keys));
+  const sounds = new Set(asked.flatMap(({ isIndianScript, soundKeys }) => (isIndianScript ? soundKeys : [])));
+  const named = indexes.flatMap(({ byKey, bySound }) => [
+    ...[...keys].flatMap((key) => byKey.get(key) ?? []),
+    ...[...sounds].flatMap((key) => bySound.get(key) ?? []),
+  ]);
+  const best = new Map<T, KnownName<T>>();
+  for (const name of named) {
+    const other = best.get(name.item);
+    if (other === undefined || RANK[name.match] < RANK[other.match]) best.set(name.item, name);
+  }
+  return [...best.values()];
+}
+
+/** The districts that bear both names. */
+export function namedBoth<T>(one: string, other: string, indexes: readonly NameIndex<T>[]): readonly T[] {
+  const items = (name: string) => namedIn(askedForms(name), indexes).map(({ item }) => item);
+  const second = new Set(items(other));
+  return items(one).filter((item) => second.has(item));
+}
+
+/** One of the names is the asked one: more than a likeness. */
+export const isNamedIn = <T>(asked: string, indexes: readonly NameIndex<T>[]): boolean =>
+  namedIn(askedForms(asked), indexes).length > 0;
+
+/** The names that share most pairs of letters with it. */
+function candidates<T>(asked: NameForms, indexes: readonly NameIndex<T>[]): readonly KnownName<T>[] {
+  const pairs = pairsOf(asked);
+  const least = pairs.size * MIN_PAIRS;
+  const shared = indexes.flatMap(({ names, byPair }) => {
+    const counts = new Map<number, number>();
+    for (const pair of pairs)
+      for (const place of byPair.get(pair) ?? []) counts.set(place, (counts.get(place) ?? 0) + 1);
+    return [...counts].flatMap(([place, count]) => {
+      const name = names[place];
+      return name === undefined || count < least ? [] : [{ name, count }];
+    });
   });
-  type Judged = (typeof all)[number];
-  const byRank = (a: Judged, b: Judged): number =>
-    RANK[a.result.match] - RANK[b.result.match] || b.result.score - a.result.score || (a.name < b.name ? -1 : 1);
-  const found = tellable(all.toSorted(byRank).map(({ result }) => result));
-  return { found, ambiguous: isAmbiguous(found) };
+  const nearest = shared.toSorted(
+    (a, b) => b.count - a.count || a.name.forms.run.sound.length - b.name.forms.run.sound.length,
+  );
+  return nearest.slice(0, MAX_COMPARED).map(({ name }) => name);
 }
 
-export const searchNames = <T>(asked: string, items: readonly T[], nameOf: (item: T) => string): Search<T> =>
-  searchIndex(asked, indexNames(items, nameOf));
+interface Likeness<T> {
+  readonly name: KnownName<T>;
+  readonly score: number;
+}
+
+/** The districts whose names are like it, each by its likest one. */
+function likeIn<T>(asked: readonly NameForms[], indexes: readonly NameIndex<T>[]): readonly Likeness<T>[] {
+  const best = new Map<T, Likeness<T>>();
+  for (const forms of asked)
+    for (const name of candidates(forms, indexes)) {
+      const isOwn = name.match === "exact";
+      if (!isOwn && isPartOf(forms, name.forms)) continue;
+      const score = nameLikeness(forms, name.forms) * (isOwn ? 1 : OTHER_WEIGHT);
+      if (score < (isOwn ? MIN_SCORE : MIN_OTHER_SCORE) || score <= (best.get(name.item)?.score ?? 0)) continue;
+      best.set(name.item, { name, score });
+    }
+  return [...best.values()];
+}
+
+const asNamed = <T>({ item, match, kind, since }: KnownName<T>): SearchResult<T> => ({
+  item,
+  match,
+  ...(kind !== undefined && { kind }),
+  ...(since !== undefined && { since }),
+  score: SCORES[match],
+});
+
+const asLike = <T>({ name: { item, match, name }, score }: Likeness<T>): SearchResult<T> => ({
+  item,
+  match: "similar",
+  ...(match !== "exact" && { via: name }),
+  score: Math.round(score * 100) / 100,
+});
+
+/** What of the named ones is told: what we made of a name only where nothing bears the asked one itself. */
+const tellable = <T>(named: readonly KnownName<T>[]): readonly KnownName<T>[] =>
+  named.some(({ match }) => match === "exact") ? named.filter(({ isInitials }) => isInitials !== true) : named;
+
+const isSpelling = (asked: readonly NameForms[], { forms }: KnownName<unknown>): boolean =>
+  asked.some((each) => soundsSame(each, forms));
+
+export function searchIndexes<T>(
+  asked: string,
+  indexes: readonly NameIndex<T>[],
+  textOf: (item: T) => string,
+): Search<T> {
+  const forms = askedForms(asked);
+  const all = namedIn(forms, indexes);
+  const named = tellable(all);
+  const isExact = named.some(({ match }) => match === "exact");
+  const items = new Set(all.map(({ item }) => item));
+  const like = likeIn(forms, indexes).filter(
+    ({ name, score }) =>
+      !items.has(name.item) && (named.length === 0 || (name.match === "exact" && score >= MIN_SCORE_BESIDE_NAMED)),
+  );
+  const isRival = ({ name, score }: Likeness<T>): boolean =>
+    name.match === "exact" && (isSpelling(forms, name) || (!isExact && score >= RIVAL_SCORE));
+  const found = [...named.map(asNamed), ...like.map(asLike)].toSorted(
+    (a, b) => RANK[a.match] - RANK[b.match] || b.score - a.score || (textOf(a.item) < textOf(b.item) ? -1 : 1),
+  );
+  // A likeness is a guess, even where it is the only one; so is that a city's name means its district.
+  const isCity = named.some(({ match, kind }) => match === "seat" && kind === "city");
+  const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || isCity || like.some(isRival);
+  return { found, ambiguous };
+}
+
+/** How many of the names have all the asked words among others. */
+export function partOfNames<T>(asked: string, indexes: readonly NameIndex<T>[]): number {
+  const forms = formsOf(asked);
+  return indexes
+    .flatMap(({ names }) => names)
+    .filter(({ match, forms: name }) => match === "exact" && isPartOf(forms, name)).length;
+}
+
+/** Whether a list has this district, under whatever name. */
+export const isListedIn = <T>(district: string, indexes: readonly NameIndex<T>[]): boolean => {
+  const forms = formsOf(district);
+  return indexes.some(({ names }) =>
+    names.some(({ match, forms: name }) => match !== "seat" && (isSameName(forms, name) || soundsSame(forms, name))),
+  );
+};

@@ -1,10 +1,10 @@
 // One HTTP exchange: reads a request's body within bounds, writes a response, and knows whether it left whole.
-import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { type Redact, redactEvents } from "../messages/redact.ts";
+import type { Whole } from "./port.ts";
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
@@ -12,25 +12,47 @@ export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const LINGER_MS = 1_000;
 
 /** Never holds more than MAX_BODY_BYTES. */
-export async function readBody(from: IncomingMessage): Promise<Buffer | "too long" | "broken off"> {
-  if (Number(from.headers["content-length"]) > MAX_BODY_BYTES) return "too long";
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of from.iterator({ destroyOnReturn: false })) {
-      bytes += chunk.length;
-      if (bytes > MAX_BODY_BYTES) return "too long";
-      chunks.push(chunk);
+export function readBody(from: IncomingMessage): Promise<Buffer | "too long" | "broken off"> {
+  if (Number(from.headers["content-length"]) > MAX_BODY_BYTES) return Promise.resolve("too long");
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    function over(body: Buffer | "too long" | "broken off"): void {
+      from.off("data", take).off("end", end).off("error", breakOff).off("close", breakOff);
+      resolve(body);
     }
-  } catch {
+    function take(chunk: Buffer): void {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes <= MAX_BODY_BYTES) return;
+      from.pause();
+      over("too long");
+    }
+    const end = () => over(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes));
     // Reading fails only with its connection.
-    return "broken off";
-  }
-  return Buffer.concat(chunks, bytes);
+    const breakOff = () => over("broken off");
+    from.on("data", take).on("end", end).on("error", breakOff).on("close", breakOff);
+  });
 }
 
-/** Leaves out the body, and the token that let it in: no tool may see that. `signal`: see goneSignal. */
-export function webRequest(from: IncomingMessage, url: string, signal: AbortSignal): Request {
+/** A request that was let in. */
+export interface Asked {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The client has gone: see goneSignal. */
+  readonly signal: AbortSignal;
+  /** As the SDK takes it, made when it is asked for. Leaves out the body, and the token that let it in: no tool may see that. */
+  request(): Request;
+}
+
+export const askedBy = (from: IncomingMessage, url: string, signal: AbortSignal): Asked => ({
+  method: from.method ?? "",
+  headers: from.headers,
+  signal,
+  request: () => webRequest(from, url, signal),
+});
+
+function webRequest(from: IncomingMessage, url: string, signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(from.headersDistinct))
     if (name !== "authorization") for (const value of values) headers.append(name, value);
@@ -83,6 +105,27 @@ async function assertConnected(to: ServerResponse): Promise<void> {
   if (isGone(to)) throw new Error("the client has gone");
 }
 
+interface Parts {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Absent where there is a stream, or no body. */
+  readonly whole?: Buffer;
+  readonly stream?: ReadableStream<Uint8Array>;
+}
+
+async function parts(response: Response | Whole, redact: Redact): Promise<Parts> {
+  const { status } = response;
+  if (!(response instanceof Response)) {
+    const { headers, text } = response;
+    return { status, headers, whole: Buffer.from(redact(text)) };
+  }
+  // Node decides whether the connection stays.
+  const { connection, ...headers } = Object.fromEntries(response.headers);
+  const isStream = headers["content-type"]?.startsWith("text/event-stream") === true;
+  if (isStream) return { status, headers, ...(response.body && { stream: response.body }) };
+  return { status, headers, whole: Buffer.from(redact(await response.text())) };
+}
+
 /** Each piece holds whole events: the SDK enqueues them so. */
 const redactedWhileConnected = (to: ServerResponse, redact: Redact) =>
   new TransformStream<Uint8Array, Uint8Array>({
@@ -94,29 +137,37 @@ const redactedWhileConnected = (to: ServerResponse, redact: Redact) =>
     },
   });
 
-async function write(response: Response, from: IncomingMessage, to: ServerResponse, options: SendOptions) {
+/** Resolves when all of it was handed to the connection; rejects when that ends before. */
+const flushed = (to: ServerResponse): Promise<void> =>
+  new Promise((resolve, reject) => {
+    to.once("finish", resolve).once("close", () => reject(new Error("the client has gone")));
+  });
+
+async function write(response: Response | Whole, from: IncomingMessage, to: ServerResponse, options: SendOptions) {
   const { signal, redact, isLast, stalledTimeoutMs } = options;
-  const { body } = response;
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const whole = isStream ? undefined : Buffer.from(redact(await response.text()));
-  await assertConnected(to);
-  // Node decides whether the connection stays.
-  response.headers.delete("connection");
-  to.writeHead(response.status, {
-    ...Object.fromEntries(response.headers),
+  const { status, headers, whole, stream } = await parts(response, redact);
+  // Nobody has to know of a Whole whether it arrived.
+  if (response instanceof Response) await assertConnected(to);
+  else if (isGone(to)) throw new Error("the client has gone");
+  to.writeHead(status, {
+    ...headers,
     ...(whole && { "content-length": whole.length }),
     ...((isLast() || !from.complete) && { connection: "close" }),
   });
   to.setTimeout(stalledTimeoutMs, () => to.destroy());
-  if (whole || !body) {
-    if (whole) to.write(whole);
-    await linger(from);
-    to.end();
-    await finished(to);
-  } else {
+  if (stream) {
     to.flushHeaders();
-    await pipeline(Readable.fromWeb(body.pipeThrough(redactedWhileConnected(to, redact))), to, { signal });
+    await pipeline(Readable.fromWeb(stream.pipeThrough(redactedWhileConnected(to, redact))), to, { signal });
+    return;
   }
+  const isFlushed = flushed(to);
+  if (from.complete) to.end(whole);
+  else {
+    if (whole) to.write(whole);
+    await Promise.race([linger(from), isFlushed]);
+    to.end();
+  }
+  await isFlushed;
 }
 
 /**
@@ -124,23 +175,23 @@ async function write(response: Response, from: IncomingMessage, to: ServerRespon
  * known.
  */
 export async function send(
-  response: Response,
+  response: Response | Whole,
   from: IncomingMessage,
   to: ServerResponse,
   options: SendOptions,
 ): Promise<boolean> {
   const { signal } = options;
-  const gone = signal.aborted ? Promise.resolve() : once(signal, "abort");
-  const isWhole = await Promise.race([
-    write(response, from, to, options).then(
-      () => true,
-      () => false,
-    ),
-    gone.then(() => false),
-  ]);
+  const isWhole = await new Promise<boolean>((resolve) => {
+    const gone = () => resolve(false);
+    if (signal.aborted) gone();
+    signal.addEventListener("abort", gone, { once: true });
+    write(response, from, to, options)
+      .then(() => resolve(true), gone)
+      .finally(() => signal.removeEventListener("abort", gone));
+  });
   if (!isWhole) {
     // Stops the maker of a body that nobody has begun to read.
-    await response.body?.cancel().catch(() => undefined);
+    if (response instanceof Response) await response.body?.cancel().catch(() => undefined);
     to.destroy();
   }
   return isWhole;

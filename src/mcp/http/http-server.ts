@@ -59,7 +59,7 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
     if (exchanges.size >= limits.maxConnections) return plain(refusal(503, "Too many requests at once; call again."));
     const served = await route(incoming, signal, { sessions, modern, isEnding: () => isEnding });
     if (!isEnding || served.kind === "call") return served;
-    await served.response.body?.cancel();
+    if (served.response instanceof Response) await served.response.body?.cancel();
     await served.over(false);
     return plain(ending());
   }

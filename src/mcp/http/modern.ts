@@ -1,4 +1,4 @@
-// Serves requests of 2026-07-28: each has a server of its own, which ends with its response.
+// Serves requests of 2026-07-28: each has a server of its own, which ends with its response; reads have one together.
 import {
   createMcpHandler,
   isJSONRPCRequest,
@@ -10,6 +10,9 @@ import { reasonOf } from "../../failure.ts";
 import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import { createDeliveries } from "../tools/deliveries.ts";
+import { answerTo, requestAlone } from "./answer.ts";
+import type { Asked } from "./exchange.ts";
+import { createModernReads, hasItsHeaders, type ModernReads } from "./modern-reads.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
@@ -40,6 +43,7 @@ export type Modern = ReturnType<typeof createModern>;
 export function createModern(service: HttpService) {
   const calls = new Set<McpHttpHandler>();
   const streams = new Set<McpHttpHandler>();
+  let reads: ModernReads | undefined;
 
   async function serveBy(
     request: Request,
@@ -100,7 +104,15 @@ export function createModern(service: HttpService) {
   }
 
   return {
-    async serve(request: Request, body: unknown): Promise<Served> {
+    /** `isSound`: its headers and its envelope say the same. */
+    async serve(asked: Asked, body: unknown, { isSound }: { isSound: boolean }): Promise<Served> {
+      const alone = isSound ? requestAlone(body, asked.headers, service.answersAlone) : undefined;
+      if (alone && hasItsHeaders(alone, asked.headers)) {
+        reads ??= createModernReads(service);
+        // A read makes no outcome that its client would have to hear of.
+        return plain(await answerTo(alone, reads.ask, { signal: asked.signal }));
+      }
+      const request = asked.request();
       const message = Listen.safeParse(body).data;
       return message ? await listen(request, message) : await serveBy(request, body, { among: calls });
     },
@@ -113,6 +125,7 @@ export function createModern(service: HttpService) {
     /** Aborts calls under way. */
     async close(): Promise<void> {
       await Promise.all([...calls, ...streams].map((handler) => handler.close()));
+      await reads?.close();
     },
   };
 }

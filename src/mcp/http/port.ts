@@ -1,6 +1,6 @@
 // What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
-import type { McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
+import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import type { Log } from "../runtime.ts";
@@ -12,6 +12,9 @@ export interface HttpConnection {
   readonly subscriptions: Subscriptions;
 }
 
+/** Whether all that is ever said of this request is its answer, which carries no outcome of an action: it needs no stream. */
+export type AnswersAlone = (request: JSONRPCRequest) => boolean;
+
 export interface HttpService {
   /** A new server each time: one for a session of the older revisions ("legacy"), one for a request of 2026-07-28 ("modern"). */
   createServer(connection: HttpConnection, era: ProtocolEra): ReturnType<McpServerFactory>;
@@ -19,14 +22,23 @@ export interface HttpService {
   createSubscriptions(): Subscriptions;
   /** Carries further events to all subscriptions/listen streams, such as lists that change. */
   readonly bus?: ServerEventBus;
+  /** Absent: every request may stream. */
+  readonly answersAlone?: AnswersAlone;
   /** Takes secrets out of every message that leaves. */
   readonly redact: Redact;
   readonly log: Log;
 }
 
+/** A response in one piece, whose arrival nobody has to know of. */
+export interface Whole {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
 /** A response on its way. */
 export interface Served {
-  readonly response: Response;
+  readonly response: Response | Whole;
   /** "call": it ends by itself. "stream": it goes on until one side ends it. */
   readonly kind: "call" | "stream";
   /** Must be called at its end: `isWhole` when all of it was handed to the client's connection. */
@@ -35,4 +47,8 @@ export interface Served {
   unread?(): Promise<void>;
 }
 
-export const plain = (response: Response): Served => ({ response, kind: "call", over: async () => undefined });
+export const plain = (response: Served["response"]): Served => ({
+  response,
+  kind: "call",
+  over: async () => undefined,
+});

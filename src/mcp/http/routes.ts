@@ -1,8 +1,13 @@
 // Routes a request: to /mcp in either protocol era, to /healthz, or nowhere.
 import type { IncomingMessage } from "node:http";
-import { isJSONRPCRequest, isJsonContentType, isLegacyRequest, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import {
+  classifyInboundRequest,
+  isJSONRPCRequest,
+  isJsonContentType,
+  ProtocolErrorCode,
+} from "@modelcontextprotocol/server";
 import { exceededBound } from "../messages/bounds.ts";
-import { MAX_BODY_BYTES, readBody, webRequest } from "./exchange.ts";
+import { type Asked, askedBy, MAX_BODY_BYTES, readBody } from "./exchange.ts";
 import type { Modern } from "./modern.ts";
 import { plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
@@ -54,15 +59,32 @@ const health = (method: string | undefined, isEnding: boolean): Response => {
   return Response.json({ status: isEnding ? "ending" : "ok" }, { status: isEnding ? 503 : 200 });
 };
 
-async function post(incoming: IncomingMessage, request: Request, routes: Routes): Promise<Served> {
+const single = (header: string | readonly string[] | undefined): string | undefined =>
+  typeof header === "string" ? header : header?.join(", ");
+
+/** As the SDK's isLegacyRequest and its handler tell it, without making a Request for that. */
+function eraOf({ method, headers }: Asked, body: unknown): "legacy" | "modern" | "reject" {
+  const version = single(headers["mcp-protocol-version"]);
+  const named = single(headers["mcp-method"]);
+  const name = single(headers["mcp-name"]);
+  return classifyInboundRequest({
+    httpMethod: method,
+    ...(version !== undefined && { protocolVersionHeader: version }),
+    ...(named !== undefined && { mcpMethodHeader: named }),
+    ...(name !== undefined && { mcpNameHeader: name }),
+    body,
+  }).kind;
+}
+
+async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Promise<Served> {
   const read = await jsonBody(incoming);
   if ("refused" in read) return plain(read.refused);
   const { body } = read;
   // Calls under way can still be cancelled, and get the person's answers.
   if (routes.isEnding() && [body].flat().some((message) => isJSONRPCRequest(message))) return plain(ending(body));
-  return (await isLegacyRequest(request, body))
-    ? await routes.sessions.serve(request, body)
-    : await routes.modern.serve(request, body);
+  const era = eraOf(asked, body);
+  if (era === "legacy") return await routes.sessions.serve(asked, body);
+  return await routes.modern.serve(asked, body, { isSound: era === "modern" });
 }
 
 /** `signal` fires when the client has gone. */
@@ -72,7 +94,7 @@ export async function route(incoming: IncomingMessage, signal: AbortSignal, rout
   if (path === HEALTH_PATH) return plain(health(method, routes.isEnding()));
   if (path !== MCP_PATH) return plain(refusal(404, `Nothing is here but ${MCP_PATH} and ${HEALTH_PATH}.`));
   if (method !== "GET" && method !== "POST" && method !== "DELETE") return plain(methodNotAllowed("GET, POST, DELETE"));
-  const request = webRequest(incoming, `http://localhost${MCP_PATH}`, signal);
-  if (method === "POST") return await post(incoming, request, routes);
-  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.sessions.serve(request);
+  const asked = askedBy(incoming, `http://localhost${MCP_PATH}`, signal);
+  if (method === "POST") return await post(incoming, asked, routes);
+  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.sessions.serve(asked);
 }

@@ -1,12 +1,21 @@
 // Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without.
+import type { Tool } from "../../toolkit/define-tool.ts";
 import { createRedact } from "../messages/redact.ts";
 import { createSubscriptions } from "../resources/subscriptions.ts";
 import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
+import type { AnswersAlone } from "./port.ts";
 
 const MINUTE_MS = 60_000;
+
+/** A read that asks for no progress: it asks the person nothing, and makes no outcome. */
+function readsAlone(tools: readonly Tool[]): AnswersAlone {
+  const reads = new Set<unknown>(tools.flatMap(({ name, kind }) => (kind === "reading" ? [name] : [])));
+  return ({ method, params }) =>
+    method === "tools/call" && reads.has(params?.["name"]) && params?._meta?.progressToken === undefined;
+}
 
 /** `address`: one of this machine's loopback. Rejects when it cannot listen there. */
 export async function serveOnHttp(runtime: Runtime, address: string, port: number): Promise<HttpServer> {
@@ -16,6 +25,7 @@ export async function serveOnHttp(runtime: Runtime, address: string, port: numbe
     {
       createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
       createSubscriptions: () => createSubscriptions(runtime),
+      answersAlone: readsAlone(runtime.tools),
       redact: createRedact(runtime.redactor),
       log: runtime.log,
     },

@@ -1,8 +1,11 @@
 // One session of a revision before 2026-07-28: a server of its own, and which of its answers have left.
 import {
   isJSONRPCRequest,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
   ProtocolErrorCode,
   type RequestId,
+  SUPPORTED_PROTOCOL_VERSIONS,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
@@ -10,6 +13,8 @@ import { json } from "../../outside.ts";
 import { Cancelled } from "../messages/cancelled.ts";
 import { withLegacyCode } from "../messages/legacy-codes.ts";
 import { createDeliveries, type Deliveries } from "../tools/deliveries.ts";
+import { type Ask, answerTo, requestAlone } from "./answer.ts";
+import type { Asked } from "./exchange.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
@@ -19,23 +24,52 @@ type Send = WebStandardStreamableHTTPServerTransport["send"];
 /** Called once the response that holds these answers is out. */
 type Outgoing = (() => void)[];
 
-/** Knows which response carries an answer. */
+/** Knows which response carries an answer, and hands over the answers of requests that came past the SDK's HTTP. */
 class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   /** By the ids of requests whose response is open. */
   readonly outgoing = new Map<RequestId, Outgoing>();
   readonly #deliveries: Deliveries;
+  #isClosed = false;
+  readonly #asked = new Map<RequestId, (answer: JSONRPCMessage | undefined) => void>();
 
   constructor(options: Options, deliveries: Deliveries) {
     super(options);
     this.#deliveries = deliveries;
   }
 
+  /** A request that is given up goes on, as the protocol has it; nobody hears its answer. */
+  readonly ask: Ask = (request, told) => {
+    const forget = () => void this.#asked.delete(request.id);
+    if (this.#isClosed) {
+      told(undefined);
+      return forget;
+    }
+    this.#asked.set(request.id, told);
+    this.onmessage?.(request);
+    return forget;
+  };
+
+  override async close(): Promise<void> {
+    this.#isClosed = true;
+    await super.close();
+    const asked = [...this.#asked.values()];
+    this.#asked.clear();
+    for (const told of asked) told(undefined);
+  }
+
   override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
-    await super.send(withLegacyCode(message), options);
-    if (!("result" in message || "error" in message) || message.id === undefined) return;
+    const answer = withLegacyCode(message);
+    const id = "result" in message || "error" in message ? message.id : undefined;
+    const told = id === undefined ? undefined : this.#asked.get(id);
+    if (told && id !== undefined) {
+      this.#asked.delete(id);
+      return told(answer);
+    }
+    await super.send(answer, options);
+    if (id === undefined) return;
     // Without an open response the answer is lost: the same call gets the outcome later.
-    const isOut = this.#deliveries.answered(message.id);
-    this.outgoing.get(message.id)?.push(isOut);
+    const isOut = this.#deliveries.answered(id);
+    this.outgoing.get(id)?.push(isOut);
   }
 }
 
@@ -48,7 +82,7 @@ export interface SessionEvents {
 
 export interface Session {
   /** `body`: the parsed JSON of a POST. */
-  serve(request: Request, body?: unknown): Promise<Served>;
+  serve(asked: Asked, body?: unknown): Promise<Served>;
   /** Ends the stream on which the client only listens; calls go on. */
   endStream(): void;
   /** Aborts calls under way. */
@@ -66,7 +100,26 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
   transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(transport);
 
-  async function serve(request: Request, body?: unknown): Promise<Served> {
+  /** The request that may go past the SDK's HTTP: where that has something to refuse, it has its say. */
+  function aloneIn(body: unknown, { headers }: Asked): JSONRPCRequest | undefined {
+    const { "mcp-protocol-version": version } = headers;
+    const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version));
+    return isKnown && transport.sessionId !== undefined ? requestAlone(body, headers, service.answersAlone) : undefined;
+  }
+
+  async function serveAlone(request: JSONRPCRequest, { signal }: Asked): Promise<Served> {
+    transport.outgoing.set(request.id, []);
+    const headers = { "mcp-session-id": transport.sessionId ?? "" };
+    return {
+      response: await answerTo(request, transport.ask, { headers, signal }),
+      kind: "call",
+      async over() {
+        transport.outgoing.delete(request.id);
+      },
+    };
+  }
+
+  async function serve(asked: Asked, body?: unknown): Promise<Served> {
     const messages = Array.isArray(body) ? body : [body];
     const ids = messages.flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
     const taken = ids.find((id, at) => transport.outgoing.has(id) || ids.indexOf(id) !== at);
@@ -75,12 +128,16 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
       const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
       return plain(refusal(400, reason, { code: ProtocolErrorCode.InvalidRequest, message: body }));
     }
+    // Nothing may be awaited between that look and the entry of the ids.
+    const alone = aloneIn(body, asked);
+    if (alone) return await serveAlone(alone, asked);
     for (const message of messages) {
       const cancelled = Cancelled.safeParse(message).data;
       if (cancelled) deliveries.cancelled(cancelled.params.requestId);
     }
     const outgoing: Outgoing = [];
     for (const id of ids) transport.outgoing.set(id, outgoing);
+    const request = asked.request();
     const response = await transport.handleRequest(request, { ...(body !== undefined && { parsedBody: body }) });
     return {
       response,

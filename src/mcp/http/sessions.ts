@@ -1,6 +1,7 @@
 // The sessions of revisions before 2026-07-28: at most the configured number, each until its client ends it or leaves it idle.
 import { isInitializeRequest } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
+import type { Asked } from "./exchange.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 import { openSession, type Session } from "./session.ts";
@@ -81,7 +82,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     }
   }
 
-  async function begin(request: Request, body: unknown): Promise<Served> {
+  async function begin(asked: Asked, body: unknown): Promise<Served> {
     if (!makeRoom()) {
       const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again when a client has gone.`;
       return plain(refusal(503, reason, { message: body, headers: { "retry-after": "10" } }));
@@ -97,7 +98,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
         onEnd: () => dismiss(entry),
       });
       entry.session = session;
-      return await session.serve(request, body);
+      return await session.serve(asked, body);
     });
     return {
       ...served,
@@ -111,20 +112,20 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
 
   return {
     /** `body`: the parsed JSON of a POST. */
-    async serve(request: Request, body?: unknown): Promise<Served> {
-      const id = request.headers.get("mcp-session-id");
-      if (id === null) {
-        if ([body].flat().some((message) => isInitializeRequest(message))) return await begin(request, body);
+    async serve(asked: Asked, body?: unknown): Promise<Served> {
+      const id = asked.headers["mcp-session-id"];
+      if (id === undefined) {
+        if ([body].flat().some((message) => isInitializeRequest(message))) return await begin(asked, body);
         const reason = "The Mcp-Session-Id header is required: a session begins with initialize.";
         return plain(refusal(400, reason, { message: body }));
       }
-      const entry = byId.get(id);
+      const entry = byId.get(String(id));
       const session = entry?.session;
       if (!entry || !session) {
         const reason = "Session not found: it has ended. Initialize a new one, without the Mcp-Session-Id header.";
         return plain(refusal(404, reason, { code: SESSION_NOT_FOUND, message: body }));
       }
-      return await serveIn(entry, () => session.serve(request, body));
+      return await serveIn(entry, () => session.serve(asked, body));
     },
 
     /** Ends the streams on which clients only listen. */

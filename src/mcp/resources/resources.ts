@@ -22,8 +22,15 @@ import { driftMeta } from "../tools/result.ts";
 import { toolUser } from "../tools/tool-call.ts";
 import { readView } from "./views.ts";
 
-export const offeredResources = ({ resources, tools, config }: Runtime): readonly Resource[] =>
-  resources.filter(({ tool }) => isOfferedTool(tool, tools, config));
+/** A configuration never changes while its process lives, and every result with a link asks. */
+const offeredBy = new WeakMap<Runtime, readonly Resource[]>();
+
+export function offeredResources(runtime: Runtime): readonly Resource[] {
+  const { resources, tools, config } = runtime;
+  const offered = offeredBy.get(runtime) ?? resources.filter(({ tool }) => isOfferedTool(tool, tools, config));
+  offeredBy.set(runtime, offered);
+  return offered;
+}
 
 export interface Found {
   readonly resource: Resource;
@@ -106,7 +113,7 @@ export function resourceLink(uri: string, runtime: Runtime): ContentBlock | unde
   const found = findResource(offeredResources(runtime), uri);
   if (!found) return undefined;
   const { name, title, mimeType } = found.resource;
-  return { type: "resource_link", uri, name, title, mimeType };
+  return { name, title, uri, mimeType, type: "resource_link" };
 }
 
 export function serveResources(server: Server, runtime: Runtime, era: ProtocolEra): void {

@@ -31,6 +31,8 @@ export interface Skills {
   resources(): Promise<readonly SkillResource[]>;
   /** The file of this URI; undefined when there is none. */
   read(uri: string): Promise<string | undefined>;
+  /** What the skill of this name tells an agent to do: its text without the frontmatter. Undefined where it is not offered. */
+  instructions(name: string): Promise<string | undefined>;
 }
 
 const Metadata = z.object({ metadata: z.object({ tools: z.string() }) });
@@ -73,5 +75,9 @@ export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool:
       }));
     },
     read: async (uri) => (await loaded.get()).texts.get(uri),
+    async instructions(name) {
+      const text = (await loaded.get()).texts.get(`${SCHEME}${name}/SKILL.md`);
+      return text?.replace(/^---\n.*?\n---\s+/s, "").trimEnd();
+    },
   };
 }

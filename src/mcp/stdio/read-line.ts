@@ -2,8 +2,10 @@
 // since its sender waits for that.
 import {
   type JSONRPCMessage,
+  type JSONRPCRequest,
   ProtocolErrorCode,
   parseJSONRPCMessage,
+  RELATED_TASK_META_KEY,
   type RequestId,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
@@ -29,7 +31,23 @@ const Requestlike = z.object({ method: z.unknown(), id: z.union([z.string(), z.i
 const requestId = (value: unknown): RequestId | undefined =>
   isJsonObject(value) && "method" in value ? Requestlike.safeParse(value).data?.id : undefined;
 
+const MEMBERS: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"]);
+
+/** What nearly every line is. The SDK's schemas take twenty times as long to say so; what they would refuse is left to them. */
+function isPlainRequest(value: unknown): value is JSONRPCRequest {
+  if (!isJsonObject(value)) return false;
+  for (const member in value) if (!MEMBERS.has(member)) return false;
+  const { jsonrpc, id, method, params } = value;
+  if (jsonrpc !== "2.0" || typeof method !== "string") return false;
+  if (!(typeof id === "string" || Number.isSafeInteger(id))) return false;
+  if (params === undefined) return true;
+  if (!isJsonObject(params)) return false;
+  const { _meta: meta } = params;
+  return meta === undefined || (isJsonObject(meta) && !("progressToken" in meta || RELATED_TASK_META_KEY in meta));
+}
+
 function readOne(value: unknown): Reading {
+  if (isPlainRequest(value)) return { messages: [value], refusals: [] };
   try {
     return { messages: [parseJSONRPCMessage(value)], refusals: [] };
   } catch {

@@ -12,7 +12,8 @@ import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { createDeliveries } from "../tools/deliveries.ts";
 import { createListens } from "./listens.ts";
-import { type MessageFilter, StdioTransport } from "./transport.ts";
+import { createReads } from "./reads.ts";
+import { StdioTransport } from "./transport.ts";
 
 export interface Stdio {
   readonly stdin: Readable;
@@ -28,15 +29,16 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   const deliveries = createDeliveries();
   const client = process.ppid;
   const subscriptions = createSubscriptions(runtime);
-  const connection = { deliveries, subscriptions, confirmation: createConfirmation(runtime) };
   /** Known once the client has spoken. */
   let era: ProtocolEra | undefined;
   const listens = createListens(subscriptions);
-  const filter: MessageFilter = {
+  const reads = createReads({
     inbound: listens.inbound,
     outbound: (message, pass) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
-  };
-  const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), deliveries, filter);
+  });
+  const confirmation = createConfirmation(runtime);
+  const connection = { deliveries, subscriptions, confirmation, onReads: reads.serve };
+  const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), deliveries, reads);
   const begin = (context: McpRequestContext) => {
     era = context.era;
     return createServer(runtime, connection, era);

@@ -12,6 +12,9 @@ import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } fro
 
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
+/** The newline of a longer text is written by itself: appending it would copy the text. */
+const MAX_COPIED = 16 * 1024;
+
 /** Every session ends with a client that has gone: that is no error. */
 const isGoneReader = (error: Error): boolean => errorCode(error) === "EPIPE";
 const isAnswer = (message: JSONRPCMessage) => "result" in message || "error" in message;
@@ -26,6 +29,8 @@ export interface MessageFilter {
   inbound(message: JSONRPCMessage, pass: Pass, answer: Pass): void;
   /** Returns a promise where it passes the message on later: nobody waits for that, since it would hold up all others. */
   outbound(message: JSONRPCMessage, pass: Pass): Promise<void> | undefined;
+  /** The client has gone: nobody reads another answer. */
+  closed?(): void;
 }
 
 const passAll: MessageFilter = {
@@ -157,15 +162,22 @@ export class StdioTransport implements Transport {
     if (isBehind) this.#unread.add(json);
     const isOut = isAnswer(message) && message.id !== undefined ? this.#deliveries.answered(message.id) : undefined;
     if (this.#intake.hasMoreAtWork()) this.#gather();
-    // The newline is written by itself: appending it to a long text would copy that.
-    this.#out.cork();
-    this.#out.write(json);
-    this.#out.write("\n", (error) => {
+    this.#writeLine(json, (error) => {
       if (isBehind) this.#unread.delete(json);
       if (!error) isOut?.();
     });
-    this.#out.uncork();
     if (this.#out.writableNeedDrain) this.#letGo();
+  }
+
+  #writeLine(json: string, written: (error: Error | null | undefined) => void): void {
+    if (json.length <= MAX_COPIED) {
+      this.#out.write(`${json}\n`, written);
+      return;
+    }
+    this.#out.cork();
+    this.#out.write(json);
+    this.#out.write("\n", written);
+    this.#out.uncork();
   }
 
   /** While several requests are at work, what one turn of the event loop brings leaves in one write. */
@@ -192,6 +204,7 @@ export class StdioTransport implements Transport {
     this.#letGo();
     // Those who wait for the end of stdin learn of it.
     this.#in.destroy();
+    this.#filter.closed?.();
     this.onclose?.();
   }
 }

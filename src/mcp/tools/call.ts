@@ -3,6 +3,7 @@ import {
   type CallToolResult,
   type InputRequiredResult,
   ProtocolError,
+  type RequestId,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Delivery } from "../../actions/actions.ts";
@@ -15,19 +16,29 @@ import type { ActionResult, ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
-import type { Confirmation } from "./confirmation.ts";
+import type { Consent } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { factsOf, failureText } from "./failure-text.ts";
 import { type LinkOf, shownResult } from "./result.ts";
 import { toolCall } from "./tool-call.ts";
 
+/** The request that a call came in. */
+export interface CallRequest {
+  readonly id: RequestId;
+  readonly signal: AbortSignal;
+  report(progress: Progress): void;
+  /** Asks the person, where this call needs that. Throws Failure and ProtocolError. */
+  seek(tool: Tool, args: Arguments, call: ToolCall): Promise<Consent>;
+}
+
 /** Reports progress only to a client that asked for it, and only upwards, as the protocol wants. */
-function reporter(context: ServerContext): (progress: Progress) => void {
+export function reporter(context: ServerContext): CallRequest["report"] {
   const progressToken = context.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return () => undefined;
   let last = Number.NEGATIVE_INFINITY;
   let lastMessage = "";
   return ({ progress, total, message }) => {
-    if (progressToken === undefined || (progress <= last && message === lastMessage)) return;
+    if (progress <= last && message === lastMessage) return;
     // Within a stage the units change and the count does not; the protocol wants a number that rises.
     last = progress > last ? progress : last + 0.001;
     lastMessage = message;
@@ -43,13 +54,11 @@ const cancelledFacts: FailureFacts = {
   sideEffect: "none",
 };
 
-function failureResult(tool: string, facts: FailureFacts): CallToolResult {
-  return {
-    isError: true,
-    content: [{ type: "text", text: failureText(tool, facts) }],
-    _meta: { "mic-mcp/error": facts },
-  };
-}
+const failureResult = (tool: string, facts: FailureFacts): CallToolResult => ({
+  _meta: { "mic-mcp/error": facts },
+  content: [{ type: "text", text: failureText(tool, facts) }],
+  isError: true,
+});
 
 /** Longer than any key or id, and more than any call names. */
 const MAX_NAME = 160;
@@ -87,12 +96,9 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
 export interface Situation {
   readonly runtime: Runtime;
   readonly deliveries: Deliveries;
-  readonly context: ServerContext;
+  readonly request: CallRequest;
   /** Absent in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
   readonly linkOf: LinkOf | undefined;
-  readonly confirmation: Confirmation;
-  /** What the client says it can do. */
-  readonly capabilities: unknown;
   /** Makes a task of a result; undefined where the result itself is the answer. Present where the client follows tasks. */
   readonly asTask: ((tool: ToolName, result: ActionResult<Job>) => Promise<CallToolResult | undefined>) | undefined;
 }
@@ -134,11 +140,11 @@ export async function callTool(
   args: unknown,
   situation: Situation,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { runtime, deliveries, context, confirmation, capabilities } = situation;
+  const { runtime, deliveries, request } = situation;
   const { log, ports } = runtime;
   const { timing } = ports.service;
   const startedAt = timing.now();
-  const { signal, id } = context.mcpReq;
+  const { signal, id } = request;
   const outcomes: Delivery[] = [];
   let answer: CallToolResult;
   try {
@@ -146,16 +152,10 @@ export async function callTool(
     if (tool.toolset === "jobs") ports.actions.hear(namesIn(given));
     const complete = await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
     const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
-    const consent = await confirmation.seek(
-      tool,
-      complete,
-      context,
-      capabilities,
-      toolCall(runtime, tool.name, limits),
-    );
+    const consent = await request.seek(tool, complete, toolCall(runtime, tool.name, limits));
     if ("ask" in consent) return consent.ask;
     const call = toolCall(runtime, tool.name, limits, {
-      report: reporter(context),
+      report: request.report,
       carry: (delivery) => outcomes.push(delivery),
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,

@@ -36,7 +36,7 @@ export type Consent =
   /** `key`: the Idempotency-Key of the action that the person agreed to; `shownVersion`: the job's version in the question. */
   | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
 
-const GO: Consent = { go: true };
+export const GO: Consent = { go: true };
 
 const Capabilities = z.object({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial() });
 

@@ -1,4 +1,4 @@
-// Shows a tool's result as the protocol wants it.
+// Shows a tool's result as the protocol wants it, its members in the order in which the SDK writes them.
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { ToolResult } from "../../toolkit/results.ts";
 
@@ -11,8 +11,8 @@ export const driftMeta = (drift: readonly string[]) => (drift.length > 0 ? { _me
 export function shownResult({ structured, text, link, drift }: ToolResult, linkOf: LinkOf | undefined): CallToolResult {
   const linked = link === undefined ? undefined : linkOf?.(link);
   return {
-    content: [{ type: "text", text }, ...(linked ? [linked] : [])],
-    structuredContent: { ...structured },
     ...driftMeta(drift),
+    content: linked ? [{ type: "text", text }, linked] : [{ type: "text", text }],
+    structuredContent: { ...structured },
   };
 }

@@ -1,6 +1,8 @@
 // Makes what one use of a tool works with: for tools/call, resources/read, a completion or a task.
 import type { Delivery } from "../../actions/actions.ts";
+import type { Arguments } from "../../actions/identity.ts";
 import type { CallContext } from "../../service/attempts.ts";
+import type { Tool } from "../../toolkit/define-tool.ts";
 import type { UseTool } from "../../toolkit/resources/resource.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
@@ -27,12 +29,15 @@ export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext,
   carry: caller.carry ?? (() => undefined),
 });
 
+/** Whether such a call changes nothing, neither at the service nor on this machine. */
+export const onlyReads = ({ effect }: Tool, args: Arguments): boolean =>
+  effect === "read" || (effect === "export" && args["saveAs"] === undefined);
+
 /** Uses offered tools for a resource or a completion, which may only read. Throws Failure. */
 export const toolUser =
   (runtime: Runtime, context: CallContext): UseTool =>
   async (name, args) => {
     const tool = offeredTools(runtime.tools, runtime.config).find((each) => each.name === name);
-    const onlyReads = tool?.effect === "read" || (tool?.effect === "export" && args["saveAs"] === undefined);
-    if (tool === undefined || !onlyReads) throw notFoundTool(name);
+    if (tool === undefined || !onlyReads(tool, args)) throw notFoundTool(name);
     return await tool.invoke(args, toolCall(runtime, name, context));
   };

@@ -37,10 +37,8 @@ function retryAmong(
   return made === undefined && id === undefined ? undefined : { id };
 }
 
-async function isMadeByRestart({ id, state, retryOfBatchId }: Job, { actions }: HistoryPorts): Promise<boolean> {
-  if (state !== "FAILED" || retryOfBatchId === null) return false;
-  return (await actions.argumentsOf(id))?.["retryMode"] === "RESTART";
-}
+const isMadeByRestart = async (id: string, { actions }: HistoryPorts): Promise<boolean> =>
+  (await actions.argumentsOf(id))?.["retryMode"] === "RESTART";
 
 const HISTORY_LIMIT_MS = 1_000;
 
@@ -48,9 +46,10 @@ const HISTORY_LIMIT_MS = 1_000;
 const soon = <T>(reading: Promise<T>, otherwise: T): Promise<T> => soonOr(reading, otherwise, HISTORY_LIMIT_MS);
 
 export async function historyOf(job: Job, ports: HistoryPorts): Promise<JobHistory> {
+  const mayBeRestarted = job.state === "FAILED" && job.retryOfBatchId !== null;
   const [actions, restarted] = await Promise.all([
     soon(ports.actions.about(job.id), []),
-    soon(isMadeByRestart(job, ports), false),
+    mayBeRestarted && soon(isMadeByRestart(job.id, ports), false),
   ]);
   const retry = retryAmong(actions, job.id, ports);
   /** Of a job that has ended there is nothing left to cancel, and a retry that is known is settled by itself. */

@@ -5,13 +5,13 @@ import type { ToolResult } from "../results.ts";
 import type { Candidate, CandidateKind } from "./candidate.ts";
 import { variablesOf } from "./uri.ts";
 
-/** The URIs by which results say what they speak of. */
+/** The URIs by which results say what they speak of, and how each begins. */
 const TEMPLATES = [
-  ["jobId", "mic://jobs/{jobId}"],
-  ["inputId", "mic://inputs/{inputId}"],
-  ["operationId", "mic://operations/{operationId}"],
-  ["requestId", "mic://processing-requests/{requestId}"],
-] as const satisfies readonly (readonly [CandidateKind, string])[];
+  { kind: "jobId", head: "mic://jobs/", template: "mic://jobs/{jobId}" },
+  { kind: "inputId", head: "mic://inputs/", template: "mic://inputs/{inputId}" },
+  { kind: "operationId", head: "mic://operations/", template: "mic://operations/{operationId}" },
+  { kind: "requestId", head: "mic://processing-requests/", template: "mic://processing-requests/{requestId}" },
+] as const satisfies readonly { readonly kind: CandidateKind; readonly head: string; readonly template: string }[];
 
 const MAX_REMEMBERED = 100;
 
@@ -23,30 +23,36 @@ const textOf = (data: unknown, field: string): string | undefined => {
 };
 
 export function createSeen() {
-  const kinds = new Map<CandidateKind, Map<string, Candidate>>();
-
-  /** The latest last. */
-  function remember(kind: CandidateKind, candidate: Candidate): void {
-    const seen = kinds.get(kind) ?? new BoundedMap<string, Candidate>(MAX_REMEMBERED);
-    kinds.set(kind, seen);
-    seen.delete(candidate.value);
-    seen.set(candidate.value, candidate);
-  }
+  /** What was said last of each URI, the latest last. A URI is read when somebody asks: results come more often than questions. */
+  const links = new Map(
+    TEMPLATES.map(({ kind }) => [kind, new BoundedMap<string, Omit<Candidate, "value">>(MAX_REMEMBERED)]),
+  );
+  const references = new BoundedMap<string, Candidate>(MAX_REMEMBERED);
 
   return {
     /** An agent was given this. */
     note({ data, link, hasEnded }: Result): void {
-      if (link === undefined) return;
+      const kind = link === undefined ? undefined : TEMPLATES.find(({ head }) => link.startsWith(head))?.kind;
+      const seen = kind && links.get(kind);
+      if (link === undefined || seen === undefined) return;
       const [state, referenceId] = [textOf(data, "state"), textOf(data, "referenceId")];
-      for (const [kind, template] of TEMPLATES) {
-        const value = variablesOf(template, link)?.[kind];
-        if (value === undefined) continue;
-        const name = [state, referenceId].filter((text) => text !== undefined).join(" ");
-        remember(kind, { value, name, isUnsettled: hasEnded === false });
-        if (referenceId !== undefined) remember("referenceId", { value: referenceId });
-      }
+      const name = [state, referenceId].filter((text) => text !== undefined).join(" ");
+      seen.delete(link);
+      seen.set(link, { name, isUnsettled: hasEnded === false });
+      if (referenceId === undefined) return;
+      references.delete(referenceId);
+      references.set(referenceId, { value: referenceId });
     },
     /** The latest first. */
-    of: (kind: CandidateKind): readonly Candidate[] => [...(kinds.get(kind)?.values() ?? [])].reverse(),
+    of(kind: CandidateKind): readonly Candidate[] {
+      if (kind === "referenceId") return [...references.values()].reverse();
+      const known = TEMPLATES.find((each) => each.kind === kind);
+      if (!known) return [];
+      const seen = [...(links.get(known.kind) ?? [])].reverse();
+      return seen.flatMap(([link, said]) => {
+        const value = variablesOf(known.template, link)?.[kind];
+        return value === undefined ? [] : [{ value, ...said }];
+      });
+    },
   };
 }

@@ -8,11 +8,37 @@ export type UriVariables = Readonly<Record<string, string>>;
 export const variablesIn = (template: string): readonly string[] =>
   [...template.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 
+interface Segment {
+  readonly text: string;
+  /** Of a variable. */
+  readonly name: string | undefined;
+}
+
+interface Template {
+  /** All that stands before the first variable. */
+  readonly head: string;
+  readonly segments: readonly Segment[];
+}
+
+const templates = new Map<string, Template>();
+
+function templateOf(template: string): Template {
+  const known = templates.get(template);
+  if (known) return known;
+  const segments = template.split("/").map((text) => ({ text, name: /^\{(\w+)\}$/.exec(text)?.[1] }));
+  const made = { head: template.replace(/\{.*$/, ""), segments };
+  templates.set(template, made);
+  return made;
+}
+
+const encoded = (value: string): string =>
+  encodeURIComponent(isWellFormed(value) ? value : value.replace(/\p{Surrogate}/gu, "\ufffd"));
+
 /** Ids may hold characters that end a path segment: each goes in percent-encoded. A lone surrogate has no such form. */
 export const expand = (template: string, variables: UriVariables): string =>
-  template.replace(VARIABLE, (_, name: string) =>
-    encodeURIComponent((variables[name] ?? "").replace(/\p{Surrogate}/gu, "\ufffd")),
-  );
+  templateOf(template)
+    .segments.map(({ text, name }) => (name === undefined ? text : encoded(variables[name] ?? "")))
+    .join("/");
 
 /** For ids that the service gives: one with a lone surrogate has no URI (doubt 23). */
 const expandIfPossible = (template: string, variables: UriVariables): string | undefined =>
@@ -38,29 +64,6 @@ function decoded(part: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-interface Segment {
-  readonly text: string;
-  /** Of a variable. */
-  readonly name: string | undefined;
-}
-
-interface Template {
-  /** All that stands before the first variable. */
-  readonly head: string;
-  readonly segments: readonly Segment[];
-}
-
-const templates = new Map<string, Template>();
-
-function templateOf(template: string): Template {
-  const known = templates.get(template);
-  if (known) return known;
-  const segments = template.split("/").map((text) => ({ text, name: /^\{(\w+)\}$/.exec(text)?.[1] }));
-  const made = { head: template.replace(/\{.*$/, ""), segments };
-  templates.set(template, made);
-  return made;
 }
 
 /** The template's variables in this URI; undefined when it is none of the template's. */

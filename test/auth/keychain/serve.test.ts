@@ -9,6 +9,7 @@ import { basicHeader } from "../../../src/auth/oauth.ts";
 import { jobList, statesResponse } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
 import { emulatorForTest } from "../../support/emulator.ts";
+import { gate } from "../../support/gate.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
@@ -130,10 +131,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     stub.respond(() => answer(200, jobList));
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { opened: released, open: release } = gate();
     const asked = stub.tokenRequests.length;
     stub.respondToToken(() => holdUntil(released, answer(200, { access_token: "late-token" })));
     const calls = [connection.callTool("list_jobs"), connection.callTool("list_jobs", { limit: 1 })];

@@ -1,29 +1,14 @@
 // V8's code cache: made by the first session, used by the next, and never taken from where another user could have put it.
-import {
-  chmod,
-  chown,
-  cp,
-  lstat,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, chown, cp, lstat, readdir, readFile, rename, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
+import { folderForTest } from "../../support/home.ts";
 
 const isPosix = process.platform !== "win32";
 
 async function place() {
-  const home = await mkdtemp(join(tmpdir(), "mic-mcp-cache-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const home = await folderForTest();
   const folder = join(home, "mic-mcp");
   return {
     home,
@@ -67,6 +52,17 @@ test("a session leaves it for the next, for the user's eyes only", async () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   }
+  expect(await isReplaced(path, home)).toBe(false);
+});
+
+test("one that a short command left is replaced by the first session, and that one's stays", async () => {
+  const { home, file } = await place();
+  const program = start(["--version"], { env: { XDG_CACHE_HOME: home } });
+  expect(await program.exit).toEqual({ code: 0, signal: null });
+  const path = await file();
+  const { size } = await stat(path);
+  expect(await isReplaced(path, home)).toBe(true);
+  expect((await stat(path)).size).toBeGreaterThan(2 * size);
   expect(await isReplaced(path, home)).toBe(false);
 });
 
@@ -116,8 +112,7 @@ test("one of another build is not used, and replaced", async () => {
   const { home, file } = await place();
   await session(home);
   const path = await file();
-  const dist = await mkdtemp(join(tmpdir(), "mic-mcp-build-"));
-  onTestFinished(() => rm(dist, { recursive: true, force: true }));
+  const dist = await folderForTest();
   await cp("dist", join(dist, "dist"), { recursive: true });
   await symlink(resolve("node_modules"), join(dist, "node_modules"));
   const start = join(dist, "dist", "start.js");

@@ -43,7 +43,10 @@ const findDistrict: Scene = async (stage) => {
   await stage.show("Exact", { name: "Nizamabad" });
   await stage.show("Ambiguous: in more than one state", { name: "Hamirpur" });
   await stage.show("By a former name", { name: "Allahabad" });
+  await stage.show("By the town it is governed from", { name: "Panaji" });
   await stage.show("Misspelt", { name: "Nizambad" });
+  await stage.show("A former name, misspelt", { name: "Alahabad" });
+  await stage.show("In an Indian script, with district and state", { name: "जिला पटना, बिहार" });
   await stage.show("In one state", { name: "Bilaspur", state: "Chhattisgarh" });
   await stage.show("Where the catalogue lists none", { name: "Kolkata" });
   await stage.show("With its state in the name", { name: "Patna, Bihar" });
@@ -52,6 +55,8 @@ const findDistrict: Scene = async (stage) => {
   await stage.show("Several names", { names: ["Nizamabad", "Allahabad", "Hamirpur", "Nowhereville"] });
   await stage.show("Name and names", { name: "Nizamabad", names: ["Nizamabad"] });
   await stage.show("Not found", { name: "Nowhereville" });
+  await stage.show("Abolished", { name: "Anupgarh" });
+  await stage.show("Part of names", { name: "Nagar", limit: 3 });
   await stage.show("Not found in one state", { name: "Nizamabad", state: "goa" });
   await stage.show("No such state", { name: "Nizamabad", state: "Atlantis" });
   await stage.startAnew();

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { FILE, fileId, retryableJob } from "../../emulator/work.ts";
-import type { CallResult } from "../../support/mcp.ts";
+import type { CallResult } from "../../support/results.ts";
 import type { Args, Scene, Stage } from "../stage.ts";
 import { loseOutcome, readFailures } from "./failures.ts";
 

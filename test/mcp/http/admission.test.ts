@@ -7,11 +7,12 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
+import { stubEnv } from "../../service/client.ts";
 import { connectHttp, eras } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
 import { run, start } from "../stdio/child.ts";
 import { ACCEPT, bytes, initializeMessage, modernSpeaker, post, send, speakers } from "./raw.ts";
-import { type HttpProgram, launchHttp, startHttp, stubEnv } from "./server.ts";
+import { type HttpProgram, launchHttp, startHttp } from "./server.ts";
 
 const TOKEN = "t0ken-0123456789.abcdef~+/==";
 const JOB = {

@@ -1,16 +1,18 @@
 // A call that its client gives up reaches the service as given up; a question that was asked of one person is not another's.
 import { expect, test } from "vitest";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
+import { stubEnv } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
+import { serveHttpInside } from "../../support/inside.ts";
 import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";
 import { legacySpeaker, modernSpeaker } from "./raw.ts";
-import { startHttp, stubEnv } from "./server.ts";
 
 const stubOf = stubForFile();
 const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
-const start = () => startHttp({ env: stubEnv(stubOf()) });
+const start = () => serveHttpInside(stubEnv(stubOf()));
 
 test("notifications/cancelled in a session, and the end of the connection in 2026-07-28, end the service's request", async () => {
-  const { url } = await start();
+  const url = await start();
   const session = await legacySpeaker(url);
   stubOf().respond(() => neverAnswer);
   const inSession = session.call(1, "get_job", { jobId: "job-1" });
@@ -27,12 +29,9 @@ test("notifications/cancelled in a session, and the end of the connection in 202
 });
 
 test("in a session a lost connection is no cancellation: the request goes on, and another session's cannot end it", async () => {
-  const { url } = await start();
+  const url = await start();
   const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
-  let release: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { opened: held, open: release } = gate();
   stubOf().respond(() => ({
     readsBody: true,
     async answer(response) {
@@ -53,7 +52,7 @@ test("in a session a lost connection is no cancellation: the request goes on, an
 });
 
 test("what was asked of one client is answered by no session, nor for another call", async () => {
-  const { url } = await start();
+  const url = await start();
   const elicitation = { elicitation: { form: {} } };
   const modern = modernSpeaker(url, elicitation);
   const session = await legacySpeaker(url, elicitation);

@@ -1,22 +1,18 @@
 // The end: calls under way are finished and told, streams end, nothing new begins, and what is not finished stays journalled.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
-import { toldBy } from "../../support/server.ts";
+import { stubEnv } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
+import { folderForTest } from "../../support/home.ts";
+import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, stubForFile } from "../../support/stub.ts";
 import { get, initializeMessage, legacySpeaker, modernSpeaker, post, resultOf, send, speakers } from "./raw.ts";
-import { startHttp, stubEnv } from "./server.ts";
+import { startHttp } from "./server.ts";
 import { serveForTest } from "./service.ts";
 
 const stubOf = stubForFile();
 
-async function ownState() {
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-  return { ...stubEnv(stubOf()), MIC_STATE_DIR: stateDir };
-}
+const ownState = async () => ({ ...stubEnv(stubOf()), MIC_STATE_DIR: await folderForTest() });
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
 const keys = () => stubOf().requests.map(({ headers }) => headers["idempotency-key"]);
@@ -28,10 +24,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     const env = await ownState();
     const server = await startHttp({ env });
     const client = await speakers[era](server.url);
-    let open: () => void = () => undefined;
-    const opened = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const { opened, open } = gate();
     stubOf().expect(holdUntil(opened, accepted("job-1")));
     const call = client.call(1, "submit_job", createJob);
     await arrived(1);
@@ -43,12 +36,12 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     expect(late.headers.connection).toBe("close");
     expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("ending") } });
     open();
-    expect(toldBy(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
+    expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
     // It was told, and the next process on the same journal knows.
     stubOf().expect(accepted("job-2"));
     const next = await speakers[era]((await startHttp({ env })).url);
-    const told = toldBy(await resultOf(next.call(1, "submit_job", createJob), 1));
+    const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(told.structured).toMatchObject({ data: { id: "job-2" } });
     expect(new Set(keys()).size).toBe(2);
   });
@@ -66,7 +59,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     await expect(resultOf(call, 1)).rejects.toThrow();
     stubOf().expect(accepted("job-1"));
     const next = await speakers[era]((await startHttp({ env })).url);
-    const told = toldBy(await resultOf(next.call(1, "submit_job", createJob), 1));
+    const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(told.structured).toMatchObject({ data: { id: "job-1" } });
     expect(new Set(keys()).size).toBe(1);
   });

@@ -2,36 +2,29 @@
 // the call comes again; one that was told is not. Every POST that the service gets is counted, with its key.
 import { describe, expect, test } from "vitest";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";
-import { toldBy } from "../../support/server.ts";
+import { stubEnv } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
+import { serveHttpInside } from "../../support/inside.ts";
+import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";
 import { resultOf, type Sent, type Speaker, speakers } from "./raw.ts";
-import { startHttp, stubEnv } from "./server.ts";
 
 const stubOf = stubForFile();
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
 const keyOf = ({ headers }: RecordedRequest) => headers["idempotency-key"];
-const told = async (sent: Sent, id: number) => toldBy(await resultOf(sent, id));
+const told = async (sent: Sent, id: number) => readResult(await resultOf(sent, id));
 const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 
 /** Resolves when the stub has got so many requests. */
 const arrived = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
-
-/** What a test lets happen, when it wants it. */
-function gate() {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
 
 describe.each(["legacy", "modern"] as const)("%s", (era) => {
   const speak = (url: string): Promise<Speaker> => speakers[era](url);
 
   test("once the answer is out, the same call is a new action", async () => {
     const stub = stubOf();
-    const client = await speak((await startHttp({ env: stubEnv(stub) })).url);
+    const client = await speak(await serveHttpInside(stubEnv(stub)));
     stub.expect(accepted("job-1"), accepted("job-2"));
     const one = await told(client.call(1, "submit_job", createJob), 1);
     const two = await told(client.call(2, "submit_job", createJob), 2);
@@ -41,7 +34,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("a client that went before the answer finds the same action, in a new connection and session too", async () => {
     const stub = stubOf();
-    const { url } = await startHttp({ env: stubEnv(stub) });
+    const url = await serveHttpInside(stubEnv(stub));
     const { opened, open } = gate();
     stub.expect(holdUntil(opened, accepted("job-1")));
     const first = (await speak(url)).call(1, "submit_job", createJob);
@@ -63,7 +56,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("two clients with the same request id at once are two clients", async () => {
     const stub = stubOf();
-    const { url } = await startHttp({ env: stubEnv(stub) });
+    const url = await serveHttpInside(stubEnv(stub));
     const { opened, open } = gate();
     stub.respond(({ body }) => holdUntil(opened, accepted(body.includes("2025") ? "job-of-other" : "job-of-one")));
     const [one, other] = await Promise.all([speak(url), speak(url)]);
@@ -86,7 +79,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("two clients that make the same call at once share one action", async () => {
     const stub = stubOf();
-    const { url } = await startHttp({ env: stubEnv(stub) });
+    const url = await serveHttpInside(stubEnv(stub));
     const { opened, open } = gate();
     stub.expect(holdUntil(opened, accepted("job-1")));
     const clients = await Promise.all([speak(url), speak(url)]);
@@ -101,7 +94,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
 test("a request of a session that comes again after its connection was lost gets the answer", async () => {
   const stub = stubOf();
-  const { url } = await startHttp({ env: { ...stubEnv(stub), MIC_REPEAT_WINDOW_SECONDS: "600" } });
+  const url = await serveHttpInside({ ...stubEnv(stub), MIC_REPEAT_WINDOW_SECONDS: "600" });
   const { opened, open } = gate();
   const client = await speakers.legacy(url);
   stub.expect(holdUntil(opened, accepted("job-1")));

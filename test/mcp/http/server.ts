@@ -4,8 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { credentials } from "../../service/client.ts";
-import { emulatorEnv } from "../../support/mcp.ts";
 import { launch, type Program } from "../stdio/child.ts";
 
 const Started = z.strictObject({ url: z.url() });
@@ -43,6 +41,3 @@ export async function startHttp(options: HttpProgramOptions = {}): Promise<HttpP
   onTestFinished(program.kill);
   return program;
 }
-
-/** Connects a server to a stub. */
-export const stubEnv = ({ baseUrl }: { readonly baseUrl: string }) => emulatorEnv({ baseUrl, ...credentials });

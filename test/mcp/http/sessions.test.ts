@@ -1,6 +1,7 @@
 // Sessions of the older revisions: begun, found, full, idle, ended, unknown.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { gate } from "../../support/gate.ts";
 import { ACCEPT, get, initializeMessage, legacySpeaker, modernSpeaker, post, send } from "./raw.ts";
 import { serveForTest } from "./service.ts";
 
@@ -155,10 +156,7 @@ describe("as many as are configured", () => {
   });
 
   test("one whose client went before it knew of it takes no place", async () => {
-    let open: () => void = () => undefined;
-    const ready = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const { opened: ready, open } = gate();
     const { url, servers, log } = await serveForTest({ maxSessions: 1, ready });
     const lost = post(url, initializeMessage());
     await expect.poll(servers).toBe(1);

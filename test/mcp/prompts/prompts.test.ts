@@ -1,24 +1,25 @@
 // Prompts: what is offered, that each names only tools that are there, and how its arguments are taken.
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { prompts } from "../../../src/toolkit/prompts.ts";
 import { tools } from "../../../tools/index.ts";
 import { FILE, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
-import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
-import { forEachEra } from "../../tools/eras.ts";
+import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
+import { inEachEra } from "../../tools/eras.ts";
 
 test("each prompt names its tools, all of them and no others", () => {
   const all = tools.map(({ name }) => name);
   for (const prompt of prompts) {
     const text = prompt.text(Object.fromEntries(prompt.arguments.map(({ name }) => [name, "x"])));
-    const without = prompt.text({});
+    const without = `${prompt.text({})}\n${prompt.skill === undefined ? "" : readFileSync(`skills/${prompt.skill}/SKILL.md`, "utf8")}`;
     const named = all.filter((name) => `${text}\n${without}`.includes(name));
     expect(named.toSorted(), prompt.name).toEqual([...prompt.tools].sort());
     expect(text + without).not.toMatch(/undefined|null/);
   }
 });
 
-forEachEra((bench, era) => {
+inEachEra((bench, era) => {
   test("the four are listed, with their arguments", async () => {
     const listed = await bench().connection.listPrompts();
     const shape = listed.map(({ name, arguments: taken }) => [
@@ -44,6 +45,15 @@ forEachEra((bench, era) => {
     expect(asked).toContain('"KA"');
   });
 
+  test("the geography prompt and its skill are one text", async () => {
+    const { connection } = bench();
+    const skill = await connection.readResource("skill://answer-geography/SKILL.md");
+    const asked = await connection.getPrompt("geography_question", { question: "How many districts?" });
+    const [, body = ""] = skill.text.split(/^# /m);
+    expect(asked).toBe(`Answer this question: "How many districts?"\n\n# ${body.trimEnd()}`);
+    for (const tool of ["find_district", "rank_divisions"]) expect(asked).toContain(tool);
+  });
+
   test("what is missing, unknown or too long is named", async () => {
     const { getPrompt } = bench().connection;
     await expect(getPrompt("diagnose_job")).rejects.toThrow(/needs jobId/);
@@ -57,9 +67,7 @@ forEachEra((bench, era) => {
     const { emulator } = bench().service;
     const { workspaceId } = emulator;
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const connection = await connectionForTest(era, {
-      env: { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId },
-    });
+    const connection = await insideForTest(era, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
     const of = (name: string, argument: string, value: string) =>
       connection.complete({ type: "ref/prompt", name }, argument, value);
     expect(await of("diagnose_job", "jobId", id)).toEqual([id]);
@@ -73,9 +81,7 @@ forEachEra((bench, era) => {
   test("ids complete with the unsettled and the newest first, and by what is known of them", async () => {
     const { emulator } = bench().service;
     const { workspaceId, fileIds, inputIds } = emulator;
-    const connection = await connectionForTest(era, {
-      env: { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId },
-    });
+    const connection = await insideForTest(era, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
     const of = (argument: string, value: string) =>
       connection.complete(
         { type: "ref/prompt", name: argument === "jobId" ? "diagnose_job" : "run_job" },
@@ -107,9 +113,7 @@ forEachEra((bench, era) => {
   test("an action that is not settled comes first among what it is about", async () => {
     const { emulator } = bench().service;
     const { workspaceId, fileIds } = emulator;
-    const connection = await connectionForTest(era, {
-      env: { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId },
-    });
+    const connection = await insideForTest(era, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
     const register = (referenceId: string | undefined) =>
       connection.callTool("register_input", { inputKind: "M4_FILE", referenceId });
     await bench().service.fault(
@@ -126,7 +130,7 @@ forEachEra((bench, era) => {
   });
 
   test("a service that is away leaves completions empty, never an error", async () => {
-    const connection = await connectionForTest(era, { env: { MIC_WORKSPACE_ID: "micws_1" } });
+    const connection = await insideForTest(era, { MIC_WORKSPACE_ID: "micws_1" });
     expect(await connection.complete({ type: "ref/prompt", name: "diagnose_job" }, "jobId", "")).toEqual([]);
     expect(await connection.complete({ type: "ref/prompt", name: "geography_question" }, "state", "")).toEqual([]);
   });

@@ -7,9 +7,9 @@ import { expand, variablesIn, variablesOf } from "../../../src/toolkit/resources
 import { tools } from "../../../tools/index.ts";
 import { FILE, registerInput, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
-import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
+import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
-import { forEachEra } from "../../tools/eras.ts";
+import { inEachEra } from "../../tools/eras.ts";
 
 // docs/interface.md, "Resources".
 const TEMPLATES = [
@@ -70,7 +70,7 @@ describe("the catalogue of resources", () => {
 /** Held to their own tests in test/skills. */
 const SKILLS = ["answer-geography", "retry-safely", "run-a-job"].map((name) => `skill://${name}/SKILL.md`);
 
-forEachEra((bench, era) => {
+inEachEra((bench, era) => {
   const isModern = era === "v2-modern";
 
   test("templates and what stands without variables are listed", async () => {
@@ -121,11 +121,11 @@ forEachEra((bench, era) => {
 
   test("the whole catalogue as one table, coverage and vintage on top", async () => {
     const env = { ...emulatorEnv(bench().service.emulator), MIC_GEOGRAPHY_RATE: "600" };
-    const connection = await connectionForTest(era, { env });
+    const connection = await insideForTest(era, env);
     const { mimeType, text } = await connection.readResource(CATALOGUE);
     expect(mimeType).toBe("text/tab-separated-values");
     const [note, header, ...rows] = text.trimEnd().split("\n");
-    expect(note).toMatch(/^# Catalogue vintage "2026-05-25" .*; 36 of 36 states read /);
+    expect(note).toMatch(/^# Catalogue vintage "2026-05-25"; .*; 36 of 36 states read /);
     expect(header).toBe("districtCode\tname\tstateCode\tstateName\tmandalCount");
     expect(rows).toHaveLength(784);
     expect(rows).toContain("516\tNizamabad\tTG\tTelangana\t33");
@@ -268,9 +268,7 @@ forEachEra((bench, era) => {
   test("a default workspace stands in the list, its jobs and recipes complete", async () => {
     const { emulator } = bench().service;
     const { workspaceId, recipeVersionIds } = emulator;
-    const connection = await connectionForTest(era, {
-      env: { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId },
-    });
+    const connection = await insideForTest(era, { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: workspaceId });
     const listed = (await connection.listResources()).map(({ uri }) => uri);
     expect(listed).toEqual([
       "mic://geography/states",
@@ -292,7 +290,7 @@ forEachEra((bench, era) => {
 
   test("toolsets hold for resources and prompts as well, and read-only mode keeps what reads", async () => {
     const env = emulatorEnv(bench().service.emulator);
-    const geography = await connectionForTest(era, { env: { ...env, MIC_TOOLSETS: "geography" } });
+    const geography = await insideForTest(era, { ...env, MIC_TOOLSETS: "geography" });
     const [ofGeography] = SKILLS;
     expect((await geography.listResources()).map(({ uri }) => uri)).toEqual([
       "mic://geography/states",
@@ -302,7 +300,7 @@ forEachEra((bench, era) => {
     expect((await geography.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([TEMPLATES[0]]);
     expect((await geography.listPrompts()).map(({ name }) => name)).toEqual(["geography_question"]);
     await expect(geography.readResource("mic://actions")).rejects.toThrow("mic://actions");
-    const readOnly = await connectionForTest(era, { env: { ...env, MIC_READ_ONLY: "1" } });
+    const readOnly = await insideForTest(era, { ...env, MIC_READ_ONLY: "1" });
     expect((await readOnly.listTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(TEMPLATES);
     expect((await readOnly.listPrompts()).map(({ name }) => name)).toEqual(["diagnose_job", "geography_question"]);
   });

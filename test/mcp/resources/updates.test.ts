@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { FILE, settledJob, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
-import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
+import { connectionForTest, emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import { isThorough } from "../../support/thorough.ts";
 import type { Bench } from "../../tools/bench.ts";
-import { forEachEra } from "../../tools/eras.ts";
+import { inEachEra } from "../../tools/eras.ts";
 
 const STAGE_MS = 500;
 const soon = { timeout: 8_000, interval: 50 };
@@ -18,7 +18,7 @@ const looks = async (bench: Bench, id: string): Promise<number> =>
     path.includes(id),
   ).length;
 
-forEachEra((bench, era) => {
+inEachEra((bench, era) => {
   const heard = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
 
   test("a job's moves are told until it ends or nobody listens any more; then nobody looks", async () => {
@@ -103,7 +103,7 @@ forEachEra((bench, era) => {
   });
 
   test("a hundred are watched at most, and the next is refused until one is free", async () => {
-    const connection = await connectionForTest(era, { env: emulatorEnv(bench().service.emulator) });
+    const connection = await insideForTest(era, emulatorEnv(bench().service.emulator));
     const ids = await manyJobs(bench(), 101);
     const uris = ids.map((id) => `mic://jobs/${id}`);
     const [one = "", ...others] = uris;

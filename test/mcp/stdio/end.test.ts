@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { enveloped, job } from "../../contract/samples.ts";
-import { credentials } from "../../service/client.ts";
+import { stubEnv } from "../../service/client.ts";
 import { answer, neverAnswer, type Stub, slowly, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 
@@ -14,9 +14,7 @@ const Jobs = z.object({
 });
 
 const environment = (stub: Stub) => ({
-  MIC_BASE_URL: stub.baseUrl,
-  MIC_CLIENT_ID: credentials.clientId,
-  MIC_CLIENT_SECRET: credentials.clientSecret,
+  ...stubEnv(stub),
 });
 
 const ways: readonly (readonly [string, (program: Program) => void])[] = [

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { enveloped, job } from "../../contract/samples.ts";
 import { credentials } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, launch, type Program, start } from "./child.ts";
 
@@ -115,10 +116,7 @@ test("an id that is still being worked on is not worked on twice at once; both r
   const env = { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret };
   const program = start(["serve"], { env });
   await initialize(program);
-  let release: () => void = () => undefined;
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { opened: released, open: release } = gate();
   stub.expect(holdUntil(released, answer(200, enveloped(job))), answer(200, enveloped(job)));
   program.send(callMessage(2, "get_job", { jobId: "job-1" }));
   program.send(callMessage(2, "get_job", { jobId: "job-2" }));

@@ -12,8 +12,8 @@ export function peakBytes({ process }: Program): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
-/** node's arguments for a program that dies when it holds 100 MB: a fifth of that is what it needs at rest. */
-export const smallHeap: readonly string[] = ["--max-old-space-size=96"];
+/** node's arguments for a program that dies when it holds 64 MB: a third of that is what it needs at rest. */
+export const smallHeap: readonly string[] = ["--max-old-space-size=64"];
 
 /** node's arguments for a program that tells of its heap on SIGUSR2, garbage taken out. */
 export const tellsOfItsHeap: readonly string[] = [

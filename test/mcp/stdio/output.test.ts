@@ -1,12 +1,11 @@
 // A client that does not read: nothing piles up, nothing blocks, nothing counts as told, and what it reads later is whole.
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createInput, enveloped, input, job, statesResponse } from "../../contract/samples.ts";
-import { credentials } from "../../service/client.ts";
+import { stubEnv } from "../../service/client.ts";
+import { gate } from "../../support/gate.ts";
+import { folderForTest } from "../../support/home.ts";
 import { answer, holdUntil, type Stub, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./memory.ts";
@@ -14,13 +13,14 @@ import { smallHeap } from "./memory.ts";
 const long = { timeout: 60_000 };
 const soon = { timeout: 20_000 };
 
+/** Of 13 KB each: as much as the small heap holds. */
+const ANSWERS = 5_000;
+
 /** What a pipe holds, and what the server may have begun besides. */
 const BEGUN = 800;
 
 const environment = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({
-  MIC_BASE_URL: stub.baseUrl,
-  MIC_CLIENT_ID: credentials.clientId,
-  MIC_CLIENT_SECRET: credentials.clientSecret,
+  ...stubEnv(stub),
   ...more,
 });
 
@@ -49,7 +49,7 @@ async function deaf(stub: Stub, count: number): Promise<Program> {
 describe("a client that reads nothing of stdout", () => {
   test("has only so many of its requests begun; reading again, it gets every answer, once", long, async () => {
     const stub = await stubForTest();
-    const program = await deaf(stub, 1_500);
+    const program = await deaf(stub, 1_000);
     const begun = async (): Promise<number> => {
       const { length } = stub.requests;
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -57,22 +57,21 @@ describe("a client that reads nothing of stdout", () => {
     };
     expect(await begun()).toBeLessThan(BEGUN);
     program.process.stdout.resume();
-    await program.answersTo(ids(2, 1_500));
-    expect(stub.requests).toHaveLength(1_500);
+    await program.answersTo(ids(2, 1_000));
+    expect(stub.requests).toHaveLength(1_000);
   });
 
   test("does not cost memory, however much it asks for", long, async () => {
     const program = start(["serve", "--emulator"], { node: smallHeap });
     await initialize(program);
     program.process.stdout.pause();
-    // More than 100 MB of answers.
     await write(
       program,
-      ids(2, 8_000).map((id) => callMessage(id, "list_states")),
+      ids(2, ANSWERS).map((id) => callMessage(id, "list_states")),
     );
-    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 8_001 } });
+    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWERS + 1 } });
     program.process.stdout.resume();
-    await program.answersTo(ids(2, 7_999));
+    await program.answersTo(ids(2, ANSWERS - 1));
   });
 
   test.each<readonly [string, (program: Program) => void]>([
@@ -82,23 +81,19 @@ describe("a client that reads nothing of stdout", () => {
     ["stdout closes", ({ process }) => void process.stdout.destroy()],
   ])("does not keep the process when %s", async (_, leave) => {
     const stub = await stubForTest();
-    const program = await deaf(stub, 2_000);
+    const program = await deaf(stub, 1_000);
     const exited = once(program.process, "exit");
     leave(program);
     expect(await exited).toEqual([0, null]);
   });
 
   test("was not told what it has not read: the next process tells it again", long, async () => {
-    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-deaf-"));
-    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await folderForTest();
     const stub = await stubForTest();
     const env = environment(stub, { MIC_STATE_DIR: stateDir });
     const program = start(["serve"], { env });
     await initialize(program);
-    let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { opened: released, open: release } = gate();
     stub.expect(holdUntil(released, answer(201, enveloped(input))));
     const order = callMessage(2, "register_input", createInput);
     program.send(order);
@@ -156,7 +151,7 @@ test("a client that reads nothing of stderr is served all the same", async () =>
   // Each leaves a line: more than any pipe holds.
   await write(
     program,
-    ids(2, 3_000).map((id) => callMessage(id, "list_states", { unheardOf: "x".repeat(100) })),
+    ids(2, 1_000).map((id) => callMessage(id, "list_states", { unheardOf: "x".repeat(300) })),
   );
-  await program.answersTo(ids(2, 3_000));
+  await program.answersTo(ids(2, 1_000));
 });

@@ -1,10 +1,10 @@
 // Partial files of downloads: gone however the server ends; what a killed one had to leave goes with the next download, and
 // nothing else does.
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { credentials } from "../../service/client.ts";
+import { folderForTest } from "../../support/home.ts";
 import { answer, type Stub, slowly, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
@@ -14,8 +14,7 @@ const bytes = Buffer.alloc(200_000, "x");
 
 async function place() {
   const stub = await stubForTest();
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-partial-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await folderForTest();
   // Until somebody breaks it off.
   stub.respond(({ target }) => (target.includes("quick") ? answer(200, bytes) : slowly(200, bytes, 10_000, 20)));
   return { stub, folder, files: async () => (await readdir(folder)).sort() };

@@ -1,9 +1,7 @@
 // Nothing but the protocol reaches stdout: a whole session, every line read.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { folderForTest } from "../../support/home.ts";
 import { callMessage, initialize, start } from "./child.ts";
 
 const id = z.union([z.string(), z.number()]);
@@ -25,8 +23,7 @@ const Message = z.union([
 test.each(["debug", "warn"])(
   "every line of a session is one JSON-RPC 2.0 message, with the log at %s on stderr",
   async (level) => {
-    const downloads = await mkdtemp(join(tmpdir(), "mic-mcp-stdout-"));
-    onTestFinished(() => rm(downloads, { recursive: true, force: true }));
+    const downloads = await folderForTest();
     const program = start(["serve", "--emulator"], {
       // A variable that warns, and a dependency's own talk.
       env: {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { serviceForFile, serviceForTest } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
+import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import { clientForFile, clientOf, jobArguments } from "./bench.ts";
 import { TASKS, type TaskClient } from "./client.ts";
 
@@ -106,7 +106,7 @@ test("without the jobs toolset there are no tasks", async () => {
 });
 
 test.each(["v1-client", "v2-legacy"] as const)("revisions before 2026-07-28 know nothing of them: %s", async (era) => {
-  const connection = await connectionForTest(era, { env: emulatorEnv(service().emulator) });
+  const connection = await insideForTest(era, emulatorEnv(service().emulator));
   expect(connection.capabilities()).not.toHaveProperty(["extensions", TASKS]);
   expect(connection.capabilities()).not.toHaveProperty("tasks");
   const called = await connection.callTool("submit_job", { ...(await jobArguments(service(), FILE.succeeds)) });

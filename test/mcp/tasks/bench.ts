@@ -1,35 +1,31 @@
-// What the tests of tasks start from: an emulator on a clock of its own, servers beside it on one journal or several.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import type { Service } from "../../emulator/service.ts";
 import { jobBodyFor } from "../../emulator/work.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
-import { launch, start } from "../stdio/child.ts";
+import { lineInside, lineTo } from "../../support/server.ts";
+import { start } from "../stdio/child.ts";
 import { type TaskClient, taskClient } from "./client.ts";
 
 /** How to wait for something that a server just started has to do first. */
-export const patiently = { interval: 5, timeout: 15_000 };
-
-export async function stateFolder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mic-mcp-tasks-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
+export const patiently = { interval: 5, timeout: 45_000 };
 
 /** A server of its own, and its client; on a journal of its own unless `env` says which. */
 export async function clientOf(service: Service, env: Readonly<Record<string, string>> = {}): Promise<TaskClient> {
-  const journal = env["MIC_STATE_DIR"] ?? (await stateFolder());
-  return taskClient(start(["serve"], { env: { ...emulatorEnv(service.emulator), MIC_STATE_DIR: journal, ...env } }));
+  const line = lineInside({ ...emulatorEnv(service.emulator), ...env });
+  onTestFinished(line.end);
+  return taskClient(line);
 }
+
+/** The same of a process, which may be killed. */
+export const processOf = (service: Service, env: Readonly<Record<string, string>>): TaskClient =>
+  taskClient(lineTo(start(["serve"], { env: { ...emulatorEnv(service.emulator), ...env } })));
 
 /** One server for all tests of a file that each have a job of their own; call it behind `serviceForFile`. */
 export function clientForFile(service: () => Service): () => TaskClient {
   let client: TaskClient | undefined;
   beforeAll(() => {
-    client = taskClient(launch(["serve"], { env: emulatorEnv(service().emulator) }));
+    client = taskClient(lineInside(emulatorEnv(service().emulator)));
   });
   afterAll(() => client?.kill());
   return () => {

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { clientForFile, clientOf, executed, jobArguments, patiently, sent, stateFolder } from "./bench.ts";
+import { folderForTest } from "../../support/home.ts";
+import { clientForFile, clientOf, executed, jobArguments, patiently, processOf, sent } from "./bench.ts";
 import type { TaskClient } from "./client.ts";
 
 const service = serviceForFile();
@@ -42,8 +43,8 @@ test("cancels the job, once, and says so when it is done", async () => {
 });
 
 test("a lost answer and a killed server change nothing of that", async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
-  const first = await clientOf(service(), env);
+  const env = { MIC_STATE_DIR: await folderForTest() };
+  const first = processOf(service(), env);
   const taskId = await begin(first);
   const done = await cancelsDone();
   await service().fault({ kind: "hang", afterCommit: true }, { operationId: "cancelMicJob" });

@@ -10,7 +10,7 @@ import { toJsonValue } from "@modelcontextprotocol/ext-tasks/core";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import type { Program } from "../stdio/child.ts";
+import type { Line } from "../../support/server.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
 const META = "io.modelcontextprotocol";
@@ -44,7 +44,7 @@ export interface TaskClient {
   notification(method: string): Promise<unknown>;
   /** The official client's session over this connection. */
   session(): TaskEnabledSession;
-  stderr(): string;
+  /** Ends the server. */
   kill(): Promise<void>;
 }
 
@@ -58,9 +58,9 @@ const envelope = ({ tasks = true, elicitation = false }: Declared) => ({
 });
 
 /** Of a server that was just started. */
-export function taskClient(program: Program): TaskClient {
+export function taskClient({ send, answers, ended, end }: Line): TaskClient {
   const waiting = new Map<unknown, (answer: Answer) => void>();
-  createInterface(program.process.stdout).on("line", (line) => {
+  createInterface(answers).on("line", (line) => {
     const message: unknown = JSON.parse(line);
     const { data } = Answer.safeParse(message);
     if (data) waiting.get(data.id)?.(data);
@@ -72,9 +72,9 @@ export function taskClient(program: Program): TaskClient {
   function request(method: string, params: object = {}, declared: Declared = {}, id = ++lastId): Promise<Answer> {
     const answered = new Promise<Answer>((resolve, reject) => {
       waiting.set(id, resolve);
-      program.exit.then(() => reject(new Error(`the server has ended; on stderr: ${program.stderr()}`)));
+      ended.then((why) => reject(new Error(why)));
     });
-    program.send({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope(declared) } });
+    send({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope(declared) } });
     return answered;
   }
 
@@ -104,9 +104,9 @@ export function taskClient(program: Program): TaskClient {
       return error;
     },
     cancelRequest: (requestId) =>
-      program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
+      send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
     send: (method, params) =>
-      program.send({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta: envelope({}) } }),
+      send({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta: envelope({}) } }),
     async notification(method) {
       const found = () =>
         heard.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
@@ -114,10 +114,6 @@ export function taskClient(program: Program): TaskClient {
       return found();
     },
     session: () => withTasks(port),
-    stderr: program.stderr,
-    async kill() {
-      program.process.kill("SIGKILL");
-      await program.exit;
-    },
+    kill: end,
   };
 }

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
-import { clientForFile, clientOf, executed, jobArguments, patiently, sent, stateFolder } from "./bench.ts";
+import { folderForTest } from "../../support/home.ts";
+import { clientForFile, clientOf, executed, jobArguments, patiently, processOf, sent } from "./bench.ts";
 
 const service = serviceForFile();
 const sharedClient = clientForFile(service);
@@ -28,11 +29,11 @@ test("a task is found by the next server, and by one with another journal", asyn
 });
 
 test("killed after submission, the same call to the next server is the same action, and then a task", async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
+  const env = { MIC_STATE_DIR: await folderForTest() };
   const args = await jobArguments(service(), FILE.succeeds);
   const made = await effects("createMicJob", async () => {
     const before = await executed(service(), "createMicJob");
-    const first = await clientOf(service(), env);
+    const first = processOf(service(), env);
     await service().fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
     const lost = first.request("tools/call", { name: "submit_job", arguments: args }).catch(() => "gone");
     await expect.poll(() => executed(service(), "createMicJob"), patiently).toBe(before + 1);
@@ -66,8 +67,8 @@ test("an answer that never reached the client is told again: the same action, th
 });
 
 test("two clients that submit the same at once have one job and one task", async () => {
-  const env = { MIC_STATE_DIR: await stateFolder() };
-  const clients = [await clientOf(service(), env), await clientOf(service(), env)];
+  const env = { MIC_STATE_DIR: await folderForTest() };
+  const clients = [processOf(service(), env), await clientOf(service(), env)];
   // Both are up, with tokens and an open journal: what follows is at once.
   for (const client of clients) await client.request("tools/call", { name: "list_actions", arguments: {} });
   const args = await jobArguments(service(), FILE.succeeds);

@@ -3,9 +3,10 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
+import { folderForTest } from "../../support/home.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { startHttp } from "../http/server.ts";
-import { executed, jobArguments, stateFolder } from "./bench.ts";
+import { executed, jobArguments } from "./bench.ts";
 import { TASKS } from "./client.ts";
 
 const service = serviceForFile();
@@ -39,7 +40,7 @@ async function post(url: string, method: string, params: Readonly<Record<string,
 }
 
 async function serve(): Promise<string> {
-  const env = { ...emulatorEnv(service().emulator), MIC_KEYCHAIN: "off", MIC_STATE_DIR: await stateFolder() };
+  const env = { ...emulatorEnv(service().emulator), MIC_KEYCHAIN: "off", MIC_STATE_DIR: await folderForTest() };
   return (await startHttp({ env })).url;
 }
 

@@ -1,9 +1,10 @@
 // Asking the person before something is thrown away: agreed, declined, closed, tampered with, never, and no way to ask.
 import { describe, expect, test } from "vitest";
 import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
+import { gate } from "../../support/gate.ts";
 import { type ClientFace, connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
-import { forEachEra } from "../../tools/eras.ts";
+import { inEachEra } from "../../tools/eras.ts";
 
 /** A person whose next answers a test sets, and who remembers what was asked. */
 const questions: string[] = [];
@@ -30,7 +31,7 @@ const cancelsSent = async (bench: Bench, jobId: string) =>
   (await bench.requests("cancelMicJob")).filter(({ path }) => path.includes(jobId));
 
 describe("a client that can ask", () => {
-  forEachEra(
+  inEachEra(
     (bench) => {
       test("cancel_job goes on when the person agrees", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -219,10 +220,7 @@ describe("a client that can ask", () => {
       test("two calls at once are one action, whoever answers first", async () => {
         const { id } = await retryableJob(bench().service);
         const args = { jobId: id, retryMode: "RESTART", reason };
-        let both: () => void = () => undefined;
-        const bothAsked = new Promise<void>((resolve) => {
-          both = resolve;
-        });
+        const { opened: bothAsked, open: both } = gate();
         const answer = async (): Promise<Reply> => {
           if (questions.length === 2) both();
           await bothAsked;
@@ -244,7 +242,7 @@ describe("a client that can ask", () => {
 });
 
 describe("MIC_CONFIRM=never", () => {
-  forEachEra(
+  inEachEra(
     (bench) => {
       test("asks nobody", async () => {
         const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -257,7 +255,7 @@ describe("MIC_CONFIRM=never", () => {
 });
 
 describe("a client that cannot ask", () => {
-  forEachEra((bench, era) => {
+  inEachEra((bench, era) => {
     test("is served as annotated: the call goes on", async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
       await bench().ok("cancel_job", { jobId: id, reason });

@@ -1,11 +1,9 @@
 // What now, over the wire: advice that follows from attempts, from a retry's history, and from the journal.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { openSqlite } from "../../../src/actions/sqlite.ts";
 import { FILE, readJob, retryableJob, settledJob, submitJob } from "../../emulator/work.ts";
-import { connectionForTest, emulatorEnv } from "../../support/mcp.ts";
+import { folderForTest } from "../../support/home.ts";
+import { emulatorEnv, insideForTest } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { inOneEra } from "../../tools/eras.ts";
 
@@ -74,7 +72,7 @@ inOneEra((bench, era) => {
     const [retryId, anewId] = [await retryOf(id), await retryOf(cancelled.id)];
 
     // Another server, with another journal.
-    const other = bench().on(await connectionForTest(era, { env: emulatorEnv(bench().service.emulator) }));
+    const other = bench().on(await insideForTest(era, emulatorEnv(bench().service.emulator)));
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     const unseen = await other.fails("retry_job", args, "conflict");
     expect(unseen.next).toBe("get_job shows how the job stands.");
@@ -157,10 +155,9 @@ inOneEra((bench, era) => {
   });
 
   test("a RESTART is remembered, however much was done since", async () => {
-    const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-history-"));
-    onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+    const stateDir = await folderForTest();
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
-    const own = bench().on(await connectionForTest(era, { env }));
+    const own = bench().on(await insideForTest(era, env));
     const failed = await retryableJob(bench().service);
     const made = await own.ok("retry_job", { jobId: failed.id, retryMode: "RESTART", reason: "anew" });
     const jobId = String(Object(made.structured["data"]).id);
@@ -229,7 +226,7 @@ inOneEra((bench, era) => {
   test("a step that this server does not offer is no step", async () => {
     const { id } = await retryableJob(bench().service);
     const env = { ...emulatorEnv(bench().service.emulator), MIC_READ_ONLY: "1" };
-    const readOnly = await connectionForTest(era, { env });
+    const readOnly = await insideForTest(era, env);
     const { structured = {}, text } = await readOnly.callTool("get_job", { jobId: id });
     expect(structured["summary"]).toMatch(/may be retried/);
     expect(structured).not.toHaveProperty("nextStep");
@@ -239,7 +236,7 @@ inOneEra((bench, era) => {
   test("a journal that cannot be read makes no reading fail", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: "/dev/null/nowhere" };
-    const connection = await connectionForTest(era, { env });
+    const connection = await insideForTest(era, env);
     const { isError, text } = await connection.callTool("get_job", { jobId: id });
     expect(isError, text).toBe(false);
   });

@@ -1,0 +1,93 @@
+// How the cost of an action grows with the journal: to 1,000,000 actions, with the synced writes of each.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openJournal } from "../src/actions/journal.ts";
+import { openSqlite } from "../src/actions/sqlite.ts";
+import { register } from "./calls.ts";
+import { type Client, connect } from "./client.ts";
+import type { Growth } from "./growth.ts";
+import { answered, ask, inTurn, median, timed } from "./measure.ts";
+import { CLI, ourEnvironment } from "./subjects.ts";
+import { markdown } from "./table.ts";
+
+/** A journal of so many settled actions of the past week. */
+async function fillJournal(stateDir: string, actions: number): Promise<void> {
+  const database = await openSqlite(stateDir);
+  const journal = await openJournal(database, { owner: "bench", now: Date.now, leaseMs: 30_000, repeatMs: 600_000 });
+  await database.exclusively(async (query) => {
+    await query(
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
+       INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash,
+         state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at,
+         first_sent_at, delivered_at, subject_hash, work_hash, about)
+       SELECT $2, 'mic-bench-' || n, 'register_input', '{"pairs":[]}', 'hash-' || n, 0, '/sandbox/v1/mic/inputs', '',
+         '{"a":' || n || '}', 'body-' || n, 'succeeded', 0, 1, 'bench', 0, '{"value":{},"drift":[]}', 0,
+         'micinput_' || n, $3 + n, $3 + n, $3 + n, $3 + n, 'hash-' || n, 'work-' || n,
+         'acquisition-' || n FROM numbers`,
+      [actions, "bench", Date.now() - 7 * 86_400_000],
+    );
+  });
+  await journal.close();
+}
+
+/** Synced writes for one action, as strace sees them; undefined where there is no strace. */
+async function syncsPerAction(client: Client, count: number): Promise<number | undefined> {
+  const args = ["-f", "-e", "trace=fsync,fdatasync,msync", "-p", String(client.pid)];
+  const tracer = spawn("strace", args, { stdio: ["ignore", "ignore", "pipe"] });
+  let seen = "";
+  tracer.stderr.on("data", (chunk) => {
+    seen += String(chunk);
+  });
+  const ready = await Promise.race([
+    once(tracer, "error").then(() => false),
+    once(tracer.stderr, "data").then(() => true),
+  ]);
+  if (!ready) return undefined;
+  await sleep(200);
+  for (let n = 0; n < count; n++) await ask(client, register(1_000_000 + n));
+  await sleep(200);
+  const gone = once(tracer, "exit");
+  tracer.kill("SIGINT");
+  await gone;
+  return (seen.match(/f(data)?sync\(\d+\) +=|f(data)?sync resumed/g) ?? []).length / count;
+}
+
+async function row(client: Client, actions: number, count: number): Promise<readonly string[]> {
+  await answered(client, register(0));
+  const times = await timed(count, (n) => ask(client, register(1 + n)));
+  const listed = await inTurn(client, { name: "list_actions", arguments: {} }, 30);
+  const unsettled = await inTurn(client, { name: "list_actions", arguments: { state: "unknown" } }, 30);
+  const syncs = await syncsPerAction(client, 20);
+  return [
+    actions.toLocaleString("en"),
+    median(times).toFixed(2),
+    listed.p50Ms.toFixed(2),
+    unsettled.p50Ms.toFixed(2),
+    syncs?.toFixed(1) ?? "no strace here",
+  ];
+}
+
+const HEAD = [
+  "actions in the journal",
+  "register_input, p50 ms",
+  "list_actions, p50 ms",
+  "of unknown outcome, p50 ms",
+  "synced writes a POST",
+];
+
+export const byJournal: Growth = async ({ baseUrl }, isQuick, say) => {
+  const rows = [];
+  for (const actions of isQuick ? [10, 10_000] : [10, 10_000, 1_000_000]) {
+    say(`journal of ${actions} actions`);
+    const env = await ourEnvironment(baseUrl);
+    await fillJournal(env["MIC_STATE_DIR"] ?? "", actions);
+    const client = await connect({ args: [CLI], env });
+    rows.push(await row(client, actions, isQuick ? 20 : 100));
+    await client.close();
+    await rm(join(env["MIC_STATE_DIR"] ?? "", ".."), { recursive: true, force: true });
+  }
+  return markdown(HEAD, rows);
+};

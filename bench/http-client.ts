@@ -1,0 +1,135 @@
+// The leanest MCP client over Streamable HTTP: kept connections, and no more of an answer read than its text.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Pool } from "undici";
+import type { Client, Command } from "./client.ts";
+
+/** "session": 2025-06-18. "modern": 2026-07-28, in which each request stands by itself. */
+export type Era = "session" | "modern";
+
+export interface HttpServer {
+  readonly pid: number;
+  /** A client with connections of its own, shaken hands with. Its `close` leaves the server alone. */
+  connect(era: Era, connections: number): Promise<Client>;
+  stop(): Promise<void>;
+}
+
+const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+const clientInfo = { name: "bench", version: "1" };
+const SESSION_VERSION = "2025-06-18";
+const MODERN_VERSION = "2026-07-28";
+const MODERN_META = {
+  "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+  "io.modelcontextprotocol/clientInfo": clientInfo,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** The message of an answer that may be a stream: the last event's data. */
+const messageOf = (text: string): string => {
+  if (text.startsWith("{")) return text;
+  const at = text.lastIndexOf("\ndata: ");
+  return at === -1 ? text.replace(/^data: /, "") : text.slice(at + "\ndata: ".length).trimEnd();
+};
+
+const nameOf = (params: object): string | undefined =>
+  "name" in params && typeof params.name === "string" ? params.name : undefined;
+
+async function speak(url: URL, era: Era, connections: number, pid: number): Promise<Client> {
+  const pool = new Pool(url.origin, { connections });
+  let lastId = 0;
+
+  async function post(message: object, headers: Readonly<Record<string, string>>) {
+    const answer = await pool.request({
+      method: "POST",
+      path: url.pathname,
+      headers: { ...CONTENT, ...headers },
+      body: JSON.stringify(message),
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 400) throw new Error(`${answer.statusCode}: ${text.slice(0, 300)}`);
+    return { text, sessionId: answer.headers["mcp-session-id"] };
+  }
+
+  async function ofSession(): Promise<Readonly<Record<string, string>>> {
+    const params = { protocolVersion: SESSION_VERSION, capabilities: {}, clientInfo };
+    const { sessionId } = await post({ jsonrpc: "2.0", id: 0, method: "initialize", params }, {});
+    const headers = { "mcp-session-id": String(sessionId), "mcp-protocol-version": SESSION_VERSION };
+    await post({ jsonrpc: "2.0", method: "notifications/initialized" }, headers);
+    return headers;
+  }
+
+  const session = era === "session" ? await ofSession() : undefined;
+  return {
+    pid,
+    async request(method, params = {}) {
+      const id = ++lastId;
+      if (session) return { line: messageOf((await post({ jsonrpc: "2.0", id, method, params }, session)).text) };
+      const name = nameOf(params);
+      const headers = {
+        "mcp-protocol-version": MODERN_VERSION,
+        "mcp-method": method,
+        ...(name && { "mcp-name": name }),
+      };
+      const message = { jsonrpc: "2.0", id, method, params: { ...params, _meta: MODERN_META } };
+      return { line: messageOf((await post(message, headers)).text) };
+    },
+    close: () => pool.close(),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new Error("no free port");
+  return address.port;
+}
+
+const START_LIMIT_MS = 10_000;
+const LOOK_MS = 20;
+
+/** Resolves once something answers there, whatever it says. */
+async function answers(origin: string): Promise<void> {
+  const pool = new Pool(origin);
+  const until = performance.now() + START_LIMIT_MS;
+  try {
+    for (;;) {
+      const isUp = await pool.request({ method: "GET", path: "/" }).then(
+        ({ body }) => body.dump().then(() => true),
+        () => false,
+      );
+      if (isUp) return;
+      if (performance.now() > until) throw new Error(`nothing answers at ${origin}`);
+      await sleep(LOOK_MS);
+    }
+  } finally {
+    await pool.destroy();
+  }
+}
+
+export async function serveHttp(command: (port: number) => Command): Promise<HttpServer> {
+  const port = await freePort();
+  const { args, env } = command(port);
+  const child = spawn(process.execPath, args, {
+    stdio: "ignore",
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error("not started");
+  const url = new URL(`http://127.0.0.1:${port}/mcp`);
+  await answers(url.origin);
+  return {
+    pid,
+    connect: (era, connections) => speak(url, era, connections, pid),
+    async stop() {
+      if (child.exitCode !== null) return;
+      const gone = once(child, "exit");
+      child.kill("SIGKILL");
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+// What is measured against, made ready: installed, generated, bundled.
+import { execFile } from "node:child_process";
+import { access, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { makeOpenApi } from "./openapi.ts";
+
+const execute = promisify(execFile);
+const HERE = new URL(".", import.meta.url).pathname;
+export const GENERATED = join(HERE, ".generated");
+
+export const subjectFile = (name: string): string => join(HERE, "subjects", name);
+export const ivotobyFile = join(HERE, "node_modules", "@ivotoby", "openapi-mcp-server", "bin", "mcp-server.js");
+
+/** The OpenAPI document that the alternatives are made from. */
+export async function writeDocument(): Promise<string> {
+  await mkdir(GENERATED, { recursive: true });
+  const document = join(GENERATED, "openapi.json");
+  await writeFile(document, JSON.stringify(makeOpenApi()));
+  return document;
+}
+
+/** What the bench alone depends on is installed when it is first needed, and never by the project's own `npm ci`. */
+export async function installPeers(): Promise<void> {
+  const stamp = join(HERE, "node_modules", ".package-lock.json");
+  const lock = await readFile(join(HERE, "package-lock.json"), "utf8");
+  const kept = await readFile(join(HERE, "node_modules", ".bench-lock"), "utf8").catch(() => "");
+  if (
+    kept === lock &&
+    (await access(stamp).then(
+      () => true,
+      () => false,
+    ))
+  )
+    return;
+  process.stderr.write("bench: npm ci in bench/ …\n");
+  await execute("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: HERE });
+  await writeFile(join(HERE, "node_modules", ".bench-lock"), lock);
+}
+
+export async function bundleEcho(): Promise<string> {
+  const outfile = join(GENERATED, "echo-v1.mjs");
+  await build({
+    entryPoints: [join(HERE, "subjects", "echo-v1.mjs")],
+    outfile,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    banner: { js: 'import{createRequire as $r}from"node:module";const require=$r(import.meta.url);' },
+    logLevel: "error",
+  });
+  return outfile;
+}
+
+/** orval generates a project from the document; its base URL is a constant of the generated code. */
+export async function generateOrval(document: string, baseUrl: string): Promise<string> {
+  const config = join(GENERATED, "orval.config.cjs");
+  const output = { target: "./orval/handlers.ts", schemas: "./orval/schemas", client: "mcp", mode: "single", baseUrl };
+  await writeFile(config, `module.exports = ${JSON.stringify({ mic: { input: { target: document }, output } })};\n`);
+  await execute(
+    process.execPath,
+    [join(HERE, "node_modules", "orval", "dist", "bin", "orval.js"), "--config", config],
+    {
+      cwd: GENERATED,
+    },
+  );
+  const outfile = join(GENERATED, "orval-server.mjs");
+  await build({
+    entryPoints: [join(GENERATED, "orval", "server.ts")],
+    outfile,
+    bundle: true,
+    packages: "external",
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    logLevel: "error",
+  });
+  return outfile;
+}

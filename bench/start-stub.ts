@@ -1,0 +1,28 @@
+// Starts the stub service in a process of its own.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+export interface Stub {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** `awayMs`: how much later its answers begin. */
+export async function startStub(awayMs = 0): Promise<Stub> {
+  const stub = spawn(
+    process.execPath,
+    ["--import", "tsx", new URL("stub.ts", import.meta.url).pathname, String(awayMs)],
+    { stdio: ["pipe", "pipe", "inherit"] },
+  );
+  const [line] = await once(createInterface(stub.stdout), "line");
+  const { url } = JSON.parse(String(line));
+  return {
+    url: String(url),
+    async stop() {
+      const gone = once(stub, "exit");
+      stub.stdin.end();
+      await gone;
+    },
+  };
+}

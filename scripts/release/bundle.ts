@@ -1,0 +1,22 @@
+// The MCP bundle: one file that a desktop host installs.
+import { cp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { run, writeJson } from "./files.ts";
+
+const MCPB = join("node_modules", "@anthropic-ai", "mcpb", "dist", "cli", "cli.js");
+
+/** The first that has SQLite inside: a bundle carries no addon, since it is one for all platforms. */
+export const NODE_WITH_SQLITE = ">=22.16.0";
+
+/** Held to the bundler's own rules. Returns the bundle's path. */
+export async function packBundle(release: string, unpacked: string, icon: string): Promise<string> {
+  const bundle = join(release, "mic-mcp.mcpb");
+  const manifest = join(unpacked, "manifest.json");
+  const { compatibility, ...said } = JSON.parse(await readFile(manifest, "utf8"));
+  const runtimes = { node: NODE_WITH_SQLITE };
+  await writeJson(manifest, { ...said, icon: "icon.png", compatibility: { ...compatibility, runtimes } });
+  await cp(icon, join(unpacked, "icon.png"));
+  await run(process.execPath, [MCPB, "validate", manifest]);
+  await run(process.execPath, [MCPB, "pack", unpacked, bundle]);
+  return bundle;
+}

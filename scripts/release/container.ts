@@ -1,0 +1,63 @@
+// What an image is built from, and how Docker's catalogue lists it.
+import { cp, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { writeText } from "./files.ts";
+import { image, product, type Setting, settings } from "./product.ts";
+
+/** A string of JSON is one of YAML. */
+const yaml = (value: string): string => JSON.stringify(value);
+
+const parameterOf = ({ variable }: Setting): string => variable.slice("MIC_".length).toLowerCase();
+
+function catalogueEntry(): string {
+  const secrets = settings.filter(({ isSecret }) => isSecret);
+  const others = settings.filter(({ isSecret, isFolder }) => !isSecret && !isFolder);
+  const lines = [
+    `name: ${product.name}`,
+    `image: ${image}`,
+    "type: server",
+    "meta:",
+    "  category: data-analytics",
+    `  tags: [${product.keywords.join(", ")}]`,
+    "about:",
+    `  title: ${yaml(product.title)}`,
+    `  description: ${yaml(product.description)}`,
+    "source:",
+    `  project: ${product.repository}`,
+    "config:",
+    "  secrets:",
+    ...secrets.flatMap((setting) => [
+      `    - name: ${product.name}.${parameterOf(setting)}`,
+      `      env: ${setting.variable}`,
+      `      example: <${setting.title.toLowerCase()}>`,
+    ]),
+    "  env:",
+    ...others.flatMap((setting) => [
+      `    - name: ${setting.variable}`,
+      `      value: "{{${product.name}.${parameterOf(setting)}}}"`,
+    ]),
+    "  parameters:",
+    "    type: object",
+    "    properties:",
+    ...others.flatMap((setting) => [
+      `      ${parameterOf(setting)}:`,
+      "        type: string",
+      `        description: ${yaml(setting.description)}`,
+    ]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** A folder to build from: `docker build container`. */
+export async function writeContainer(release: string, unpacked: string): Promise<void> {
+  const folder = join(release, "container");
+  for (const part of ["dist", "skills", "LICENSE", "package.json"])
+    await cp(join(unpacked, part), join(folder, "package", part), { recursive: true });
+  await cp(join("container", "healthcheck.js"), join(folder, "healthcheck.js"));
+  const dockerfile = (await readFile(join("container", "Dockerfile"), "utf8"))
+    .replace("MCP_NAME", product.mcpName)
+    .replace("REPOSITORY", product.repository)
+    .replace("LICENSE_ID", product.license);
+  await writeText(join(folder, "Dockerfile"), dockerfile);
+  await writeText(join(folder, "server.yaml"), catalogueEntry());
+}

@@ -1,0 +1,34 @@
+// Writing the parts of a release, and running the programs that make some of them.
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+
+/** Resolves with what it printed. Rejects when it fails. */
+export async function run(program: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await execute(program, [...args], { maxBuffer: 16 * 1024 * 1024 });
+  return stdout;
+}
+
+export async function writeText(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}
+
+export const writeJson = (path: string, value: unknown): Promise<void> =>
+  writeText(path, `${JSON.stringify(value, null, 2)}\n`);
+
+export const sha256 = async (path: string): Promise<string> =>
+  createHash("sha256")
+    .update(await readFile(path))
+    .digest("hex");
+
+/** All files below a folder, as paths within it, sorted. */
+export async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return files.map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll("\\", "/")).sort();
+}

@@ -1,0 +1,20 @@
+// The package as npm would publish it. Every other part is made of its files, so that all of them hold the same program.
+import { mkdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod/v4";
+import { run } from "./files.ts";
+
+const Packed = z.array(z.object({ filename: z.string() })).length(1);
+
+/** Packs what dist/ holds, and leaves the files of the tarball in `unpacked`. Returns the tarball's path. */
+export async function packNpm(release: string, unpacked: string): Promise<string> {
+  const folder = join(release, "npm");
+  await mkdir(folder, { recursive: true });
+  const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]);
+  const [facts] = Packed.parse(JSON.parse(packed));
+  if (facts === undefined) throw new Error("npm packed nothing.");
+  const tarball = join(folder, facts.filename);
+  await run("tar", ["-xzf", tarball, "-C", release]);
+  await rename(join(release, "package"), unpacked);
+  return tarball;
+}

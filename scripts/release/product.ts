@@ -1,0 +1,66 @@
+// What every part of a release says of the product: one place for its names, addresses and settings.
+import { readFileSync } from "node:fs";
+import * as z from "zod/v4";
+
+const Package = z.object({
+  name: z.string(),
+  version: z.string(),
+  description: z.string(),
+  license: z.string(),
+  keywords: z.array(z.string()),
+  homepage: z.string(),
+  mcpName: z.string(),
+  repository: z.object({ url: z.string() }),
+  author: z.string(),
+});
+
+const { repository, author, ...said } = Package.parse(JSON.parse(readFileSync("package.json", "utf8")));
+
+export const product = {
+  ...said,
+  title: "mic-mcp: jobs and geography",
+  author: { name: author },
+  repository: repository.url.replace(/^git\+/, "").replace(/\.git$/, ""),
+} as const;
+
+/** Where the files of this version can be fetched once it is published. */
+export const downloads = `${product.repository}/releases/download/v${product.version}`;
+
+/** The container image of this version. */
+export const image = `ghcr.io/${new URL(product.repository).pathname.slice(1)}:${product.version}`;
+
+/** What a host asks a person for. */
+export interface Setting {
+  readonly variable: string;
+  readonly title: string;
+  readonly description: string;
+  readonly isSecret?: boolean;
+  readonly isFolder?: boolean;
+}
+
+export const settings: readonly Setting[] = [
+  {
+    variable: "MIC_EMULATOR",
+    title: "Emulator",
+    description: "1 runs against an emulator of the service: nothing else to configure, nothing leaves this machine.",
+  },
+  { variable: "MIC_BASE_URL", title: "Base URL", description: "The service's base URL." },
+  { variable: "MIC_CLIENT_ID", title: "Client id", description: "Needed for the job tools, not for geography." },
+  {
+    variable: "MIC_CLIENT_SECRET",
+    title: "Client secret",
+    description: "Needed for the job tools; it stays with the host.",
+    isSecret: true,
+  },
+  {
+    variable: "MIC_WORKSPACE_ID",
+    title: "Workspace id",
+    description: "Default workspace (micws_…), so that tools need not be told.",
+  },
+  {
+    variable: "MIC_DOWNLOAD_DIR",
+    title: "Download folder",
+    description: "The only folder that download_asset writes to.",
+    isFolder: true,
+  },
+];

@@ -1,0 +1,41 @@
+// server.json: how the official MCP registry lists the server, by npm, by bundle and by image.
+import { basename } from "node:path";
+import { sha256 } from "./files.ts";
+import { downloads, image, product, type Setting, settings } from "./product.ts";
+
+const SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
+
+const variable = ({ variable: name, description, isSecret = false, isFolder = false }: Setting) => ({
+  name,
+  description,
+  isRequired: false,
+  ...(isSecret && { isSecret }),
+  ...(isFolder && { format: "filepath" }),
+});
+
+const transport = { type: "stdio" };
+
+export async function serverJson(bundle: string) {
+  const { version } = product;
+  const environmentVariables = settings.map(variable);
+  return {
+    $schema: SCHEMA,
+    name: product.mcpName,
+    title: product.title,
+    description: product.description,
+    version,
+    websiteUrl: product.homepage,
+    repository: { url: product.repository, source: "github" },
+    packages: [
+      { registryType: "npm", identifier: product.name, version, runtimeHint: "npx", transport, environmentVariables },
+      {
+        registryType: "mcpb",
+        identifier: `${downloads}/${basename(bundle)}`,
+        version,
+        fileSha256: await sha256(bundle),
+        transport,
+      },
+      { registryType: "oci", identifier: image, transport, environmentVariables },
+    ],
+  };
+}

@@ -1,0 +1,37 @@
+// `npm run release`: one folder, release/, with everything that is published of a version. Nothing is sent anywhere.
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { packBundle } from "./bundle.ts";
+import { writeContainer } from "./container.ts";
+import { filesBelow, sha256, writeJson, writeText } from "./files.ts";
+import { linksPage } from "./links.ts";
+import { packNpm } from "./npm-package.ts";
+import { writeGeminiExtension, writePlugin } from "./plugins.ts";
+import { serverJson } from "./registry.ts";
+
+const [RELEASE = "release"] = process.argv.slice(2);
+const ICON = join("docs", "pictures", "icon.png");
+
+/** What people check a download against. */
+async function checksums(): Promise<string> {
+  const files = (await filesBelow(RELEASE)).filter((path) => !path.includes("/") || path.startsWith("npm/"));
+  const lines = files.map(async (path) => `${await sha256(join(RELEASE, path))}  ${path}`);
+  return `${(await Promise.all(lines)).join("\n")}\n`;
+}
+
+await rm(RELEASE, { recursive: true, force: true });
+const unpacked = join(RELEASE, ".package");
+const tarball = await packNpm(RELEASE, unpacked);
+await writePlugin(RELEASE, unpacked, ICON);
+await writeGeminiExtension(RELEASE, unpacked);
+await writeContainer(RELEASE, unpacked);
+const bundle = await packBundle(RELEASE, unpacked, ICON);
+await writeJson(join(RELEASE, "server.json"), await serverJson(bundle));
+await writeText(join(RELEASE, "links.md"), linksPage());
+for (const paper of ["licenses.txt", "sbom.cdx.json"]) await cp(join(unpacked, "dist", paper), join(RELEASE, paper));
+await rm(unpacked, { recursive: true });
+await writeText(join(RELEASE, "SHA256SUMS"), await checksums());
+const files = await filesBelow(RELEASE);
+process.stdout.write(
+  `${RELEASE}: ${tarball.slice(RELEASE.length + 1)} and what is made of it, ${files.length} files.\n`,
+);

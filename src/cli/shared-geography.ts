@@ -1,0 +1,35 @@
+// What the servers behind one address share of the geography, lists and limit: files beside the journal, or the journal's
+// PostgreSQL.
+import type { Config } from "../config.ts";
+import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
+import { listFiles } from "../geography/list-files.ts";
+import { listTable } from "../geography/list-table.ts";
+import { createGeographyStore, type GeographyStore } from "../geography/store.ts";
+
+/** Beside the journal and not in it: an action never waits for a district list. */
+const FILE = "geography.sqlite";
+/** Machines have clocks of their own: the database's is one for all. */
+const CLOCK = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now";
+
+async function openFile(folder: string): Promise<SharedDatabase> {
+  const file = await (await import("../actions/sqlite-file.ts")).openFile(folder, FILE);
+  // What the machine's power takes with it is a minute's requests: no disk is waited for.
+  await file.query("PRAGMA synchronous = NORMAL");
+  return { ...file, clock: undefined };
+}
+
+async function openPostgres(url: string): Promise<SharedDatabase> {
+  const database = await (await import("../actions/postgres.ts")).openPostgres(url);
+  return { ...database, clock: CLOCK, isInPlace: () => true };
+}
+
+/** Throws nothing: what cannot be shared is not. */
+export function sharedGeography(
+  { journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">,
+  baseUrl: SharedAddress["baseUrl"],
+  now: () => number,
+): { readonly store: GeographyStore; readonly shared: SharedAddress } {
+  const open = () => (journalUrl === undefined ? openFile(stateDir) : openPostgres(journalUrl));
+  const place = journalUrl === undefined ? listFiles({ stateDir, now }) : listTable({ open, now });
+  return { store: createGeographyStore({ place, baseUrl, now }), shared: { open, baseUrl } };
+}

@@ -1,0 +1,37 @@
+// A country whose lists have all been read: the emulator's, or another one's names.
+import { type DistrictsResponse, PLAYGROUND_CONTRACT, type State } from "../../src/contract/playground.ts";
+import { readDistricts, readStates } from "../../src/emulator/geography/load.ts";
+import type { Country } from "../../src/geography/country.ts";
+
+export interface ListedDistrict {
+  readonly stateCode: string;
+  readonly code: string;
+  readonly name: string;
+  readonly mandalCount: number;
+}
+
+export const emulated: readonly ListedDistrict[] = readDistricts();
+
+const dated = <T>(value: T) => ({ value, drift: [], readAt: 0 });
+
+/** `names`: of the states, by code, where they are not the emulator's. */
+export function knownCountry(
+  districts: readonly ListedDistrict[] = emulated,
+  names: Readonly<Record<string, string>> = {},
+): Country {
+  const listOf = (code: string) => districts.filter(({ stateCode }) => stateCode === code);
+  const states = readStates().map(
+    ({ code, name }): State => ({
+      code,
+      name: names[code] ?? name,
+      districtCount: listOf(code).length,
+      mandalCount: listOf(code).reduce((sum, { mandalCount }) => sum + mandalCount, 0),
+    }),
+  );
+  const lists = states.map((state) => {
+    const own = listOf(state.code).map(({ code, name, mandalCount }) => ({ code, name, mandalCount }));
+    const list: DistrictsResponse = { contract: PLAYGROUND_CONTRACT, state: state.name, districts: own };
+    return [state.code, dated(list)] as const;
+  });
+  return { states: dated({ contract: PLAYGROUND_CONTRACT, states }), lists: new Map(lists) };
+}

@@ -1,0 +1,83 @@
+// What a tool's result says, read once for all clients: its text, its structured content, its action, its failure's facts.
+import * as z from "zod/v4";
+
+/** A failure's facts for programs, as docs/interface.md ("Failures") has them and nothing else. */
+const Facts = z.strictObject({
+  kind: z.enum([
+    "invalid_arguments",
+    "not_configured",
+    "unauthorized",
+    "forbidden",
+    "not_found",
+    "conflict",
+    "precondition_failed",
+    "rate_limited",
+    "rejected",
+    "upstream_unavailable",
+    "outcome_unknown",
+    "contract_violation",
+    "timeout",
+    "cancelled",
+    "internal",
+  ]),
+  message: z.string().min(1),
+  status: z.int().optional(),
+  code: z.string().optional(),
+  requestId: z.string().optional(),
+  retryable: z.boolean(),
+  sideEffect: z.enum(["none", "done", "unknown"]),
+  idempotencyKey: z.string().optional(),
+  retryAfterSeconds: z.int().optional(),
+  fieldErrors: z.array(z.strictObject({ pointer: z.string(), code: z.string(), message: z.string() })).optional(),
+  next: z.string().optional(),
+});
+export type Facts = z.infer<typeof Facts>;
+
+const Json = z.record(z.string(), z.unknown());
+type Json = z.infer<typeof Json>;
+
+const Action = z.strictObject({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() });
+type Action = z.infer<typeof Action>;
+
+const RawResult = z.looseObject({
+  content: z.array(z.looseObject({ type: z.string(), text: z.string().optional() })),
+  structuredContent: Json.optional(),
+  isError: z.boolean().optional(),
+  _meta: Json.optional(),
+});
+
+export interface CallResult {
+  readonly isError: boolean;
+  /** All text blocks. */
+  readonly text: string;
+  /** How many content blocks there are, of whatever type. */
+  readonly blocks: number;
+  /** What the blocks behind the first one link to. */
+  readonly links: readonly string[];
+  readonly structured: Json | undefined;
+  /** Of a tool that acts. */
+  readonly action: Action | undefined;
+  readonly meta: Json;
+  /** `_meta["mic-mcp/error"]`, held to docs/interface.md. */
+  readonly error: Facts | undefined;
+  /** Everything the client was given, for searching through. */
+  readonly raw: string;
+}
+
+/** Of `tools/call`, by whatever client. */
+export function readResult(result: unknown): CallResult {
+  const { content, structuredContent, isError = false, _meta = {} } = RawResult.parse(result);
+  const facts = _meta["mic-mcp/error"];
+  const action = structuredContent?.["action"];
+  return {
+    isError,
+    text: content.map(({ text = "" }) => text).join("\n"),
+    blocks: content.length,
+    links: content.slice(1).map(({ type, uri }) => (type === "resource_link" ? String(uri) : `no link: ${type}`)),
+    structured: structuredContent,
+    action: action === undefined ? undefined : Action.parse(action),
+    meta: _meta,
+    error: facts === undefined ? undefined : Facts.parse(facts),
+    raw: JSON.stringify(result),
+  };
+}
