@@ -72,6 +72,6 @@ export const showDivisions = defineTool({
       ...tail,
     };
     const read = answerResult(shown, { advice: { summary, ...(nextStep && { nextStep }) }, body: line, drift });
-    return shownToPerson(read, "The person sees all rows.");
+    return shownToPerson(read, "The person sees these rows.");
   },
 });
