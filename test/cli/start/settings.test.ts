@@ -120,6 +120,7 @@ test("whatever is usual is met, with each variable that a stdio server has", () 
     geography: false,
     jobs: true,
     readOnly: true,
+    apps: "auto",
     workspaceId: "micws_1",
     secrets: ["a-secret", "password"],
   });
