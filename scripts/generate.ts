@@ -1,6 +1,9 @@
 // Everything that repeats the list of tools is made from it: the tables of README and docs/reference.md, and manifest.json's tools.
 // With --check nothing is written; a file that is not up to date fails.
 import { readFile, writeFile } from "node:fs/promises";
+import type { Command } from "../src/cli/command-line/command.ts";
+import { flagText, synopsis } from "../src/cli/command-line/help.ts";
+import { COMMANDS } from "../src/cli/commands.ts";
 import { version } from "../src/cli/version.ts";
 import { createSkills } from "../src/mcp/skills/skills.ts";
 import { readSkillFiles } from "../src/skills.ts";
@@ -54,6 +57,27 @@ const skillTable = (await createSkills(readSkillFiles, () => true).entries())
   .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${description} |`)
   .join("\n");
 
+const inTable = (text: string): string => text.replaceAll("|", "\\|");
+
+/** A command as its own help tells it. */
+function commandPart(command: Command): string {
+  const { name, does, notes = [], flags, examples } = command;
+  const rows = Object.entries(flags).map(
+    ([flag, said]) => `| \`${inTable(flagText(flag, said))}\` | ${inTable(said.about)} |`,
+  );
+  const table = rows.length === 0 ? [] : [`| flag | |\n|---|---|\n${rows.join("\n")}`];
+  const lines = examples.map((example) => `${example.line}    # ${example.does}`);
+  return [
+    `## ${name}`,
+    `\`${synopsis(command)}\``,
+    `${does[0]?.toUpperCase()}${does.slice(1)}. ${notes.join(" ")}`.trim(),
+    ...table,
+    `\`\`\`sh\n${lines.join("\n")}\n\`\`\``,
+  ].join("\n\n");
+}
+
+const commandParts = Object.values(COMMANDS).map(commandPart).join("\n\n");
+
 const TABLES = {
   tools: HEAD + toolTable,
   resources: `| URI (template) | what | tool | updates |\n|---|---|---|---|\n${resourceTable}`,
@@ -71,6 +95,7 @@ const generators: Readonly<Record<string, (text: string) => string>> = {
   "README.md": (text) => between(text, "tools", `| tool | what it does |\n|---|---|\n${shortToolTable}`),
   "docs/reference.md": (text) =>
     Object.entries(TABLES).reduce((made, [name, content]) => between(made, name, content), text),
+  "docs/commands.md": (text) => between(text, "commands", `\n${commandParts}\n`),
   "manifest.json": (text) => {
     const manifest: Record<string, unknown> = JSON.parse(text);
     const listed = tools.map(({ name, description }) => ({ name, description }));

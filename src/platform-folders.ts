@@ -1,21 +1,40 @@
 // Where the platform has a program keep its files.
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { posix, win32 } from "node:path";
 
-const inLibrary = (kind: string): string => join(homedir(), "Library", kind, "mic-mcp");
-const onWindows = ({ LOCALAPPDATA }: NodeJS.ProcessEnv): string =>
-  join(LOCALAPPDATA ?? join(homedir(), "AppData", "Local"), "mic-mcp");
-
-/** For what a program has to remember. */
-export function stateFolder(environment: NodeJS.ProcessEnv): string {
-  if (process.platform === "darwin") return inLibrary("Application Support");
-  if (process.platform === "win32") return onWindows(environment);
-  return join(environment["XDG_STATE_HOME"] || join(homedir(), ".local", "state"), "mic-mcp");
+/** A machine, as far as its folders depend on it. */
+export interface Platform {
+  readonly name: NodeJS.Platform;
+  readonly home: string;
 }
 
-/** For what can be made anew. */
-export function cacheFolder(environment: NodeJS.ProcessEnv): string {
-  if (process.platform === "darwin") return inLibrary("Caches");
-  if (process.platform === "win32") return join(onWindows(environment), "cache");
-  return join(environment["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "mic-mcp");
+const thisPlatform = (): Platform => ({ name: process.platform, home: homedir() });
+
+interface Folders {
+  /** For what a program has to remember. */
+  readonly state: string;
+  /** For what can be made anew. */
+  readonly cache: string;
 }
+
+function foldersOf(environment: NodeJS.ProcessEnv, { name, home }: Platform): Folders {
+  const { LOCALAPPDATA, XDG_STATE_HOME, XDG_CACHE_HOME } = environment;
+  if (name === "win32") {
+    const state = win32.join(LOCALAPPDATA || win32.join(home, "AppData", "Local"), "mic-mcp");
+    return { state, cache: win32.join(state, "cache") };
+  }
+  if (name === "darwin") {
+    const inLibrary = (kind: string): string => posix.join(home, "Library", kind, "mic-mcp");
+    return { state: inLibrary("Application Support"), cache: inLibrary("Caches") };
+  }
+  return {
+    state: posix.join(XDG_STATE_HOME || posix.join(home, ".local", "state"), "mic-mcp"),
+    cache: posix.join(XDG_CACHE_HOME || posix.join(home, ".cache"), "mic-mcp"),
+  };
+}
+
+export const stateFolder = (environment: NodeJS.ProcessEnv, platform = thisPlatform()): string =>
+  foldersOf(environment, platform).state;
+
+export const cacheFolder = (environment: NodeJS.ProcessEnv, platform = thisPlatform()): string =>
+  foldersOf(environment, platform).cache;

@@ -3,9 +3,20 @@ import { useState } from "preact/hooks";
 import type { Bridge } from "../bridge.ts";
 import { reasonOf } from "../values.ts";
 
+/** On a page by itself, where nobody keeps files from leaving. */
+function download(csv: string, file: string): string {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
+  link.download = file;
+  link.click();
+  URL.revokeObjectURL(link.href);
+  return `Saved as ${file}.`;
+}
+
 async function hand(csv: string, file: string, host: Bridge | undefined): Promise<string> {
+  if (host === undefined) return download(csv, file);
   try {
-    if (host?.can("downloadFile")) {
+    if (host.can("downloadFile")) {
       await host.download(file, "text/csv", csv);
       return "Handed to the host as a file.";
     }

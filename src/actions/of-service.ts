@@ -5,6 +5,7 @@ import type { Arguments } from "./identity.ts";
 import type { Journal } from "./journal.ts";
 import type { ListedAction, ListingOptions } from "./listing.ts";
 import type { NamedCall } from "./lookup.ts";
+import { type JournalOverview, overviewOf } from "./overview.ts";
 
 /** An action as a call names it. */
 export type NamedAction = Omit<NamedCall, "service">;
@@ -20,6 +21,8 @@ export interface ServiceActions {
   hear(names: readonly string[]): void;
   /** The journal's latest actions; of every service where this one has no name yet. Throws Failure. */
   list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<readonly ListedAction[]>;
+  /** How much of the journal is not settled, whoever's it is. Throws Failure where it cannot be used. */
+  overview(): Promise<JournalOverview>;
   /** What was done about a resource. Throws Failure. */
   about(resourceId: string): Promise<readonly ActionAbout[]>;
   /** The arguments of the action that made a resource, if it was one of ours. Throws Failure. */
@@ -41,6 +44,7 @@ export const actionsOfService = ({ actions, journal, serviceName, now }: Parts):
   recall: async (tool, key) => await actions.recall(await serviceName(), tool, key),
   hear: (names) => actions.hear(serviceName, names),
   list: async (wanted) => await actions.list({ ...wanted, service: await serviceName().catch(() => undefined) }),
+  overview: async () => await overviewOf(await journal(), now()),
   about: async (resourceId) => await actionsAbout(await journal(), await serviceName(), resourceId, now()),
   argumentsOf: async (resourceId) => await createdBy(await journal(), await serviceName(), resourceId),
 });

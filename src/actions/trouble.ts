@@ -1,5 +1,5 @@
 // A journal that cannot be used: no action is sent, reads go on, and what is said is no more than can be known without it.
-import { Failure, type FailureFacts, reasonOf } from "../failure.ts";
+import { errorCode, Failure, type FailureFacts, reasonOf } from "../failure.ts";
 import type { Database } from "./database.ts";
 import { NewerJournal } from "./migrations.ts";
 
@@ -38,8 +38,18 @@ export function journalFailure(error: unknown): JournalFailure {
 export const refusedForNone = (): JournalFailure =>
   journalFailure(new Error("it refuses a new action as one that it has, and shows none"));
 
+/** Of the package that has SQLite for a node without, or of its binary. */
+const NO_ENGINE =
+  /cannot find (?:module|package)|no native build|could not locate the bindings|ERR_DLOPEN|invalid ELF/i;
+
 function sqliteFailure(error: unknown): JournalFailure {
   const reason = describe(error);
+  if (NO_ENGINE.test(`${errorCode(error)} ${reason}`))
+    return new JournalFailure(
+      error,
+      `node ${process.versions.node} has no SQLite inside, and the package @photostructure/sqlite is not installed for it`,
+      "Use node 22.16 or newer, or install mic-mcp again with its optional packages (npm install --include=optional).",
+    );
   const advice = (): string => {
     if (/full|ENOSPC|EDQUOT|disk I\/O/i.test(reason))
       return "Free space on the disk of the state folder and call again.";

@@ -37,6 +37,7 @@ const WITHOUT = "Set MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET; mic-mcp 
 
 const NEXT: Readonly<Record<KeychainError["trouble"], string>> = {
   absent: WITHOUT,
+  unusable: `Install mic-mcp again with its optional packages. Or: ${WITHOUT}`,
   silent: WITHOUT,
   locked:
     "Unlock the keychain (log in to the desktop, or run gnome-keyring-daemon --unlock) and call again, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
@@ -146,8 +147,9 @@ export function createIdentity(options: IdentityOptions): Identity {
       return await stored();
     } catch (error) {
       if (!(error instanceof KeychainError)) throw error;
-      if (error.trouble !== "absent" || required) throw troubleFacts(error);
-      without = "there is no OS keychain here that could hold a login";
+      const isMissing = error.trouble === "absent" || error.trouble === "unusable";
+      if (!isMissing || required) throw troubleFacts(error);
+      without = error.trouble === "absent" ? "there is no OS keychain here that could hold a login" : error.message;
       return undefined;
     }
   }

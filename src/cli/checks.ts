@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { JournalHandle } from "../actions/open.ts";
 import type { Identity } from "../auth/identity.ts";
 import { type Keychain, KeychainError } from "../auth/keychain/keychain.ts";
 import type { Tokens } from "../auth/tokens.ts";
@@ -15,6 +16,7 @@ import { errorCode, Failure, reasonOf } from "../failure.ts";
 import { json } from "../outside.ts";
 import type { Service } from "../service/call.ts";
 import { wireTarget } from "../service/encode.ts";
+import { journalText, lookAtJournal } from "./journal.ts";
 
 export interface Check {
   readonly name: string;
@@ -54,6 +56,7 @@ export function checkWarnings({ warnings }: Config): Check {
 
 /** Writes, reads and deletes an entry of its own. */
 export async function checkKeychain(keychain: Keychain | undefined, { keychain: mode }: Config): Promise<Check> {
+  if (!keychain && mode !== "off") return good("keychain", "not asked: the emulator is in this process");
   if (!keychain) return good("keychain", "off, as MIC_KEYCHAIN says; tokens stay in memory");
   const account = `doctor ${randomBytes(8).toString("hex")}`;
   try {
@@ -160,6 +163,15 @@ export async function checkFolder(name: string, folder: string, variable: string
         return wrong(name, `${at} cannot be written to`, `Set ${variable} to a folder of yours.`);
       at = dirname(at);
     }
+  }
+}
+
+/** Opened as a call opens it. */
+export async function checkJournal(config: Config, journal: JournalHandle): Promise<Check> {
+  try {
+    return good("journal", journalText(await lookAtJournal(config, journal)));
+  } catch (error) {
+    return failed("journal", error);
   }
 }
 

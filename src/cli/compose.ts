@@ -3,7 +3,7 @@
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
 import { actionsOfService } from "../actions/of-service.ts";
-import { createJournal } from "../actions/open.ts";
+import type { JournalHandle } from "../actions/open.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain/keychain.ts";
 import { readSign } from "../auth/login-sign.ts";
@@ -15,7 +15,7 @@ import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { createSkills } from "../mcp/skills/skills.ts";
 import { isOfferedTool } from "../mcp/tools/offered-tools.ts";
-import { isGone, ownName } from "../owner.ts";
+import { isGone } from "../owner.ts";
 import { systemTiming } from "../service/attempts.ts";
 import { createService } from "../service/call.ts";
 import { createDownloads } from "../service/downloads.ts";
@@ -30,12 +30,12 @@ import { resources } from "../toolkit/resources/index.ts";
 import { createWatching } from "../toolkit/resources/watching.ts";
 import { readViewFile } from "../view-files.ts";
 import { redactorOf } from "./crash.ts";
+import { journalOf } from "./journal.ts";
 import { createLog } from "./log.ts";
 import { sharedGeography } from "./shared-geography.ts";
 import { version } from "./version.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
@@ -55,6 +55,7 @@ export interface Composed {
   /** Undefined with MIC_KEYCHAIN=off. */
   readonly keychain: Keychain | undefined;
   readonly transport: Transport;
+  readonly journal: JournalHandle;
   /** Ends what is under way; nothing partial stays behind. */
   close(): Promise<void>;
 }
@@ -83,14 +84,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
     ...(!inProcess && sharedGeography(config, identity.baseUrl, timing.now)),
   });
   const downloads = createDownloads(service);
-  const journal = createJournal({
-    stateDir: config.stateDir,
-    url: config.journalUrl,
-    retentionMs: config.actionRetentionDays * DAY_MS,
-    repeatMs: config.repeatWindowSeconds * 1_000,
-    now: timing.now,
-    owner: ownName,
-  });
+  const journal = journalOf(config);
   const actions = createActions({
     journal: journal.open,
     timing,
@@ -130,6 +124,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
     tokens,
     keychain,
     transport,
+    journal,
     async close() {
       await geography.close();
       await downloads.close();

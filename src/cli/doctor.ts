@@ -6,12 +6,14 @@ import { createTokens } from "../auth/tokens.ts";
 import { readConfig } from "../config.ts";
 import { escaped } from "../outside.ts";
 import { systemTiming } from "../service/attempts.ts";
+import { backendOf } from "./backend.ts";
 import {
   type Check,
   checkBaseUrl,
   checkClock,
   checkFolder,
   checkJobApi,
+  checkJournal,
   checkKeychain,
   checkNode,
   checkPlayground,
@@ -19,14 +21,20 @@ import {
   checkToken,
   checkWarnings,
 } from "./checks.ts";
+import { COMMANDS } from "./commands.ts";
 import { compose } from "./compose.ts";
+import { styled } from "./terminal.ts";
+
+const mark = (ok: boolean): string =>
+  ok ? styled("green", "ok   ", process.stdout) : styled("red", "WRONG", process.stdout);
 
 const line = ({ name, ok, detail, fix }: Check): string =>
-  `${ok ? "ok   " : "WRONG"} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
+  `${mark(ok)} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
 
-async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
-  const config = readConfig(environment);
-  const composed = compose(config, { notes: [], inProcess: false, keychainLimitMs: COMMAND_LIMIT_MS });
+async function examine(environment: NodeJS.ProcessEnv, withEmulator: boolean): Promise<readonly Check[]> {
+  const backend = await backendOf(readConfig(withEmulator ? { ...environment, MIC_EMULATOR: "1" } : environment));
+  const { config } = backend;
+  const composed = compose(config, { notes: [], inProcess: config.emulator, keychainLimitMs: COMMAND_LIMIT_MS });
   const { identity, keychain, runtime, transport, close } = composed;
   const { redactor } = runtime;
   // A token kept from earlier would prove nothing.
@@ -38,8 +46,12 @@ async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]
       await checkKeychain(keychain, config),
       await checkBaseUrl(identity),
     ];
+    const stateFolder = await checkFolder("state folder", config.stateDir, "MIC_STATE_DIR", true);
+    // A file in a folder that cannot be used cannot either.
+    const hasPlace = stateFolder.ok || config.journalUrl !== undefined;
     const folders = [
-      await checkFolder("state folder", config.stateDir, "MIC_STATE_DIR", true),
+      stateFolder,
+      ...(hasPlace ? [await checkJournal(config, composed.journal)] : []),
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
     ];
     // Without a service there is nothing further to reach.
@@ -58,12 +70,13 @@ async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Check[]
     }));
   } finally {
     await close();
+    await backend.close();
   }
 }
 
 export async function doctor(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean" } } });
-  const checks = await examine(environment);
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.doctor.flags });
+  const checks = await examine(environment, values.emulator ?? false);
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All is well." : "Something is wrong; see the lines above.";
   process.stdout.write(

@@ -1,26 +1,21 @@
 // `mic-mcp emulator`: the service alone, until a signal ends it.
 import { parseArgs } from "node:util";
+import { COMMANDS } from "./commands.ts";
 import { wholeNumber } from "./flags.ts";
 import { SIGNALS } from "./signals.ts";
 
-const OPTIONS = {
-  host: { type: "string" },
-  port: { type: "string" },
-  seed: { type: "string" },
-  "stage-ms": { type: "string" },
-  "trust-forwarded-for": { type: "boolean" },
-} as const;
-
 export async function emulator(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.emulator.flags });
   const port = wholeNumber("port", values.port, 65535);
   const stageMs = wholeNumber("stage-ms", values["stage-ms"], 86_400_000);
+  const requestsPerPeer = wholeNumber("requests-per-minute", values["requests-per-minute"], 1_000_000);
   const { startEmulator } = await import("../emulator/index.ts");
   const running = await startEmulator({
     ...(values.host !== undefined && { host: values.host }),
     ...(port !== undefined && { port }),
     ...(values.seed !== undefined && { seed: values.seed }),
     ...(stageMs !== undefined && { stageMs }),
+    ...(requestsPerPeer !== undefined && { requestsPerPeer }),
     ...(values["trust-forwarded-for"] === true && { trustReportedAddress: true }),
   });
   const { close, isLocal, files: _, ...facts } = running;

@@ -9,16 +9,11 @@ import { noTokenStore } from "../auth/token-store.ts";
 import { createTokens } from "../auth/tokens.ts";
 import { type Config, checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
 import { Failure } from "../failure.ts";
+import { escaped } from "../outside.ts";
 import { CALL_LIMIT_MS, systemTiming } from "../service/attempts.ts";
 import { createTransport } from "../service/transport.ts";
+import { COMMANDS } from "./commands.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
-
-const OPTIONS = {
-  "base-url": { type: "string" },
-  "client-id": { type: "string" },
-  "workspace-id": { type: "string" },
-  "secret-stdin": { type: "boolean" },
-} as const;
 
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
@@ -31,7 +26,7 @@ interface Flags {
 
 /** Throws UsageError for a wrong flag, and for a missing one where nobody can be asked. */
 function readFlags(args: readonly string[]): Flags {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.login.flags });
   const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
   const secretOnStdin = values["secret-stdin"] === true && process.stdin.isTTY !== true;
   const missing = [
@@ -49,15 +44,55 @@ function readFlags(args: readonly string[]): Flags {
   };
 }
 
-async function askFor(flags: Flags, prompter: Prompter): Promise<StoredLogin> {
-  const baseUrl = flags.baseUrl ?? checkBaseUrl(await prompter.ask("Base URL of the service: "));
-  const clientId = flags.clientId ?? checkCredential("client id", await prompter.ask("Client id: "));
-  const clientSecret = checkCredential("client secret", await prompter.askSecret("Client secret (not shown): "));
-  const workspace = flags.workspaceId ?? (await prompter.ask("Default workspace id (empty for none): "));
-  return { baseUrl, clientId, clientSecret, ...(workspace !== "" && { workspaceId: checkWorkspaceId(workspace) }) };
+/**
+ * Asks until the answer is right. Whoever has pasted all answers at once is not asked again: the next of them, perhaps the
+ * secret, would be taken for this one, and shown.
+ */
+async function askUntilRight<T>(prompter: Prompter, ask: () => Promise<string>, read: (text: string) => T): Promise<T> {
+  for (;;) {
+    try {
+      return read(await ask());
+    } catch (error) {
+      if (!(error instanceof UsageError) || prompter.isAhead()) throw error;
+      process.stderr.write(`${error.message}\n`);
+    }
+  }
 }
 
-async function collect(flags: Flags): Promise<StoredLogin> {
+/** What is stored stands in brackets; nothing typed keeps it. */
+const withDefault = (question: string, stored: string | undefined): string =>
+  stored === undefined ? `${question}: ` : `${question} [${escaped(stored)}]: `;
+
+const NO_WORKSPACE = "-";
+
+async function askFor(flags: Flags, prompter: Prompter, stored: Partial<StoredLogin>): Promise<StoredLogin> {
+  const asked = <T>(question: string, kept: string | undefined, read: (text: string) => T): Promise<T> =>
+    askUntilRight(
+      prompter,
+      () => prompter.ask(withDefault(question, kept)),
+      (text) => read(text === "" ? (kept ?? "") : text),
+    );
+  const baseUrl = flags.baseUrl ?? (await asked("Base URL of the service", stored.baseUrl, checkBaseUrl));
+  // What is stored belongs to its service, and a secret to its client.
+  const known = stored.baseUrl === baseUrl ? stored : {};
+  const clientId =
+    flags.clientId ?? (await asked("Client id", known.clientId, (text) => checkCredential("client id", text)));
+  const secret = known.clientId === clientId ? known.clientSecret : undefined;
+  const hint = secret === undefined ? "not shown" : "not shown; empty keeps the stored one";
+  const clientSecret = await askUntilRight(
+    prompter,
+    () => prompter.askSecret(`Client secret (${hint}): `),
+    (text) => checkCredential("client secret", text === "" ? (secret ?? "") : text),
+  );
+  const workspace = known.workspaceId;
+  const question = `Default workspace id (${workspace === undefined ? "empty" : NO_WORKSPACE} for none)`;
+  const workspaceId =
+    flags.workspaceId ??
+    (await asked(question, workspace, (text) => (text === "" || text === NO_WORKSPACE ? "" : checkWorkspaceId(text))));
+  return { baseUrl, clientId, clientSecret, ...(workspaceId !== "" && { workspaceId }) };
+}
+
+async function collect(flags: Flags, stored: Partial<StoredLogin>): Promise<StoredLogin> {
   const { baseUrl, clientId, workspaceId } = flags;
   if (flags.secretOnStdin && baseUrl !== undefined && clientId !== undefined) {
     const clientSecret = checkCredential("client secret", await readSecretFromStdin());
@@ -65,7 +100,7 @@ async function collect(flags: Flags): Promise<StoredLogin> {
   }
   const prompter = openPrompter();
   try {
-    return await askFor(flags, prompter);
+    return await askFor(flags, prompter, stored);
   } finally {
     prompter.close();
   }
@@ -122,8 +157,8 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     );
   return await withKeychain(async (keychain) => {
     // One that cannot be used is told before anybody types a secret.
-    await readLogin(keychain);
-    const entered = await collect(flags);
+    const stored = await readLogin(keychain);
+    const entered = await collect(flags, stored ?? {});
     if (!fitsLogin(entered)) throw new UsageError("This system's keychain has no room for a client secret that long.");
     await prove(entered);
     await storeLogin(keychain, entered).finally(() => tellServers(config));
@@ -136,7 +171,7 @@ export async function login(args: readonly string[], environment: NodeJS.Process
 
 /** `mic-mcp logout`: nothing of ours stays in the keychain. */
 export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  parseArgs({ args: [...args], options: {} });
+  parseArgs({ args: [...args], options: COMMANDS.logout.flags });
   const config = readConfig(environment);
   if (config.keychain === "off")
     throw new UsageError("MIC_KEYCHAIN=off: there is no keychain to remove anything from.");

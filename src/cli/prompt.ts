@@ -9,12 +9,15 @@ export interface Prompter {
   ask(question: string): Promise<string>;
   /** What is typed does not appear. */
   askSecret(question: string): Promise<string>;
+  /** More was typed or pasted than has been asked for. */
+  isAhead(): boolean;
   close(): void;
 }
 
 /** One reader for all questions: what is typed or pasted ahead is neither lost nor shown. */
 export function openPrompter(): Prompter {
   let shown = false;
+  let unread = 0;
   const output = new Writable({
     write(chunk, _encoding, done) {
       if (shown) process.stderr.write(chunk);
@@ -25,6 +28,7 @@ export function openPrompter(): Prompter {
   // Before the next character is looked at: it may already be the secret's.
   terminal.on("line", () => {
     shown = false;
+    unread += 1;
   });
   terminal.on("SIGINT", () => terminal.close());
   const lines = terminal[Symbol.asyncIterator]();
@@ -34,6 +38,7 @@ export function openPrompter(): Prompter {
     process.stderr.write("\r\n");
     // Ctrl-C, Ctrl-D, or the terminal has gone.
     if (line.done) throw new Error("cancelled; nothing was stored.");
+    unread -= 1;
     return line.value.trim();
   }
 
@@ -48,6 +53,7 @@ export function openPrompter(): Prompter {
       process.stderr.write(question);
       return await nextLine();
     },
+    isAhead: () => unread > 0 || terminal.line !== "",
     close: () => terminal.close(),
   };
 }

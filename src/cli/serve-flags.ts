@@ -1,6 +1,7 @@
 // The flags of `serve`. Each wins over the variable beside it: it is laid over the environment.
 import { parseArgs } from "node:util";
 import { errorCode } from "../failure.ts";
+import type { Command } from "./command-line/command.ts";
 
 /** Where `serve --http` listens. */
 export interface HttpFlags {
@@ -8,24 +9,46 @@ export interface HttpFlags {
   readonly port: number | undefined;
 }
 
-const OPTIONS = {
-  emulator: { type: "boolean" },
-  http: { type: "boolean" },
-  host: { type: "string" },
-  port: { type: "string" },
-  "base-url": { type: "string" },
-  "workspace-id": { type: "string" },
-  "download-dir": { type: "string" },
-  toolsets: { type: "string" },
-  "read-only": { type: "boolean" },
-  "log-level": { type: "string" },
-} as const;
+export const SERVE = {
+  name: "serve",
+  does: "the MCP server on stdin and stdout, for an MCP client to start",
+  notes: [
+    "Each flag wins over the variable of its name (--base-url over MIC_BASE_URL).",
+    "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
+  ],
+  flags: {
+    emulator: { type: "boolean", about: "against an emulator of the service inside the process" },
+    http: { type: "boolean", about: "over Streamable HTTP on this machine; prints its URL as one JSON line" },
+    host: { type: "string", value: "H", about: "with --http: 127.0.0.1 (default), ::1 or localhost" },
+    port: { type: "string", value: "P", about: "with --http: default any that is free" },
+    "base-url": { type: "string", value: "URL", about: "the service's base URL" },
+    "workspace-id": { type: "string", value: "ID", about: "default workspace" },
+    "download-dir": { type: "string", value: "DIR", about: "where files are written (default: ~/Downloads)" },
+    toolsets: {
+      type: "string",
+      value: "LIST",
+      oneOf: ["geography", "jobs", "geography,jobs"],
+      about: "geography, jobs (default: both)",
+    },
+    "read-only": { type: "boolean", about: "only operations without side effects" },
+    "log-level": {
+      type: "string",
+      value: "LEVEL",
+      oneOf: ["debug", "info", "warn", "error", "silent"],
+      about: "debug, info, warn (default), error, silent",
+    },
+  },
+  examples: [
+    { line: "mic-mcp serve --emulator", does: "nothing to configure, nothing leaves this machine" },
+    { line: "mic-mcp serve --http --port 8931", does: "one server for many clients" },
+  ],
+} as const satisfies Command;
 
 export const isParseError = (error: unknown): boolean => errorCode(error).startsWith("ERR_PARSE_ARGS");
 
 /** Throws what parseArgs throws. */
 export function serveFlags(args: readonly string[], environment: NodeJS.ProcessEnv) {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const { values } = parseArgs({ args: [...args], options: SERVE.flags });
   const { http: isHttp = false, host, port, ...flags } = values;
   /** --host and --port belong to serve --http. */
   const isMisplaced = !isHttp && (host !== undefined || port !== undefined);

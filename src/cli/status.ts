@@ -4,8 +4,11 @@ import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../auth/keychain/
 import { readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../auth/login.ts";
 import { readToken } from "../auth/token-store.ts";
 import { type Config, readConfig } from "../config.ts";
+import { reasonOf } from "../failure.ts";
 import { escaped } from "../outside.ts";
+import { COMMANDS } from "./commands.ts";
 import { redactorOf } from "./crash.ts";
+import { type JournalSeen, journalOf, journalText, lookAtJournal, placeOf } from "./journal.ts";
 
 type Source = "environment" | "keychain" | "not set";
 
@@ -23,6 +26,8 @@ interface TokenStatus {
 }
 
 interface Status {
+  /** MIC_EMULATOR: then none of the service's settings are used. */
+  readonly emulator: boolean;
   readonly baseUrl: Setting;
   readonly clientId: Setting;
   readonly clientSecret: Setting;
@@ -31,6 +36,7 @@ interface Status {
   readonly tokens: readonly TokenStatus[];
   readonly downloadDir: string;
   readonly stateDir: string;
+  readonly journal: JournalSeen & { readonly trouble?: string };
 }
 
 interface Kept {
@@ -80,10 +86,23 @@ async function readKeychain(config: Config): Promise<Kept> {
   }
 }
 
+/** A journal that cannot be used is what the status is, not why there is none. */
+async function journalStatus(config: Config): Promise<Status["journal"]> {
+  const journal = journalOf(config);
+  try {
+    return await lookAtJournal(config, journal);
+  } catch (error) {
+    return { ...placeOf(config), trouble: reasonOf(error) };
+  } finally {
+    await journal.close();
+  }
+}
+
 export async function collectStatus(config: Config): Promise<Status> {
   const { login, tokens, state, detail } = await readKeychain(config);
   const secret = setting(config.credentials?.clientSecret, login?.clientSecret);
   return {
+    emulator: config.emulator,
     baseUrl: setting(config.baseUrl, login?.baseUrl),
     clientId: setting(config.credentials?.clientId, login?.clientId),
     clientSecret: { from: secret.from },
@@ -92,6 +111,7 @@ export async function collectStatus(config: Config): Promise<Status> {
     tokens,
     downloadDir: config.downloadDir,
     stateDir: config.stateDir,
+    journal: await journalStatus(config),
   };
 }
 
@@ -108,9 +128,16 @@ function tokenLine({ scopes, ageSeconds, expiresInSeconds }: TokenStatus): strin
   return `  ${scopes}: ${ageSeconds} s old, ${end}`;
 }
 
+/** What a person does who has nothing yet. */
+const nextLines = ({ baseUrl, emulator }: Status): readonly string[] =>
+  baseUrl.from === "not set" && !emulator
+    ? ["No service is configured: mic-mcp login asks for one, mic-mcp demo needs none."]
+    : [];
+
 function statusText(status: Status): string {
   const { mode, state, detail } = status.keychain;
   return [
+    ...(status.emulator ? ["service         an emulator inside the process (MIC_EMULATOR=1)"] : []),
     `base URL        ${said(status.baseUrl)}`,
     `client id       ${said(status.clientId)}`,
     `client secret   ${said(status.clientSecret)}`,
@@ -120,13 +147,15 @@ function statusText(status: Status): string {
     ...status.tokens.map(tokenLine),
     `downloads       ${status.downloadDir}`,
     `state           ${status.stateDir}`,
+    `journal         ${status.journal.trouble ?? journalText(status.journal)}`,
+    ...nextLines(status),
   ]
     .map(escaped)
     .join("\n");
 }
 
 export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean" } } });
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.status.flags });
   const config = readConfig(environment);
   const found = await collectStatus(config);
   const text = values.json ? JSON.stringify(found) : statusText(found);

@@ -27,6 +27,8 @@ export interface Agent {
     onProgress?: (message: string) => void,
   ): Promise<z.output<S>>;
   countTools(): Promise<number>;
+  /** Its server dies at once, as by kill -9. */
+  kill(): void;
   close(): Promise<void>;
 }
 
@@ -36,7 +38,8 @@ const CALL_TIMEOUT_MS = 60_000;
 export async function startAgent(command: readonly string[], env: Record<string, string>): Promise<Agent> {
   const [program = process.execPath, ...args] = command;
   const client = new Client({ name: "mic-mcp-demo", version: "1" });
-  await client.connect(new StdioClientTransport({ command: program, args, env, stderr: "inherit" }));
+  const transport = new StdioClientTransport({ command: program, args, env, stderr: "inherit" });
+  await client.connect(transport);
 
   const call: Agent["call"] = async (tool, args, onProgress) => {
     agentCalls(tool, args);
@@ -56,6 +59,9 @@ export async function startAgent(command: readonly string[], env: Record<string,
       return schema.parse(told.structured);
     },
     countTools: async () => (await client.listTools()).tools.length,
+    kill() {
+      if (transport.pid !== null) process.kill(transport.pid, "SIGKILL");
+    },
     close: () => client.close(),
   };
 }

@@ -16,7 +16,6 @@ const RecipeSummaries = plain(z.array(z.object({ versionId: z.string(), name: z.
 const Districts = z.looseObject({
   state: z.string(),
   districts: z.array(z.looseObject({ name: z.string(), mandalCount: z.number() })),
-  sourceUpdatedAt: z.string().nullish(),
   source: z.string().optional(),
 });
 const Offer = z.looseObject({
@@ -39,6 +38,12 @@ const Usage = z.looseObject({
 const Hashed = z.looseObject({ sha256: z.string() });
 type Created = z.infer<typeof Created>;
 
+const Ranking = z.looseObject({
+  rows: z.array(z.looseObject({ name: z.string(), stateName: z.string(), mandalCount: z.number() })),
+  totals: z.looseObject({ districts: z.number(), mandals: z.number() }),
+  coverage: z.looseObject({ complete: z.boolean(), statesRead: z.number() }),
+  vintage: z.looseObject({ sourceUpdatedAt: z.array(z.string()) }),
+});
 const SavedFile = z.looseObject({ path: z.string(), bytes: z.number(), sha256: z.string(), fileName: z.string() });
 
 const PARAMETERS = { level: "DISTRICT", vintage: "2026-09-30" };
@@ -51,12 +56,23 @@ function fileAt(fileIds: readonly string[], index: number): string {
 }
 
 export async function analystAsks(agent: Agent): Promise<void> {
-  chapter("An analyst asks: which districts of Telangana have the most mandals?");
+  chapter("An analyst asks: which districts of India have the most mandals?");
+  const wish = { level: "district", by: "mandalCount", limit: TOP };
+  const { rows, totals, coverage, vintage } = await agent.ask(Ranking, "rank_divisions", wish);
+  for (const { name, stateName, mandalCount } of rows)
+    say(`${escaped(name).padEnd(30)}${escaped(stateName).padEnd(20)}${String(mandalCount).padStart(3)}`);
+  say(dim(escaped(`vintage ${vintage.sourceUpdatedAt.join(", ")}`)));
+  expect(
+    coverage.complete,
+    `all ${coverage.statesRead} states were read: ${totals.districts} districts, ${totals.mandals} mandals`,
+  );
+
+  chapter("And of Telangana alone?");
   const answer = await agent.ask(Districts, "list_districts", { state: "TG" });
   const largest = answer.districts.toSorted((a, b) => b.mandalCount - a.mandalCount).slice(0, TOP);
   for (const { name, mandalCount } of largest) say(`${escaped(name).padEnd(24)}${String(mandalCount).padStart(3)}`);
   const total = answer.districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
-  say(dim(escaped(`vintage ${answer.sourceUpdatedAt ?? "not stated"}; ${answer.source ?? "no source stated"}`)));
+  say(dim(escaped(answer.source ?? "no source stated")));
   expect(answer.districts.length > 0, `${answer.state} has ${answer.districts.length} districts and ${total} mandals`);
 }
 
@@ -184,4 +200,10 @@ export async function assistantCancels(agent: Agent, fileIds: readonly string[])
   const { data: job, summary: end } = await agent.ask(told(Job), "get_job", { jobId: submitted.id });
   say(end);
   expect(job.state === "CANCELLED", "the job is cancelled");
+}
+
+/** One more input, and what a job on it would be submitted with. */
+export async function prepareSubmission(agent: Agent, fileIds: readonly string[]): Promise<Record<string, unknown>> {
+  const { prepared } = await findRecipe(agent);
+  return submission(prepared, await registerFile(agent, fileAt(fileIds, 0)), PARAMETERS);
 }

@@ -1,6 +1,7 @@
 // Makes the MCP server of one connection, in either protocol era.
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
@@ -13,6 +14,7 @@ import {
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/identity.ts";
 import { soonOr } from "../async.ts";
+import { isJsonObject } from "../contract/json.ts";
 import { word } from "../outside.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
@@ -40,6 +42,12 @@ const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
   soonOr(workspaceId(), undefined, WORKSPACE_WAIT_MS);
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
+
+/** What a client calls itself. */
+function nameOf(client: unknown): string | undefined {
+  const name = isJsonObject(client) ? client["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}
 
 /** Checked after the SDK's own check, whose result drops an argument named __proto__; we refuse that as any unknown argument. */
 const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
@@ -93,13 +101,18 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     return { tools: told(context).map((tool) => listed(tool, known)) };
   });
   const takesLinks = (): boolean => (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
+  /** What the client has called itself last. */
+  let client: string | undefined;
   const answerCall = (tool: Tool, args: unknown, request: CallRequest, asTask?: Situation["asTask"]) =>
     callTool(tool, args, { runtime, deliveries, request, linkOf: takesLinks() ? linkOf : undefined, asTask });
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
+    client = nameOf(era === "modern" ? envelopeOf(context)[CLIENT_INFO_META_KEY] : server.getClientVersion());
     const { id, signal } = context.mcpReq;
     const request: CallRequest = {
       id,
+      session: context.sessionId,
+      client,
       signal,
       report: reporter(context),
       seek: (asked, args, call) => confirmation.seek(asked, args, context, capabilitiesOf(context), call),
@@ -114,7 +127,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const tool = offered.get(name);
     if (!tool || !onlyReads(tool, args)) return undefined;
     // No person is asked before a read.
-    return answerCall(tool, args, { id, signal, report: () => undefined, seek: async () => GO }).then(complete);
+    return answerCall(tool, args, { id, client, signal, report: () => undefined, seek: async () => GO }).then(complete);
   });
   serveResources(server, runtime, era);
   serveSubscriptions(server, runtime, subscriptions, era);

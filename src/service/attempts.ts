@@ -1,7 +1,7 @@
 // When a call is tried again, and for how long: docs/architecture.md, "The way of a call".
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { Failure } from "../failure.ts";
+import { Failure, type FailureKind } from "../failure.ts";
 import { isTransient } from "./outcomes.ts";
 
 /** A whole tool call ends within this, retries included: many clients give up at 60 s. */
@@ -14,6 +14,16 @@ const CAP_MS = 5_000;
 /** With less time left than this, an attempt is not worth starting. */
 const MIN_ATTEMPT_MS = 250;
 
+/** An attempt that failed and is followed by another. */
+export interface FailedAttempt {
+  readonly operation: string;
+  readonly attempt: number;
+  readonly kind: FailureKind;
+  readonly status: number | undefined;
+  /** The service's own name for it. */
+  readonly requestId: string | undefined;
+}
+
 /** What one tool call brings to every request it makes. */
 export interface CallContext {
   /** Aborted when the client cancels the call or goes away. */
@@ -23,6 +33,7 @@ export interface CallContext {
   /** Fewer attempts than usual: 1 where the caller has a retry policy of its own. */
   readonly maxAttempts?: number;
   readonly pace?: Pace;
+  readonly onFailedAttempt?: (attempt: FailedAttempt) => void;
 }
 
 /** What requests of one call share: a Retry-After that one of them gets holds them all. */
@@ -95,6 +106,8 @@ export async function withRetries<T>(
         isTransient(endpoint, error) &&
         (await waitBeforeRetry(attempts, error, context, timing));
       if (!again) throw error;
+      const { kind, status, requestId } = error.facts;
+      context.onFailedAttempt?.({ operation: endpoint.id, attempt: attempts, kind, status, requestId });
     }
   }
 }

@@ -1,21 +1,39 @@
 // The command line as a person meets it: help, version, and what a wrong word costs (docs/interface.md, "Program").
+import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
+import { callLine } from "../../src/cli/call/line.ts";
+import { typedArguments } from "../../src/cli/call/values.ts";
+import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
 import { version } from "../../src/cli/version.ts";
+import { UsageError } from "../../src/config.ts";
+import { tools } from "../../tools/index.ts";
 import { run } from "../mcp/stdio/child.ts";
+import { emptyHome } from "../support/home.ts";
+import { hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
+
+const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
 
 describe("mic-mcp", () => {
-  test.concurrent.each([[["--help"]], [["-h"]], [["serve", "--help"]], [["emulator", "--help"]], [["demo", "--help"]]])(
-    "%j explains itself on stdout",
+  test.concurrent.each([[["--help"]], [["-h"]], [["help"]], [["help", "frobnicate"]], [["--emulator", "--help"]]])(
+    "%j tells every command",
     async (args) => {
       const { code, stdout, stderr } = await run(args);
-      expect(code).toBe(0);
-      expect(stderr).toBe("");
-      for (const word of ["--emulator", "demo", "login", "logout", "status", "doctor", "MIC_CLIENT_ID", "Exit codes"])
-        expect(stdout).toContain(word);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      for (const name of commandNames) expect(stdout).toContain(`mic-mcp ${name}`);
+      for (const word of ["MIC_CLIENT_ID", "NO_COLOR", EXIT_CODES]) expect(stdout).toContain(word);
     },
   );
 
-  test.concurrent.each([[["--version"]], [["serve", "--version"]], [["emulator", "--version"]]])(
+  test.concurrent.each(Object.values(COMMANDS))("$name --help tells its flags, with examples", async (command) => {
+    const { code, stdout, stderr } = await run([command.name, "--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const flag of Object.keys(command.flags)) expect(stdout).toContain(`--${flag}`);
+    for (const { line } of command.examples) expect(stdout).toContain(line);
+    for (const text of [command.does, EXIT_CODES]) expect(stdout).toContain(text);
+    expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
+  });
+
+  test.concurrent.each([[["--version"]], [["-v"]], [["version"]], [["serve", "--version"]], [["demo", "--version"]]])(
     "%j is the package's version",
     async (args) => {
       expect(await run(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
@@ -23,10 +41,12 @@ describe("mic-mcp", () => {
   );
 
   test.concurrent.each([
-    [["frobnicate"], "frobnicate"],
+    [["frobnicate"], '"frobnicate" is not a command'],
+    [["logn"], "Did you mean mic-mcp login?"],
+    [["Doctor"], "Did you mean mic-mcp doctor?"],
     [["serve", "extra"], "extra"],
-    [["--frobnicate"], "--frobnicate"],
-    [["serve", "--base-ur", "http://x"], "--base-ur"],
+    [["--frobnicate"], "no flag --frobnicate"],
+    [["serve", "--base-ur", "http://x"], "Did you mean --base-url?"],
     [["serve", "--base-url"], "--base-url"],
     [["serve", "--read-only=yes"], "--read-only"],
     [["serve", "--host", "127.0.0.1"], "--http"],
@@ -37,16 +57,113 @@ describe("mic-mcp", () => {
     [["emulator", "--port", "http"], "--port"],
     [["emulator", "--port", "-1"], "--port"],
     [["emulator", "--stage-ms", "1.5"], "--stage-ms"],
+    [["emulator", "--requests-per-minute", "many"], "--requests-per-minute"],
     [["login", "--secret", "x"], "--secret"],
     [["logout", "--all"], "--all"],
-    [["status", "--jsn"], "--jsn"],
+    [["status", "--jsn"], "Did you mean --json?"],
     [["doctor", "now"], "now"],
+    [["demo", "quick"], "quick"],
+    [["watch"], "one job id"],
+    [["watch", "one", "two"], "one job id"],
+    [["watch", ""], "no job id"],
+    [["actions", "--state", "lost"], "--state takes open"],
+    [["completion"], "bash, zsh, fish, powershell"],
+    [["completion", "bsh"], "Did you mean bash?"],
+    [["call", "get_jb"], "Did you mean get_job?"],
+    [["call", "get_job", "jobID=1"], "Did you mean jobId?"],
+    [["call", "get_job", "--json", "[]"], "--json takes a JSON object"],
+    [["call", "get_job", "--output", "yaml"], "--output takes text or json"],
+    [["call", "get_jb", "--help"], "Did you mean get_job?"],
   ])("%j is wrong usage", async (args, named) => {
     const { code, stdout, stderr } = await run(args);
     expect(code).toBe(2);
     expect(stdout).toBe("");
     expect(stderr).toContain(named);
-    expect(stderr).toContain("mic-mcp --help");
+    expect(stderr).toMatch(/\nRun mic-mcp (\w+ )?--help for /);
     expect(stderr).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe("NAME=VALUE", () => {
+  const schemaOf = (name: string) => tools.find((tool) => tool.name === name)?.inputSchema() ?? {};
+
+  test.each([
+    ["get_job", ["jobId"], "NAME=VALUE"],
+    ["get_job", ["jobId=1", "jobId=2"], "jobId is given twice"],
+    ["get_job", ["__proto__=1"], "no argument"],
+    ["list_states", ["state=TG"], "It takes none"],
+    ["list_jobs", ["limit=some"], "limit takes a number"],
+    ["list_jobs", ["unretried=1"], "unretried takes true or false"],
+    ["list_jobs", ["states=[1"], "states takes a JSON list"],
+    ["submit_job", ["parameterValues=none"], "parameterValues takes a JSON object"],
+  ])("of %s: %j is wrong usage", (name, pairs, told) => {
+    expect(() => typedArguments(pairs, schemaOf(name))).toThrow(UsageError);
+    expect(() => typedArguments(pairs, schemaOf(name))).toThrow(told);
+  });
+
+  test("is read as the tool's schema has each", () => {
+    const typed = typedArguments(
+      ["limit=5", "states=FAILED", "states=CANCELLED", "unretried=true", "createdSince=2026-01-01T00:00:00Z"],
+      schemaOf("list_jobs"),
+    );
+    expect(typed).toEqual({
+      limit: 5,
+      states: ["FAILED", "CANCELLED"],
+      unretried: true,
+      createdSince: "2026-01-01T00:00:00Z",
+    });
+    const bindings = [{ port: "a", inputId: "b=c" }];
+    const submitted = [`inputBindings=${JSON.stringify(bindings)}`, 'parameterValues={"x":1}', "clientReference=a=b"];
+    expect(typedArguments(submitted, schemaOf("submit_job"))).toEqual({
+      inputBindings: bindings,
+      parameterValues: { x: 1 },
+      clientReference: "a=b",
+    });
+    expect(typedArguments(['names=["Patna, Bihar"]', "names=Gaya"], schemaOf("find_district"))).toEqual({
+      names: ["Patna, Bihar", "Gaya"],
+    });
+  });
+
+  test("as a line made of arguments it says the same again, and no shell takes a word of it for a command", () => {
+    const args = {
+      reason: "it's $(done); `x`",
+      limit: 3,
+      states: ["FAILED", "CANCELLED"],
+      parameterValues: { a: [1] },
+    };
+    const words = ["reason", "limit", "states", "parameterValues"];
+    const types = [
+      { type: "string" },
+      { type: "integer" },
+      { type: "array", items: { type: "string" } },
+      { type: "object" },
+    ];
+    const properties = Object.fromEntries(words.map((word, index) => [word, types[index]]));
+    const line = callLine("any_tool", args);
+    const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call any_tool/, "")}`]);
+    expect(typedArguments(stdout.toString().trimEnd().split("\n"), { properties })).toEqual(args);
+  });
+});
+
+describe(onTerminals("typed by hand, mic-mcp"), () => {
+  test.skipIf(!hasTerminals)("alone says what it is and what to type", async () => {
+    const home = emptyHome();
+    const terminal = onTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
+    expect(await terminal.exit).toBe(0);
+    for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
+      expect(terminal.screen()).toContain(word);
+    home.remove();
+  });
+
+  test.skipIf(!hasTerminals)("doctor is coloured, and not where NO_COLOR is set", async () => {
+    const home = emptyHome();
+    const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
+    const [coloured, plain] = [onTerminal(env, ["doctor"]), onTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
+    await Promise.all([coloured.exit, plain.exit]);
+    expect(coloured.screen()).toContain("\u001b[31mWRONG");
+    expect(plain.screen()).toContain("WRONG");
+    expect(plain.screen()).not.toContain("\u001b[");
+    expect((await run(["doctor"])).stdout).not.toContain("\u001b");
+    home.remove();
   });
 });

@@ -1,6 +1,6 @@
 // The package as its users get it: packed, installed without scripts into an empty folder, and started.
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -87,7 +87,28 @@ test("reads the keychain with the addon, and does without where it is missing", 
       detail: expect.stringContaining("DBUS_SESSION_BUS_ADDRESS"),
     });
   await rm(join(installed, "@napi-rs"), { recursive: true });
-  expect(await stateOf()).toMatchObject({ state: "absent", detail: expect.stringContaining("@napi-rs/keyring") });
+  expect(await stateOf()).toMatchObject({ state: "unusable", detail: expect.stringContaining("@napi-rs/keyring") });
+});
+
+test("says what is missing where the addons are: doctor finds both, with what mends it", async () => {
+  const sqlite = join(installed, "@photostructure");
+  const aside = join(folder, "set aside");
+  await rename(sqlite, aside);
+  const env = { PATH: process.env["PATH"], HOME: folder, XDG_RUNTIME_DIR: folder };
+  const doctor = async (...args: readonly string[]): Promise<string> =>
+    await execute(command(), ["doctor", ...args], { cwd: folder, env }).then(
+      ({ stdout }) => stdout,
+      (error: unknown) =>
+        typeof error === "object" && error !== null && "stdout" in error ? String(error.stdout) : "",
+    );
+  const hasOwn = process.getBuiltinModule("node:sqlite") !== undefined;
+  if (!hasOwn) {
+    expect(await doctor("--emulator")).toMatch(/WRONG journal .*has no SQLite inside.*\n +-> Use node 22\.16/);
+    expect(await doctor("--emulator")).not.toContain("Require stack");
+  }
+  expect(await doctor()).toMatch(/WRONG keychain .*@napi-rs\/keyring is not installed.*\n +-> .*--include=optional/);
+  await rename(aside, sqlite);
+  expect(await doctor("--emulator")).toMatch(/ok +journal +SQLite/);
 });
 
 test("installs a command that anyone may run", async () => {

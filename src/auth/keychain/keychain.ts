@@ -48,6 +48,7 @@ export const fitsKeychain = (password: string, platform: NodeJS.Platform = proce
 
 const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
   absent: "there is no OS keychain here",
+  unusable: "the OS keychain cannot be used",
   locked: "the OS keychain is locked",
   silent: "the OS keychain does not answer",
   failed: "the OS keychain did not do what it was asked",
@@ -68,6 +69,8 @@ function troubleText(trouble: KeychainTrouble, detail = ""): string {
 const FIXES: Readonly<Record<KeychainTrouble, string>> = {
   absent:
     "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
+  unusable:
+    "Install mic-mcp again with its optional packages (npm install --include=optional), or set MIC_KEYCHAIN=off and credentials in the environment.",
   locked: "Unlock it: log in to the desktop, or run gnome-keyring-daemon --unlock.",
   silent: "Restart it: on Linux, systemctl --user restart gnome-keyring-daemon.",
   failed:

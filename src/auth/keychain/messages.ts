@@ -10,7 +10,7 @@ export const KeychainRequest = z.object({
 export type KeychainRequest = z.infer<typeof KeychainRequest>;
 
 /** Why a keychain gave no answer that can be used. */
-export const KeychainTrouble = z.enum(["absent", "locked", "silent", "failed"]);
+export const KeychainTrouble = z.enum(["absent", "unusable", "locked", "silent", "failed"]);
 export type KeychainTrouble = z.infer<typeof KeychainTrouble>;
 
 export const KeychainReply = z.object({

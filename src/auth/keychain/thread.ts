@@ -11,8 +11,9 @@ const SERVICE = "mic-mcp";
 function troubleOf(reason: string): KeychainTrouble {
   if (/did not receive a reply|timeout was reached|timed? ?out/i.test(reason)) return "silent";
   if (/\blocked\b|prompt was dismissed|no result found|interaction is not allowed/i.test(reason)) return "locked";
+  if (/native binding|cannot find (?:module|package)/i.test(reason)) return "unusable";
   if (
-    /DBUS_SESSION_BUS_ADDRESS|not provided|autolaunch|native binding|Cannot find|platform storage|no such file|connection refused|NoStorageAccess|not supported|failed to connect/i.test(
+    /DBUS_SESSION_BUS_ADDRESS|not provided|autolaunch|Cannot find|platform storage|no such file|connection refused|NoStorageAccess|not supported|failed to connect/i.test(
       reason,
     )
   )

@@ -31,6 +31,8 @@ function flagsOf(argv: readonly string[], environment: NodeJS.ProcessEnv) {
 
 /** Only a server on stdio, against a service elsewhere: whatever is wrong with a command line is for the program to say. */
 async function meet(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  // No client speaks on a terminal: a person has typed the name alone.
+  if (argv.length === 0 && process.stdin.isTTY) return;
   const flags = flagsOf(argv, environment);
   if (!flags) return;
   const end = () => process.exit(0);

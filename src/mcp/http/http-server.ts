@@ -57,7 +57,12 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
     if (refused) return plain(refused);
     // Pipelined requests on one connection count like those on several.
     if (exchanges.size >= limits.maxConnections) return plain(refusal(503, "Too many requests at once; call again."));
-    const served = await route(incoming, signal, { sessions, modern, isEnding: () => isEnding });
+    const served = await route(incoming, signal, {
+      sessions,
+      modern,
+      isEnding: () => isEnding,
+      readiness: service.readiness,
+    });
     if (!isEnding || served.kind === "call") return served;
     if (served.response instanceof Response) await served.response.body?.cancel();
     await served.over(false);

@@ -20,6 +20,8 @@ export interface HttpService {
   createServer(connection: HttpConnection, era: ProtocolEra): ReturnType<McpServerFactory>;
   /** One for a session, and one for a subscriptions/listen stream, which is closed with it. */
   createSubscriptions(): Subscriptions;
+  /** What /readyz says of what calls depend on. Rejects, saying why, where they cannot be served. */
+  readonly readiness?: () => Promise<object>;
   /** Carries further events to all subscriptions/listen streams, such as lists that change. */
   readonly bus?: ServerEventBus;
   /** Absent: every request may stream. */

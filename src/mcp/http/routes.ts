@@ -1,4 +1,4 @@
-// Routes a request: to /mcp in either protocol era, to /healthz, or nowhere.
+// Routes a request: to /mcp in either protocol era, to /healthz and /readyz, or nowhere.
 import type { IncomingMessage } from "node:http";
 import {
   classifyInboundRequest,
@@ -6,15 +6,17 @@ import {
   isJsonContentType,
   ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
+import { reasonOf } from "../../failure.ts";
 import { exceededBound } from "../messages/bounds.ts";
 import { type Asked, askedBy, MAX_BODY_BYTES, readBody } from "./exchange.ts";
 import type { Modern } from "./modern.ts";
-import { plain, type Served } from "./port.ts";
+import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
 
 export const MCP_PATH = "/mcp";
 const HEALTH_PATH = "/healthz";
+const READY_PATH = "/readyz";
 
 const methodNotAllowed = (allowed: string): Response =>
   refusal(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
@@ -52,12 +54,24 @@ export interface Routes {
   readonly sessions: Sessions;
   readonly modern: Modern;
   readonly isEnding: () => boolean;
+  readonly readiness: HttpService["readiness"];
 }
 
 const health = (method: string | undefined, isEnding: boolean): Response => {
   if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET, HEAD");
   return Response.json({ status: isEnding ? "ending" : "ok" }, { status: isEnding ? 503 : 200 });
 };
+
+/** Whether calls can be served, the journal included: 200, or 503 with the reason. */
+async function ready(method: string | undefined, { isEnding, readiness }: Routes): Promise<Response> {
+  const isAsked = method === "GET" || method === "HEAD";
+  if (!isAsked || isEnding()) return health(method, isEnding());
+  try {
+    return Response.json({ status: "ok", ...(await readiness?.()) });
+  } catch (error) {
+    return Response.json({ status: "not ready", reason: reasonOf(error) }, { status: 503 });
+  }
+}
 
 const single = (header: string | readonly string[] | undefined): string | undefined =>
   typeof header === "string" ? header : header?.join(", ");
@@ -92,7 +106,9 @@ export async function route(incoming: IncomingMessage, signal: AbortSignal, rout
   const { method, url = "" } = incoming;
   const [path] = url.split("?");
   if (path === HEALTH_PATH) return plain(health(method, routes.isEnding()));
-  if (path !== MCP_PATH) return plain(refusal(404, `Nothing is here but ${MCP_PATH} and ${HEALTH_PATH}.`));
+  if (path === READY_PATH) return plain(await ready(method, routes));
+  if (path !== MCP_PATH)
+    return plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
   if (method !== "GET" && method !== "POST" && method !== "DELETE") return plain(methodNotAllowed("GET, POST, DELETE"));
   const asked = askedBy(incoming, `http://localhost${MCP_PATH}`, signal);
   if (method === "POST") return await post(incoming, asked, routes);

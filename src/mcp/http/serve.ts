@@ -26,6 +26,12 @@ export async function serveOnHttp(runtime: Runtime, address: string, port: numbe
       createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
       createSubscriptions: () => createSubscriptions(runtime),
       answersAlone: readsAlone(runtime.tools),
+      readiness: async () => ({
+        journal: {
+          engine: runtime.config.journalUrl === undefined ? "SQLite" : "PostgreSQL",
+          ...(await runtime.ports.actions.overview()),
+        },
+      }),
       redact: createRedact(runtime.redactor),
       log: runtime.log,
     },

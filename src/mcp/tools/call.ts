@@ -3,7 +3,6 @@ import {
   type CallToolResult,
   type InputRequiredResult,
   ProtocolError,
-  type RequestId,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Delivery } from "../../actions/actions.ts";
@@ -16,6 +15,7 @@ import type { ActionResult, ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
+import { type Caller, createCallLog } from "./call-log.ts";
 import type { Consent } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { factsOf, failureText } from "./failure-text.ts";
@@ -23,8 +23,7 @@ import { type LinkOf, shownResult } from "./result.ts";
 import { toolCall } from "./tool-call.ts";
 
 /** The request that a call came in. */
-export interface CallRequest {
-  readonly id: RequestId;
+export interface CallRequest extends Caller {
   readonly signal: AbortSignal;
   report(progress: Progress): void;
   /** Asks the person, where this call needs that. Throws Failure and ProtocolError. */
@@ -93,6 +92,16 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
   return workspaceId === undefined ? given : { ...given, workspaceId };
 }
 
+/**
+ * The arguments of a call as its tool takes them: with those that its key stands for, and the default workspace. What they name
+ * counts as heard of. Throws Failure.
+ */
+export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
+  const given = argumentsObject(tool.name, args);
+  if (tool.toolset === "jobs") runtime.ports.actions.hear(namesIn(given));
+  return await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
+}
+
 export interface Situation {
   readonly runtime: Runtime;
   readonly deliveries: Deliveries;
@@ -145,13 +154,12 @@ export async function callTool(
   const { timing } = ports.service;
   const startedAt = timing.now();
   const { signal, id } = request;
+  const told = createCallLog(log, tool.name, request, timing.now);
   const outcomes: Delivery[] = [];
   let answer: CallToolResult;
   try {
-    const given = argumentsObject(tool.name, args);
-    if (tool.toolset === "jobs") ports.actions.hear(namesIn(given));
-    const complete = await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
-    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS };
+    const complete = await completeArguments(tool, args, runtime);
+    const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: told.attemptFailed };
     const consent = await request.seek(tool, complete, toolCall(runtime, tool.name, limits));
     if ("ask" in consent) return consent.ask;
     const call = toolCall(runtime, tool.name, limits, {
@@ -162,13 +170,12 @@ export async function callTool(
       followsTasks: situation.asTask !== undefined,
     });
     answer = await use(tool, complete, call, situation);
-    log.info({ tool: tool.name, ms: timing.now() - startedAt }, "tool call");
+    told.answered(answer.structuredContent);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
     answer = failureResult(tool.name, facts);
-    log.info({ tool: tool.name, ms: timing.now() - startedAt, kind: facts.kind }, "tool call failed");
-    if (facts.kind === "internal") log.error({ tool: tool.name, err: error }, "internal failure");
+    told.failed(facts, error);
   }
   deliveries.expect(id, outcomes, signal);
   return answer;

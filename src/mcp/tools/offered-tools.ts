@@ -11,13 +11,13 @@ type Gated = Pick<Tool, "name" | "toolset" | "effect" | "view">;
 /** What changes nothing at the service: reads and downloads. A file of ours in the download folder is the user's own. */
 const READ_ONLY: ReadonlySet<string> = new Set<Effect>(["read", "save", "export"]);
 
-const hasNoView = ({ view }: Gated): boolean => view === undefined;
+const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
 
 const isOffered = (tool: Gated, { toolsets, readOnly, apps }: Config): boolean =>
   toolsets.includes(tool.toolset) && (!readOnly || READ_ONLY.has(tool.effect)) && (apps !== "never" || hasNoView(tool));
 
 /** Why a tool is not offered, for an agent that calls it all the same. */
-export function whyNotOffered(tool: Tool, { toolsets, apps }: Config): string {
+export function whyNotOffered(tool: Pick<Tool, "toolset" | "view">, { toolsets, apps }: Config): string {
   if (!toolsets.includes(tool.toolset)) return `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
   return apps === "never" && !hasNoView(tool)
     ? "this server has no views (MIC_APPS=never)"
@@ -33,7 +33,7 @@ export const isOfferedTool = (name: string, tools: readonly Gated[], config: Con
 /** Those that a client is told of: a tool that shows a view costs nothing where none is shown. */
 export const toldTools = <T extends Gated>(
   offered: readonly T[],
-  { apps }: Config,
+  { apps }: Pick<Config, "apps">,
   capabilities: unknown,
 ): readonly T[] => (showsViews(apps, capabilities) ? offered : offered.filter(hasNoView));
 

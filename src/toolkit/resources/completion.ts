@@ -69,9 +69,12 @@ function merged(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...values.filter(({ isUnsettled }) => isUnsettled), ...values.filter(({ isUnsettled }) => !isUnsettled)];
 }
 
-function fits({ value, name = "" }: Candidate, typed: string): boolean {
+/** Those that begin with what is typed, then those of which it says something. */
+function fitting(candidates: readonly Candidate[], typed: string): readonly Candidate[] {
   const wanted = typed.toLowerCase();
-  return value.toLowerCase().startsWith(wanted) || name.toLowerCase().includes(wanted);
+  const begins = ({ value }: Candidate): boolean => value.toLowerCase().startsWith(wanted);
+  const named = candidates.filter((each) => !begins(each) && each.name?.toLowerCase().includes(wanted));
+  return [...candidates.filter(begins), ...named];
 }
 
 interface Known {
@@ -130,7 +133,7 @@ export function createCandidates({ actions, now, files }: Known) {
       ]);
       const known = kind === "referenceId" ? files : [];
       const found = merged([...fromList, ...seen.of(kind), ...fromJournal, ...known]).map(withFileName);
-      return found.filter((candidate) => fits(candidate, typed)).map(({ value }) => value);
+      return fitting(found, typed).map(({ value }) => value);
     },
   };
 }

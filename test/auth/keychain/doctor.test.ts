@@ -30,6 +30,7 @@ const NAMES = [
   "token",
   "job API",
   "state folder",
+  "journal",
   "download folder",
   "proxy",
 ];

@@ -41,6 +41,7 @@ export async function loggedIn(session: Session, credentials: Login): Promise<vo
 
 const Setting = z.strictObject({ value: z.string().optional(), from: z.enum(["environment", "keychain", "not set"]) });
 const Status = z.strictObject({
+  emulator: z.boolean(),
   baseUrl: Setting,
   clientId: Setting,
   clientSecret: z.strictObject({ from: z.enum(["environment", "keychain", "not set"]) }),
@@ -51,6 +52,13 @@ const Status = z.strictObject({
   ),
   downloadDir: z.string(),
   stateDir: z.string(),
+  journal: z.strictObject({
+    engine: z.enum(["SQLite", "PostgreSQL"]),
+    place: z.string(),
+    open: z.int().optional(),
+    unknown: z.int().optional(),
+    trouble: z.string().optional(),
+  }),
 });
 
 /** `mic-mcp status --json`. */

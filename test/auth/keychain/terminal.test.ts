@@ -1,59 +1,16 @@
-// `mic-mcp login` as a person meets it, on a real terminal (util-linux's script makes one): asked for everything, the secret
-// never shown.
-import { spawn } from "node:child_process";
-import { accessSync } from "node:fs";
-import { expect, onTestFinished, test } from "vitest";
+// `mic-mcp login` as a person meets it, on a real terminal: asked for everything, the secret never shown.
+import { expect, test } from "vitest";
 import { basicHeader } from "../../../src/auth/oauth.ts";
-import { entryArguments } from "../../support/mcp.ts";
-import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
+import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { stubForTest } from "../../support/stub.ts";
-import { client, nothing, refusedClient, statusOf } from "./session.ts";
+import { CTRL_C, CTRL_D, CTRL_U, ENTER, hasTerminals, onTerminal, onTerminals } from "../../support/terminal.ts";
+import { client, nothing, refusedClient, statusOf, stored } from "./session.ts";
 
-const SCRIPT = "/usr/bin/script";
-const hasTerminals = ((): boolean => {
-  try {
-    accessSync(SCRIPT);
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-/** The program on a terminal of its own; `screen` is all that was ever shown on it. */
-function onTerminal(session: Session, args: readonly string[]) {
-  const command = [process.execPath, ...entryArguments(), ...args].map((word) => `'${word}'`).join(" ");
-  const child = spawn(SCRIPT, ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {
-    env: { PATH: process.env["PATH"] ?? "", TERM: "xterm", SHELL: "/bin/sh", ...session.env },
-    stdio: ["pipe", "pipe", "pipe"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let screen = "";
-  child.stdout.on("data", (chunk: Buffer) => {
-    screen += chunk.toString();
-  });
-  const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
-  return {
-    screen: () => screen,
-    exit,
-    /** Waits for a question and answers it. */
-    async answer(question: string, keys: string) {
-      await expect.poll(() => screen, { timeout: 10_000 }).toContain(question);
-      child.stdin.write(keys);
-    },
-  };
-}
-
-const told = hasTerminals ? "login on a terminal" : "login on a terminal (skipped: script missing here)";
-const ENTER = "\r";
-const CTRL_C = "\u0003";
-const CTRL_D = "\u0004";
-const CTRL_U = "\u0015";
-
-describeWithKeychain(told, () => {
+describeWithKeychain(onTerminals("login on a terminal"), () => {
   test.skipIf(!hasTerminals)("asks for everything and shows all but the secret", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    const terminal = onTerminal(session, ["login"]);
+    const terminal = onTerminal(session.env, ["login"]);
     await terminal.answer("Base URL", stub.baseUrl + ENTER);
     await terminal.answer("Client id", `mistyped${CTRL_U}${client.clientId}${ENTER}`);
     await terminal.answer("Client secret", client.clientSecret + ENTER);
@@ -69,7 +26,7 @@ describeWithKeychain(told, () => {
   test.skipIf(!hasTerminals)("takes everything pasted at once, and does not show the secret then either", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
-    const terminal = onTerminal(session, ["login"]);
+    const terminal = onTerminal(session.env, ["login"]);
     const paste = [stub.baseUrl, client.clientId, client.clientSecret, "micws_1", ""].join(ENTER);
     await terminal.answer("Base URL", paste);
     expect(await terminal.exit).toBe(0);
@@ -82,7 +39,7 @@ describeWithKeychain(told, () => {
     const stub = await stubForTest();
     const flags = ["--base-url", stub.baseUrl, "--client-id", client.clientId, "--workspace-id", "micws_1"];
     // Who asks for the secret on stdin and has a terminal there is asked for it, unseen.
-    const terminal = onTerminal(session, ["login", ...flags, "--secret-stdin"]);
+    const terminal = onTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
     await terminal.answer("Client secret", client.clientSecret + ENTER);
     expect(await terminal.exit).toBe(0);
     expect(terminal.screen()).not.toMatch(/Base URL|Client id|Default workspace/);
@@ -94,7 +51,7 @@ describeWithKeychain(told, () => {
     ["Ctrl-D", CTRL_D],
   ])("left half-way with %s stores nothing", async (_, keys) => {
     const session = await sessionForTest();
-    const terminal = onTerminal(session, ["login"]);
+    const terminal = onTerminal(session.env, ["login"]);
     await terminal.answer("Base URL", `https://service.example${ENTER}`);
     await terminal.answer("Client id", client.clientId + ENTER);
     await terminal.answer("Client secret", keys);
@@ -104,19 +61,60 @@ describeWithKeychain(told, () => {
     expect(await statusOf(session)).toMatchObject(nothing);
   });
 
-  test.skipIf(!hasTerminals)("says at once what cannot be right, and what the service refuses", async () => {
+  test.skipIf(!hasTerminals)("asks again for what cannot be right, and stores nothing that is refused", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respondToToken(() => refusedClient);
-    const mistyped = onTerminal(session, ["login"]);
-    await mistyped.answer("Base URL", `service.example${ENTER}`);
-    expect(await mistyped.exit).toBe(2);
-    expect(mistyped.screen()).toContain("base URL must be");
-    const refused = onTerminal(session, ["login", "--base-url", stub.baseUrl, "--client-id", client.clientId]);
+    const refused = onTerminal(session.env, ["login"]);
+    await refused.answer("Base URL", `service.example${ENTER}`);
+    await refused.shows("base URL must be");
+    await refused.answer("base URL must be", stub.baseUrl + ENTER);
+    await refused.answer("Client id", ENTER);
+    await refused.answer("client id must be", client.clientId + ENTER);
     await refused.answer("Client secret", client.clientSecret + ENTER);
-    await refused.answer("workspace", ENTER);
+    await refused.answer("workspace", `not a workspace${ENTER}`);
+    await refused.answer("workspace id must be", ENTER);
     expect(await refused.exit).toBe(1);
     expect(refused.screen()).toContain("invalid_client");
+    expect(refused.screen()).not.toContain(client.clientSecret);
     expect(await statusOf(session)).toMatchObject(nothing);
+  });
+
+  test.skipIf(!hasTerminals)("asks nobody again who has pasted it all: the secret would be shown", async () => {
+    const session = await sessionForTest();
+    const terminal = onTerminal(session.env, ["login"]);
+    await terminal.answer("Base URL", ["service.example", client.clientId, client.clientSecret].join(ENTER));
+    expect(await terminal.exit).toBe(2);
+    expect(terminal.screen()).toContain("base URL must be");
+    expect(terminal.screen()).not.toContain(client.clientSecret);
+    expect(await statusOf(session)).toMatchObject(nothing);
+  });
+
+  test.skipIf(!hasTerminals)("offers what is stored, and for another service none of it", async () => {
+    const session = await sessionForTest();
+    const [stub, other] = [await stubForTest(), await stubForTest()];
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const kept = onTerminal(session.env, ["login"]);
+    await kept.answer(`[${stub.baseUrl}]`, ENTER);
+    await kept.answer(`[${client.clientId}]`, ENTER);
+    await kept.answer("keeps the stored one", ENTER);
+    await kept.answer("[micws_1]", ENTER);
+    expect(await kept.exit).toBe(0);
+    expect(stub.tokenRequests.at(-1)?.headers.authorization).toBe(basicHeader(client));
+    expect(await statusOf(session)).toMatchObject({ workspaceId: { value: "micws_1" } });
+
+    const none = onTerminal(session.env, ["login", "--client-id", client.clientId]);
+    await none.answer("Base URL", ENTER);
+    await none.answer("keeps the stored one", ENTER);
+    await none.answer("[micws_1]", `-${ENTER}`);
+    expect(await none.exit).toBe(0);
+    expect(await statusOf(session)).toMatchObject({ workspaceId: { from: "not set" } });
+
+    const elsewhere = onTerminal(session.env, ["login"]);
+    await elsewhere.answer("Base URL", other.baseUrl + ENTER);
+    await elsewhere.answer("Client id: ", client.clientId + ENTER);
+    await elsewhere.answer("Client secret (not shown): ", CTRL_C);
+    expect(await elsewhere.exit).toBe(1);
+    expect(other.tokenRequests).toEqual([]);
   });
 });

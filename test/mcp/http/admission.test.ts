@@ -71,6 +71,7 @@ describe("with MIC_HTTP_TOKEN", () => {
       ["DELETE", "/mcp"],
       ["OPTIONS", "/mcp"],
       ["GET", "/healthz"],
+      ["GET", "/readyz"],
       ["GET", `/mcp?access_token=${TOKEN}`],
       ["GET", "/.well-known/oauth-protected-resource"],
     ]) {

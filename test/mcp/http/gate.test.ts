@@ -120,16 +120,16 @@ describe("Origin", () => {
   });
 });
 
-test("/healthz and every other path stand behind the same gate", async () => {
+test("/healthz, /readyz and every other path stand behind the same gate", async () => {
   const { url } = await serveForTest();
-  for (const path of ["/healthz", "/", "/.well-known/oauth-protected-resource"])
+  for (const path of ["/healthz", "/readyz", "/", "/.well-known/oauth-protected-resource"])
     expect(await bytes(url, [`GET ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`])).toMatch(
       /^HTTP\/1\.1 403 /,
     );
 });
 
 describe("the built server", () => {
-  test("nothing is anywhere but at /mcp and /healthz", async () => {
+  test("nothing is anywhere but at /mcp, /healthz and /readyz", async () => {
     const { url } = await startHttp();
     for (const path of [
       "/",
@@ -140,6 +140,7 @@ describe("the built server", () => {
       "/%6dcp",
       "/sse",
       "/healthz/",
+      "/readyz/",
       "/.well-known/oauth-protected-resource",
       "/.well-known/oauth-authorization-server/mcp",
       "/.well-known/openid-configuration",
@@ -158,10 +159,11 @@ describe("the built server", () => {
       const { status, headers } = await send(url, { method }).answer;
       expect([method, status, headers.allow]).toEqual([method, 405, "GET, POST, DELETE"]);
     }
-    for (const method of ["POST", "DELETE", "OPTIONS"]) {
-      const { status, headers } = await send(new URL("/healthz", url).href, { method }).answer;
-      expect([method, status, headers.allow]).toEqual([method, 405, "GET, HEAD"]);
-    }
+    for (const path of ["/healthz", "/readyz"])
+      for (const method of ["POST", "DELETE", "OPTIONS"]) {
+        const { status, headers } = await send(new URL(path, url).href, { method }).answer;
+        expect([method, status, headers.allow]).toEqual([method, 405, "GET, HEAD"]);
+      }
   });
 
   test("/healthz says that it is well", async () => {

@@ -32,6 +32,7 @@ function slowService(retryMs: number) {
     argumentsOf: async () => undefined,
     recall: unused,
     list: unused,
+    overview: unused,
     hear: unused,
     async perform({ arguments: { jobId } }) {
       sentAt.push(nowMs);

@@ -1,0 +1,69 @@
+// `mic-mcp actions`: the action journal as a table, and the line that settles what is not settled.
+import { parseArgs } from "node:util";
+import type { ListedAction } from "../actions/listing.ts";
+import { UsageError } from "../config.ts";
+import { Failure } from "../failure.ts";
+import { failureText } from "../mcp/tools/failure-text.ts";
+import { table } from "../table.ts";
+import { callLine } from "./call/line.ts";
+import { COMMANDS } from "./commands.ts";
+import { withCatalogue } from "./person.ts";
+import { aligned, isTerminal, styled } from "./terminal.ts";
+
+const LIMIT = 20;
+const STATES = COMMANDS.actions.flags.state.oneOf;
+type State = (typeof STATES)[number];
+
+/** Throws UsageError. */
+function stateOf(text: string | undefined): State | undefined {
+  const state = STATES.find((each) => each === text);
+  if (text !== undefined && state === undefined) throw new UsageError(`--state takes ${STATES.join(", ")}.`);
+  return state;
+}
+
+const COLUMNS = ["state", "tool", "about", "made", "code", "attempts", "updatedAt", "idempotencyKey"];
+
+const rowOf = (action: ListedAction) => [
+  action.state,
+  action.tool,
+  action.about,
+  action.resourceId ?? "",
+  action.code ?? "",
+  action.attempts,
+  action.updatedAt,
+  action.idempotencyKey,
+];
+
+/** A call with nothing but the key takes the other arguments from the journal. */
+const settling = ({ nextStep, tool, idempotencyKey }: ListedAction): readonly string[] => {
+  if (nextStep === undefined) return [];
+  const args = nextStep.tool === tool ? { idempotencyKey } : nextStep.arguments;
+  return [`${callLine(nextStep.tool, args)}    # ${nextStep.why}`];
+};
+
+/** Exit code 1 where the journal cannot be read. Throws UsageError. */
+export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.actions.flags });
+  const state = stateOf(values.state);
+  return await withCatalogue(environment, async ({ runtime }) => {
+    const { redact } = runtime.redactor;
+    const { stdout, stderr } = process;
+    try {
+      const found = await runtime.ports.actions.list({ state, limit: LIMIT });
+      if (found.length === 0) {
+        stderr.write(`No action${state === undefined ? "" : ` is ${state}`}.\n`);
+        return 0;
+      }
+      const rows = table(COLUMNS, found.map(rowOf));
+      const shown = isTerminal(stdout) ? aligned(rows) : rows;
+      const steps = found.flatMap(settling);
+      const advice = steps.length === 0 ? [] : [styled("bold", "To settle what is open or unknown:", stdout), ...steps];
+      stdout.write(`${redact([shown, ...advice].join("\n"))}\n`);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      stderr.write(`${redact(failureText("actions", error.facts))}\n`);
+      return 1;
+    }
+  });
+}

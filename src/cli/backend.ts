@@ -1,0 +1,41 @@
+// What a composition works against: the configured service, or an emulator inside this process.
+import { type Config, EMULATED_GEOGRAPHY_RATE } from "../config.ts";
+import type { Emulator } from "../emulator/index.ts";
+import type { Candidate } from "../toolkit/resources/candidate.ts";
+
+export interface Backend {
+  readonly config: Config;
+  readonly notes: readonly string[];
+  readonly files: readonly Candidate[];
+  close(): Promise<void>;
+}
+
+const told = ({ id, name, about }: Emulator["files"][number]): string =>
+  `${id} ${name}${about === "" ? "" : ` (${about})`}`;
+
+/** What the instructions say of the emulator behind them. */
+export const emulatorNotes = ({ files }: Pick<Emulator, "files">): readonly string[] => [
+  "This server runs against an emulator of the service: nothing leaves this machine and all data is made up, but for the geography facts.",
+  `Files to register (inputKind M4_FILE) or download by the same id: ${files.map(told).join(", ")}.`,
+];
+
+async function emulated(config: Config): Promise<Backend> {
+  const { startEmulator } = await import("../emulator/index.ts");
+  // Its limit lies above ours.
+  const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED_GEOGRAPHY_RATE });
+  const { baseUrl, clientId, clientSecret, workspaceId } = emulator;
+  return {
+    config: {
+      ...config,
+      baseUrl,
+      credentials: { clientId, clientSecret },
+      workspaceId: config.workspaceId ?? workspaceId,
+    },
+    notes: emulatorNotes(emulator),
+    files: emulator.files.map(({ id, name }) => ({ value: id, name })),
+    close: () => emulator.close(),
+  };
+}
+
+export const backendOf = async (config: Config): Promise<Backend> =>
+  config.emulator ? await emulated(config) : { config, notes: [], files: [], close: async () => undefined };

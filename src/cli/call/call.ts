@@ -1,0 +1,145 @@
+// `mic-mcp call`: one tool, called in this process through journal and keys as an agent's call is.
+import { parseArgs } from "node:util";
+import { tools } from "../../../tools/index.ts";
+import type { Delivery } from "../../actions/actions.ts";
+import { readConfig, UsageError } from "../../config.ts";
+import { Failure, type FailureFacts } from "../../failure.ts";
+import { completeArguments } from "../../mcp/tools/call.ts";
+import { factsOf, failureText } from "../../mcp/tools/failure-text.ts";
+import { offeredTools, toldTools, whyNotOffered } from "../../mcp/tools/offered-tools.ts";
+import { toolCall } from "../../mcp/tools/tool-call.ts";
+import { escaped } from "../../outside.ts";
+import { CALL_LIMIT_MS } from "../../service/attempts.ts";
+import type { Tool } from "../../toolkit/define-tool.ts";
+import { didYouMean } from "../command-line/nearest.ts";
+import { COMMANDS } from "../commands.ts";
+import { type AtWork, withCatalogue } from "../person.ts";
+import { createProgress } from "../progress.ts";
+import { aligned, isTerminal } from "../terminal.ts";
+import { seekConsent } from "./consent.ts";
+import { listingText, toolText } from "./listing.ts";
+import { jsonArguments, typedArguments } from "./values.ts";
+
+type Output = "text" | "json";
+
+/** Throws UsageError. */
+function outputOf(text = "text"): Output {
+  if (text !== "text" && text !== "json") throw new UsageError("--output takes text or json.");
+  return text;
+}
+
+/** Of the tools that are there, the one of this name that is offered here. Throws UsageError. */
+function named<T extends Pick<Tool, "name" | "toolset" | "effect" | "view">>(
+  name: string,
+  all: readonly T[],
+  config: ReturnType<typeof readConfig>,
+): T {
+  const offered = offeredTools(all, config);
+  const tool = offered.find((each) => each.name === name);
+  if (tool) return tool;
+  const hidden = all.find((each) => each.name === name);
+  if (hidden) throw new UsageError(`${name} is not offered: ${whyNotOffered(hidden, config)}.`);
+  const like = didYouMean(
+    name,
+    offered.map((each) => each.name),
+  );
+  throw new UsageError(`There is no tool ${JSON.stringify(name)}.${like} mic-mcp call lists them.`);
+}
+
+/** Throws UsageError. */
+export async function helpOfTool(name: string, environment: NodeJS.ProcessEnv): Promise<string> {
+  const config = readConfig(environment);
+  return toolText(named(name, tools, config), config.workspaceId !== undefined);
+}
+
+const write = (stream: NodeJS.WriteStream, text: string): Promise<boolean> =>
+  new Promise((resolve) => stream.write(`${text}\n`, (error) => resolve(!error)));
+
+interface Answer {
+  /** It was read, as far as its stream shows. */
+  readonly isTold: boolean;
+  readonly code: number;
+}
+
+/** On stderr for a person; for a program also on stdout. */
+async function tellFailure(tool: string, facts: FailureFacts, output: Output, redact: (text: string) => string) {
+  const { stdout, stderr } = process;
+  const isTold = await write(stderr, redact(failureText(tool, facts)));
+  const isWritten = output === "text" || (await write(stdout, redact(JSON.stringify({ error: facts }))));
+  return { isTold: isTold && isWritten, code: facts.kind === "invalid_arguments" ? 2 : 1 };
+}
+
+async function tellResult(
+  { text, structured, drift }: Awaited<ReturnType<Tool["invoke"]>>,
+  output: Output,
+  redact: (text: string) => string,
+): Promise<Answer> {
+  const { stdout, stderr } = process;
+  if (drift.length > 0)
+    stderr.write(`${escaped(redact(`Fields that the contract does not know: ${drift.join(", ")}`))}\n`);
+  const onTerminal = isTerminal(stdout);
+  const shown =
+    output === "json" ? JSON.stringify(structured, null, onTerminal ? 2 : 0) : onTerminal ? aligned(text) : text;
+  return { isTold: await write(stdout, redact(shown)), code: 0 };
+}
+
+const stoppedFacts: FailureFacts = {
+  kind: "cancelled",
+  message: "The call was stopped.",
+  retryable: true,
+  sideEffect: "none",
+};
+
+interface Wish {
+  readonly name: string;
+  readonly pairs: readonly string[];
+  readonly json: string | undefined;
+  readonly output: Output;
+  readonly isAgreed: boolean;
+}
+
+async function perform({ name, pairs, json, output, isAgreed }: Wish, { runtime, signal }: AtWork): Promise<number> {
+  const tool = named(name, runtime.tools, runtime.config);
+  const typed = { ...jsonArguments(json), ...typedArguments(pairs, tool.inputSchema()) };
+  const { redact } = runtime.redactor;
+  const progress = createProgress(process.stderr);
+  const deliveries: Delivery[] = [];
+  let answer: Answer;
+  try {
+    const args = await completeArguments(tool, typed, runtime);
+    const asking = toolCall(runtime, tool.name, { signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
+    const consent = await seekConsent(tool, args, isAgreed, asking, runtime);
+    const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
+    const result = await tool.invoke(
+      args,
+      toolCall(runtime, tool.name, limits, {
+        ...consent,
+        report: ({ message, ...rest }) => progress.report({ ...rest, message: escaped(redact(message)) }),
+        carry: (delivery) => deliveries.push(delivery),
+      }),
+    );
+    progress.end();
+    answer = await tellResult(result, output, redact);
+  } catch (error) {
+    progress.end();
+    const facts = signal.aborted && !(error instanceof Failure) ? stoppedFacts : factsOf(error);
+    answer = await tellFailure(tool.name, facts, output, redact);
+  }
+  if (answer.isTold) await Promise.all(deliveries.map((delivery) => delivery.sent()));
+  return answer.code;
+}
+
+/** Exit code 0, 1 where the tool failed, 2 for wrong arguments. Throws UsageError. */
+export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.call.flags, allowPositionals: true });
+  const [name, ...pairs] = positionals;
+  const output = outputOf(values.output);
+  if (name === undefined) {
+    const config = readConfig(environment);
+    // No terminal shows views: mic-mcp show is for them.
+    process.stdout.write(`${listingText(toldTools(offeredTools(tools, config), { apps: "never" }, undefined))}\n`);
+    return 0;
+  }
+  const wish = { name, pairs, json: values.json, output, isAgreed: values.yes ?? false };
+  return await withCatalogue(environment, async (at) => await perform(wish, at));
+}

@@ -1,0 +1,16 @@
+// A call as the line that makes it, for a person to copy. What others have chosen (an id, a key, a reason) must not become a
+// command of its own.
+
+const shellWord = (text: string): string =>
+  /^[\w.:/=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+const pairs = (name: string, value: unknown): readonly string[] => {
+  if (Array.isArray(value) && value.every((each) => typeof each === "string" && !each.startsWith("[")))
+    return value.map((each) => `${name}=${each}`);
+  return [`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`];
+};
+
+export const callLine = (tool: string, args: Readonly<Record<string, unknown>>): string =>
+  ["mic-mcp call", tool, ...Object.entries(args).flatMap(([name, value]) => pairs(name, value).map(shellWord))].join(
+    " ",
+  );

@@ -1,0 +1,56 @@
+// Help, from the table of commands: of the program, of one command, and for who starts it by hand.
+import { COMMANDS } from "../commands.ts";
+import { version } from "../version.ts";
+import { columns } from "./columns.ts";
+import type { Command, Flag } from "./command.ts";
+
+const all: readonly Command[] = Object.values(COMMANDS);
+
+const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
+
+export const flagText = (name: string, { value }: Flag): string =>
+  value === undefined ? `--${name}` : `--${name} ${value}`;
+
+/** How a command is written. */
+export function synopsis({ name, takes, flags }: Command): string {
+  const shown = Object.entries(flags).map(([flag, said]) => `[${flagText(flag, said)}]`);
+  return ["mic-mcp", name, ...(takes === undefined ? [] : [takes]), ...shown].join(" ");
+}
+
+export function helpOf(command: Command): string {
+  const flags = Object.entries(command.flags).map(([name, flag]) => [flagText(name, flag), flag.about] as const);
+  const examples = command.examples.map(({ line, does }) => [line, does] as const);
+  return [
+    `${synopsis(command)}\n\n  ${command.does}`,
+    ...(command.notes ? [command.notes.join("\n")] : []),
+    columns([...flags, ["--help, --version", ""]]),
+    `Examples:\n${columns(examples)}`,
+    EXIT_CODES,
+  ].join("\n\n");
+}
+
+export const help = (): string =>
+  [
+    `mic-mcp ${version}: geography and job processing for AI agents, over MCP`,
+    columns([
+      ["mic-mcp", "the same as serve"],
+      ...all.map(({ name, takes = "", does }) => [`mic-mcp ${name} ${takes}`.trimEnd(), does] as const),
+    ]),
+    "mic-mcp COMMAND --help shows a command's flags, with examples. Variables: MIC_BASE_URL, MIC_CLIENT_ID, MIC_CLIENT_SECRET,\nMIC_WORKSPACE_ID, MIC_KEYCHAIN and more in docs/interface.md. NO_COLOR leaves colours out.",
+    "  --help, --version",
+    EXIT_CODES,
+  ].join("\n\n");
+
+/** For a person who has typed `mic-mcp` at a terminal: it waits for a client that is not there. */
+export const welcome =
+  (): string => `mic-mcp ${version} is an MCP server: a program that AI agents start and speak to. To have a look at it by hand:
+
+${columns([
+  ["mic-mcp demo", "the whole of it, told as a transcript"],
+  ["mic-mcp call", "its tools, and how to call one"],
+  ["mic-mcp login", "the service's credentials"],
+  ["mic-mcp doctor", "what is well, and what is not"],
+  ["mic-mcp --help", "everything"],
+])}
+
+An agent gets it by one line, such as: claude mcp add mic -- mic-mcp serve --emulator`;

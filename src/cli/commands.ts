@@ -1,0 +1,152 @@
+// The one table of commands: help, completion, parsing and docs/commands.md are made from it.
+import type { Command } from "./command-line/command.ts";
+import { SERVE } from "./serve-flags.ts";
+
+const JSON_FLAG = { type: "boolean", about: "as one line of JSON" } as const;
+export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
+const ACTION_STATES = ["open", "succeeded", "rejected", "unknown"] as const;
+
+export const COMMANDS = {
+  serve: SERVE,
+  call: {
+    name: "call",
+    takes: "[TOOL [NAME=VALUE …]]",
+    does: "calls one tool, through the journal and keys of an agent's call",
+    notes: [
+      "Without TOOL it lists the tools; call TOOL --help shows what a tool takes.",
+      "A list is NAME=VALUE once for each value, or JSON; an object is JSON. NAME=VALUE wins over --json.",
+      "A call that was cut off is resumed by the same line: the action happens once.",
+      'The answer is on stdout, progress and failures are on stderr. With --output json a failure is {"error": …} on stdout, too.',
+    ],
+    flags: {
+      json: { type: "string", value: "'{…}'", about: "arguments as a JSON object" },
+      output: { type: "string", value: "FORMAT", oneOf: ["text", "json"], about: "text (default) or json" },
+      yes: { type: "boolean", about: "cancel_job and RESTART without being asked" },
+    },
+    examples: [
+      {
+        line: "mic-mcp call rank_divisions level=district by=mandalCount limit=5",
+        does: "the five districts with the most mandals",
+      },
+      { line: "mic-mcp call find_district names=Patna names=Gaya", does: "a list: its name once for each value" },
+      { line: "mic-mcp call get_job jobId=micjob_… --output json | jq .data.state", does: "for scripts" },
+      { line: 'mic-mcp call submit_job --json \'{"recipeVersionId":"…","inputBindings":[…]}\'', does: "starts a job" },
+    ],
+  },
+  watch: {
+    name: "watch",
+    takes: "JOB",
+    does: "follows a job, its nine stages and their units, until it has ended",
+    notes: [
+      "Ctrl-C ends the watching alone; the job goes on. Exit code 0 only where the job SUCCEEDED.",
+      "Without a terminal it prints a line for each change.",
+    ],
+    flags: {},
+    examples: [{ line: "mic-mcp watch micjob_… && echo done", does: "what comes next waits for a success" }],
+  },
+  show: {
+    name: "show",
+    takes: "VIEW [NAME=VALUE …]",
+    does: "a job, divisions, the usage or the actions as a page in one file, for a browser",
+    notes: [
+      "VIEW: job JOB, divisions [state|district], usage [DAY|ENTITLEMENT], actions [STATE].",
+      "The page holds its data and loads nothing. Its path is on stdout; only its owner can read it.",
+    ],
+    flags: {
+      open: { type: "boolean", about: "opens it in the browser, too" },
+    },
+    examples: [
+      { line: "mic-mcp show divisions --open", does: "every state as a table, bars and tiles" },
+      { line: "mic-mcp show job micjob_… --open", does: "its stages as they stand now" },
+    ],
+  },
+  actions: {
+    name: "actions",
+    does: "what was done at the service, newest first, and how to settle what is open or unknown",
+    flags: {
+      state: { type: "string", value: "S", oneOf: ACTION_STATES, about: `only: ${ACTION_STATES.join(", ")}` },
+    },
+    examples: [{ line: "mic-mcp actions --state unknown", does: "what may have taken effect" }],
+  },
+  demo: {
+    name: "demo",
+    does: "the main job from end to end, told as a transcript; needs no service",
+    flags: {},
+    examples: [{ line: "mic-mcp demo", does: "about 20 seconds" }],
+  },
+  login: {
+    name: "login",
+    does: "keeps the client credentials in the OS keychain, once they are proven",
+    notes: ["Asks for what no flag gives; the secret is not shown. What is stored already is the default."],
+    flags: {
+      "base-url": { type: "string", value: "URL", about: "the service's base URL" },
+      "client-id": { type: "string", value: "ID", about: "the client's id" },
+      "workspace-id": { type: "string", value: "ID", about: "default workspace" },
+      "secret-stdin": { type: "boolean", about: "the secret is all of stdin: for scripts" },
+    },
+    examples: [
+      { line: "mic-mcp login", does: "asks for everything" },
+      {
+        line: "pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin",
+        does: "asks for nothing",
+      },
+    ],
+  },
+  logout: {
+    name: "logout",
+    does: "removes the credentials and every token",
+    flags: {},
+    examples: [{ line: "mic-mcp logout", does: "servers at work notice at their next call" }],
+  },
+  status: {
+    name: "status",
+    does: "what is configured, and from where; never a secret",
+    flags: { json: JSON_FLAG },
+    examples: [{ line: "mic-mcp status --json | jq .journal", does: "the journal, and what of it is unsettled" }],
+  },
+  doctor: {
+    name: "doctor",
+    does: "checks everything, and says how to mend what is wrong",
+    notes: ["Exit code 0 only if all is well."],
+    flags: {
+      emulator: { type: "boolean", about: "checks the set-up of serve --emulator" },
+      json: JSON_FLAG,
+    },
+    examples: [
+      { line: "mic-mcp doctor", does: "before asking anybody for help" },
+      { line: "mic-mcp doctor --emulator", does: "the same for serve --emulator" },
+    ],
+  },
+  emulator: {
+    name: "emulator",
+    does: "the emulator alone; prints its address and credentials as one JSON line",
+    flags: {
+      host: { type: "string", value: "H", about: "default 127.0.0.1" },
+      port: { type: "string", value: "P", about: "default any that is free" },
+      seed: { type: "string", value: "TEXT", about: "the same ids each time" },
+      "stage-ms": { type: "string", value: "N", about: "how long a stage takes (500)" },
+      "requests-per-minute": { type: "string", value: "N", about: "of the geography API, from one address (30)" },
+      "trust-forwarded-for": { type: "boolean", about: "counts clients by X-Forwarded-For" },
+    },
+    examples: [{ line: "mic-mcp emulator --port 8940 --seed demo", does: "a service to develop against" }],
+  },
+  completion: {
+    name: "completion",
+    takes: "SHELL",
+    does: "the completion script of a shell: commands, flags, tools, arguments",
+    notes: [`SHELL: ${SHELLS.join(", ")}.`],
+    flags: {},
+    examples: [
+      { line: "source <(mic-mcp completion bash)", does: "in ~/.bashrc" },
+      { line: "mic-mcp completion zsh > ~/.zfunc/_mic-mcp", does: "once" },
+      { line: "mic-mcp completion fish > ~/.config/fish/completions/mic-mcp.fish", does: "once" },
+      { line: "mic-mcp completion powershell | Out-String | Invoke-Expression", does: "in $PROFILE" },
+    ],
+  },
+} as const satisfies Readonly<Record<string, Command>>;
+
+export type CommandName = keyof typeof COMMANDS;
+
+export const commandNames: readonly string[] = Object.keys(COMMANDS);
+
+export const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);

@@ -1,0 +1,67 @@
+// The action journal as a configuration has it: where it is, and how much of it is not settled.
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createJournal, type JournalHandle } from "../actions/open.ts";
+import { type JournalOverview, overviewOf } from "../actions/overview.ts";
+import type { Config } from "../config.ts";
+import { ownName } from "../owner.ts";
+import { systemTiming } from "../service/attempts.ts";
+
+const DAY_MS = 86_400_000;
+
+type Terms = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays" | "repeatWindowSeconds">;
+
+/** The journal that a configuration names, for this process. */
+export const journalOf = ({ stateDir, journalUrl, actionRetentionDays, repeatWindowSeconds }: Terms): JournalHandle =>
+  createJournal({
+    stateDir,
+    url: journalUrl,
+    retentionMs: actionRetentionDays * DAY_MS,
+    repeatMs: repeatWindowSeconds * 1_000,
+    now: systemTiming.now,
+    owner: ownName,
+  });
+
+/** Counts are absent where it has not been made yet. */
+export interface JournalSeen extends Partial<JournalOverview> {
+  readonly engine: "SQLite" | "PostgreSQL";
+  readonly place: string;
+}
+
+/** A URL's user and password are nobody's business. */
+export function placeOf({ journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">): JournalSeen {
+  if (journalUrl === undefined) return { engine: "SQLite", place: join(stateDir, "actions.sqlite") };
+  const { host, pathname } = new URL(journalUrl);
+  return { engine: "PostgreSQL", place: `${host}${pathname}` };
+}
+
+/** There is no file yet, and looking makes none: whether its engine is there shows in a folder for the moment. */
+async function tryEngine(config: Config): Promise<void> {
+  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
+  const trial = journalOf({ ...config, stateDir });
+  try {
+    await trial.open();
+  } finally {
+    await trial.close();
+    await rm(stateDir, { recursive: true, force: true });
+  }
+}
+
+/** Throws Failure where it cannot be used. */
+export async function lookAtJournal(config: Config, journal: JournalHandle): Promise<JournalSeen> {
+  const seen = placeOf(config);
+  if (seen.engine === "SQLite" && !existsSync(seen.place)) {
+    await tryEngine(config);
+    return seen;
+  }
+  return { ...seen, ...(await overviewOf(await journal.open(), systemTiming.now())) };
+}
+
+export function journalText({ engine, place, open, unknown = 0 }: JournalSeen): string {
+  const where = `${engine}, ${place}`;
+  if (open === undefined) return `${where} (will be made when needed)`;
+  const hint = unknown === 0 ? "" : "; mic-mcp actions --state unknown says how to settle them";
+  return `${where}: ${open} open, ${unknown} of unknown outcome${hint}`;
+}

@@ -1,0 +1,214 @@
+// `mic-mcp call`: a tool on the command line, through the journal and keys of an agent's call (docs/interface.md, "Program").
+import { readFile } from "node:fs/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { toolText } from "../../src/cli/call/listing.ts";
+import { createProgress } from "../../src/cli/progress.ts";
+import { tools } from "../../tools/index.ts";
+import { run } from "../mcp/stdio/child.ts";
+import { CTRL_C, ENTER, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
+import { personForTest } from "./people.ts";
+
+describe("without a service", () => {
+  test("alone it lists the tools that are offered", async () => {
+    const { code, stdout } = await run(["call"]);
+    expect(code).toBe(0);
+    for (const { name } of tools) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
+    const some = await run(["call"], { env: { MIC_TOOLSETS: "jobs", MIC_READ_ONLY: "1" } });
+    expect(some.stdout).toMatch(/^ {2}get_job /m);
+    expect(some.stdout).not.toMatch(/list_states|submit_job/);
+    const hidden = await run(["call", "submit_job"], { env: { MIC_READ_ONLY: "1" } });
+    expect(hidden).toMatchObject({ code: 2, stderr: expect.stringContaining("MIC_READ_ONLY=1") });
+  });
+
+  test("--help has every argument of every tool", async () => {
+    for (const tool of tools) {
+      const text = toolText(tool, false);
+      for (const argument of tool.argumentNames) expect(text).toMatch(new RegExp(`^  ${argument}= `, "m"));
+    }
+    const [tool] = tools.filter(({ name }) => name === "submit_job").map((each) => toolText(each, false));
+    expect(await run(["call", "submit_job", "--help"])).toEqual({ code: 0, stdout: `${tool}\n`, stderr: "" });
+  });
+
+  test("--help says what is required, of which kind, and what a default workspace spares", async () => {
+    const { stdout } = await run(["call", "list_jobs", "--help"]);
+    expect(stdout).toMatch(/workspaceId= +text\. Required\./);
+    expect(stdout).toMatch(/states= +list PREPARING, .*CANCELLED/);
+    expect(stdout).toMatch(/limit= +number 1 to 100/);
+    const spared = await run(["call", "list_jobs", "--help"], { env: { MIC_WORKSPACE_ID: "micws_1" } });
+    expect(spared.stdout).toMatch(/workspaceId= +text\.$/m);
+  });
+
+  test("what is missing is told as an agent is told it", async () => {
+    const { code, stdout, stderr } = await run(["call", "list_states"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("not_configured");
+  });
+});
+
+describe("on an emulator", () => {
+  test("gives the tool's text, or its structuredContent as JSON", async () => {
+    const { type } = await personForTest();
+    const text = await type("call", "find_district", "names=Patna", "names=Gaya");
+    expect(text.code).toBe(0);
+    expect(text.stdout).toMatch(/Patna[\s\S]*Gaya/);
+    const { code, stdout } = await type("call", "list_districts", "state=Goa", "--output", "json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ state: "Goa", districts: expect.any(Array) });
+    const both = await type(
+      "call",
+      "list_jobs",
+      "--json",
+      '{"limit":2,"states":["FAILED"]}',
+      "limit=1",
+      "--output=json",
+    );
+    expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }] });
+    const saved = await type("call", "rank_divisions", "level=state", "by=name", "saveAs=states.csv", "--output=json");
+    expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
+  });
+
+  test("a failure is on stderr, for a program on stdout too; exit code 1, and 2 for wrong arguments", async () => {
+    const { type } = await personForTest();
+    const failed = await type("call", "get_job", "jobId=none");
+    expect(failed).toMatchObject({ code: 1, stdout: "" });
+    expect(failed.stderr).toMatch(/not_found[\s\S]*Next: /);
+    const forProgram = await type("call", "get_job", "jobId=none", "--output", "json");
+    expect(forProgram.code).toBe(1);
+    expect(JSON.parse(forProgram.stdout)).toMatchObject({ error: { kind: "not_found", sideEffect: "none" } });
+    const bounds = await type("call", "list_jobs", "limit=1000");
+    expect(bounds).toMatchObject({ code: 2, stderr: expect.stringContaining("limit") });
+    const missing = await type("call", "get_job");
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("jobId") });
+  });
+
+  test("cut off by kill -9, it is resumed by the same line: the service has done it once", async () => {
+    const person = await personForTest();
+    const line = await person.submission(0);
+    await person.admin("faults", { operationId: "createMicJob", fault: { kind: "hang", afterCommit: true } });
+    const cutOff = person.begin("call", ...line);
+    await expect.poll(async () => (await person.executions("createMicJob")).size).toBe(1);
+    cutOff.process.kill("SIGKILL");
+    expect(await cutOff.exit).toMatchObject({ signal: "SIGKILL" });
+    expect(cutOff.stdout()).toBe("");
+
+    const unknown = await person.type("actions", "--state", "unknown");
+    const [key = ""] = await person.executions("createMicJob").then((all) => [...all.keys()]);
+    expect(unknown.stdout).toContain(`mic-mcp call submit_job idempotencyKey=${key}`);
+    expect((await person.type("status")).stdout).toMatch(/journal .*0 open, 1 of unknown outcome/);
+    expect((await person.type("doctor")).stdout).toMatch(/ok +journal .*1 of unknown outcome; mic-mcp actions/);
+
+    const resumed = await person.made(...line);
+    expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
+    expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
+    // Read on stdout, it counts as told: the line that actions gave is the same action still.
+    const byKey = await person.made("submit_job", `idempotencyKey=${key}`);
+    expect(byKey.data.id).toBe(resumed.data.id);
+    expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
+  });
+
+  test("an answer that nobody could read counts as not told", async () => {
+    const person = await personForTest();
+    const line = ["call", "register_input", "inputKind=M4_FILE", `referenceId=${person.emulator.fileIds[0]}`];
+    const unread = person.begin(...line);
+    unread.process.stdout.destroy();
+    await unread.exit;
+    const [key = ""] = await person.executions("createMicPublicInput").then((all) => [...all.keys()]);
+    const { action } = await person.made(...line.slice(1));
+    expect(action).toMatchObject({ idempotencyKey: key, replayed: true });
+  });
+
+  test("Ctrl-C ends it; what is unknown then is told with its key", async () => {
+    const person = await personForTest();
+    await person.admin("faults", { operationId: "createMicPublicInput", fault: { kind: "hang", afterCommit: true } });
+    const program = person.begin(
+      "call",
+      "register_input",
+      "inputKind=M4_FILE",
+      `referenceId=${person.emulator.fileIds[0]}`,
+    );
+    await expect.poll(async () => (await person.executions("createMicPublicInput")).size).toBe(1);
+    program.process.kill("SIGINT");
+    expect(await program.exit).toEqual({ code: 1, signal: null });
+    const [key = ""] = await person.executions("createMicPublicInput").then((all) => [...all.keys()]);
+    expect(program.stderr()).toContain(key);
+    expect(program.stdout()).toBe("");
+  });
+
+  test("what throws something away needs --yes where nobody can be asked", async () => {
+    const person = await personForTest(60_000);
+    const job = await person.made(...(await person.submission(0)));
+    const cancel = ["call", "cancel_job", `jobId=${job.data.id}`, "reason=no longer needed"];
+    const asked = await person.type(...cancel);
+    expect(asked).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("--yes") });
+    expect(asked.stderr).toContain("Nothing was changed");
+    expect(await person.executions("cancelMicJob")).toEqual(new Map());
+    expect(await person.type(...cancel, "--yes")).toMatchObject({ code: 0 });
+    expect([...(await person.executions("cancelMicJob")).values()]).toEqual([1]);
+    const retry = ["call", "retry_job", `jobId=${job.data.id}`, "retryMode=RESTART", "reason=once more"];
+    await person.admin("clock", { advanceMs: 600_000 });
+    expect(await person.type(...retry)).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+    expect(await person.type(...retry, "--yes")).toMatchObject({ code: 0 });
+  });
+
+  test("without a terminal progress is a line on stderr; stopped, the waiting alone has ended", async () => {
+    const person = await personForTest(60_000);
+    const job = await person.made(...(await person.submission(0)));
+    const waiting = person.begin("call", "get_job", `jobId=${job.data.id}`, "waitSeconds=45");
+    await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
+    waiting.process.kill("SIGTERM");
+    expect(await waiting.exit).toEqual({ code: 1, signal: null });
+    expect(waiting.stdout()).toBe("");
+    expect(waiting.stderr()).toContain("what was waited for was left alone and goes on");
+    expect(waiting.stderr()).not.toContain("\u001b");
+  });
+});
+
+test("progress says nothing within a second, then at most once a second, and nothing twice", () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const written: string[] = [];
+  const progress = createProgress({ write: (text) => written.push(text) });
+  const say = (message: string) => progress.report({ progress: 1, message });
+  say("quick");
+  expect(written).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  for (const message of ["a", "b", "c"]) say(message);
+  vi.advanceTimersByTime(3_000);
+  say("d");
+  progress.end();
+  vi.advanceTimersByTime(3_000);
+  expect(written).toEqual(["quick\n", "c\n"]);
+});
+
+describe(onTerminals("on a terminal"), () => {
+  test.skipIf(!hasTerminals)("progress is a bar that is gone at the end, and columns are aligned", async () => {
+    const person = await personForTest(60_000);
+    const job = await person.made(...(await person.submission(0)));
+    const waiting = onTerminal(person.env, ["call", "get_job", `jobId=${job.data.id}`, "waitSeconds=45"]);
+    await waiting.answer("[------------------------] ", CTRL_C);
+    expect(await waiting.exit).toBe(1);
+    expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
+    const table = onTerminal(person.env, ["call", "list_states"]);
+    expect(await table.exit).toBe(0);
+    expect(table.screen()).not.toContain("\t");
+    expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
+  });
+
+  test.skipIf(!hasTerminals)("cancel_job asks; anything but yes sends nothing", async () => {
+    const person = await personForTest(60_000);
+    const job = await person.made(...(await person.submission(0)));
+    const cancel = ["call", "cancel_job", `jobId=${job.data.id}`, "reason=no longer needed"];
+    for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
+      const refused = onTerminal(person.env, cancel);
+      await refused.answer("Type yes", keys);
+      expect(await refused.exit).toBe(1);
+      expect(refused.screen()).toContain(`Cancel job ${job.data.id}?`);
+      expect(refused.screen()).toContain("nothing was sent");
+    }
+    expect(await person.executions("cancelMicJob")).toEqual(new Map());
+    const agreed = onTerminal(person.env, cancel);
+    await agreed.answer("Type yes", `yes${ENTER}`);
+    expect(await agreed.exit).toBe(0);
+    expect([...(await person.executions("cancelMicJob")).values()]).toEqual([1]);
+  });
+});

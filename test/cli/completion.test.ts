@@ -1,0 +1,77 @@
+// `mic-mcp completion`: each shell that is here reads its script and completes with it.
+import { spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { commandNames, SHELLS } from "../../src/cli/commands.ts";
+import { tools } from "../../tools/index.ts";
+import { run } from "../mcp/stdio/child.ts";
+
+const scriptOf = async (shell: string): Promise<string> => {
+  const { code, stdout, stderr } = await run(["completion", shell]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+};
+
+const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
+const needs = (shell: string): string => (has(shell) ? shell : `${shell} (needs ${shell})`);
+
+test.each(SHELLS)("the script for %s names every command, every tool and its arguments", async (shell) => {
+  const script = await scriptOf(shell);
+  for (const name of [...commandNames, ...tools.map(({ name }) => name)]) expect(script).toContain(name);
+  for (const word of ["waitSeconds=", "view=full", "states=FAILED", "log-level", "powershell"])
+    expect(script).toContain(word);
+});
+
+describe(needs("bash"), () => {
+  const cases = [
+    ["mic-mcp ac", ["actions"]],
+    ["mic-mcp call get_j", ["get_job"]],
+    ["mic-mcp call get_job j", ["jobId="]],
+    ["mic-mcp call get_job view=", ["summary", "full"]],
+    ["mic-mcp call get_job view=f", ["full"]],
+    ["mic-mcp call get_job --output ", ["text", "json"]],
+    ["mic-mcp serve --log-level w", ["warn"]],
+    ["mic-mcp serve --base-url ", []],
+    ["mic-mcp help do", ["doctor"]],
+    ["mic-mcp watch --", ["--help"]],
+  ] as const;
+
+  test.skipIf(!has("bash"))("completes what is typed", async () => {
+    const script = await scriptOf("bash");
+    const asked = cases.map(
+      ([line]) =>
+        `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
+    );
+    const { stdout, stderr } = spawnSync("bash", ["-c", [script, ...asked].join("\n")]);
+    expect(stderr.toString()).toBe("");
+    expect(stdout.toString().split("\n").slice(0, -1)).toEqual(cases.map(([, words]) => words.join(" ")));
+  });
+});
+
+describe(needs("zsh"), () => {
+  test.skipIf(!has("zsh"))("reads its script, and its table has the words", async () => {
+    const script = await scriptOf("zsh");
+    const { stdout, stderr } = spawnSync("zsh", [
+      "-fc",
+      `autoload -Uz compinit; compinit -D\n${script}\n_mic_mcp_words call get_job get_job; print $_comps[mic-mcp]`,
+    ]);
+    expect(stderr.toString()).toBe("");
+    expect(stdout.toString()).toMatch(/^jobId=\n[\s\S]*\n_mic_mcp\n$/);
+  });
+});
+
+describe(needs("fish"), () => {
+  test.skipIf(!has("fish"))("completes what is typed", async () => {
+    const script = await scriptOf("fish");
+    const { stdout } = spawnSync("fish", ["-N", "-c", `${script}\ncomplete -C 'mic-mcp call get_job view='`]);
+    expect(stdout.toString().split("\n").filter(Boolean)).toEqual(["view=full", "view=summary"]);
+  });
+});
+
+describe(needs("pwsh"), () => {
+  test.skipIf(!has("pwsh"))("completes what is typed", async () => {
+    const script = await scriptOf("powershell");
+    const asked = "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText";
+    const { stdout } = spawnSync("pwsh", ["-NoProfile", "-Command", `${script}\n${asked}`]);
+    expect(stdout.toString().trim()).toBe("get_job");
+  });
+});

@@ -1,0 +1,111 @@
+// `mic-mcp watch` and `mic-mcp actions`: a job's way and the journal, for a person (docs/interface.md, "Program").
+import { writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { STAGES } from "../../src/contract/jobs.ts";
+import { CTRL_C, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
+import { personForTest } from "./people.ts";
+
+/** The emulator's second file makes a job fail on its way. */
+const GOOD = 0;
+const FAILING = 1;
+
+describe("watch", () => {
+  test("without a terminal prints a line for each change; exit code 0 for SUCCEEDED", async () => {
+    const person = await personForTest(100);
+    const { data } = await person.made(...(await person.submission(GOOD)));
+    const { code, stdout, stderr } = await person.type("watch", data.id);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.trimEnd().split("\n");
+    expect(new Set(lines).size).toBe(lines.length);
+    expect(lines.at(-2)).toBe("SUCCEEDED");
+    expect(lines.at(-1)).toContain("The job SUCCEEDED");
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  test("of a job that failed exits with 1 and says the line that helps", async () => {
+    const person = await personForTest();
+    const { data } = await person.made(...(await person.submission(FAILING)));
+    const { code, stdout, stderr } = await person.type("watch", data.id);
+    expect(code).toBe(1);
+    expect(stdout).toContain("The job FAILED, at stage CHURN");
+    expect(stderr).toContain(`mic-mcp call retry_job jobId=${data.id} retryMode=SAFE_RESUME`);
+    expect(await person.type("watch", "no-such-job")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("not_found"),
+    });
+  });
+
+  test("goes on where the service is out of order for a while", async () => {
+    const person = await personForTest();
+    const { data } = await person.made(...(await person.submission(GOOD)));
+    const fault = { kind: "status", status: 503, retryAfterSeconds: 30 };
+    await person.admin("faults", { operationId: "getMicJob", fault });
+    await person.admin("faults", { operationId: "getMicJob", fault: { ...fault, retryAfterSeconds: 1 }, times: 2 });
+    const watching = person.begin("watch", data.id);
+    await expect.poll(watching.stderr).toContain("Trying again.");
+    watching.process.kill("SIGINT");
+    expect(await watching.exit).toEqual({ code: 1, signal: null });
+    expect(watching.stderr()).toContain(`the job goes on. mic-mcp watch ${data.id}`);
+    expect(await person.type("watch", data.id)).toMatchObject({ code: 0 });
+  });
+});
+
+describe(onTerminals("watch on a terminal"), () => {
+  test.skipIf(!hasTerminals)("draws nine stages with their units, and leaves them there", async () => {
+    const person = await personForTest(100);
+    const { data } = await person.made(...(await person.submission(GOOD)));
+    const terminal = onTerminal({ ...person.env, NO_COLOR: "1" }, ["watch", data.id]);
+    expect(await terminal.exit).toBe(0);
+    const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
+    for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
+    expect(last).toContain("The job SUCCEEDED");
+    for (const colour of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${colour}m`);
+  });
+
+  test.skipIf(!hasTerminals)("marks the stage that failed, and ends at Ctrl-C with the cursor shown", async () => {
+    const person = await personForTest();
+    const failing = await person.made(...(await person.submission(FAILING)));
+    const failed = onTerminal(person.env, ["watch", failing.data.id]);
+    expect(await failed.exit).toBe(1);
+    expect(failed.screen()).toContain("The job FAILED");
+    const slow = await personForTest(60_000);
+    const waiting = await slow.made(...(await slow.submission(GOOD)));
+    const stopped = onTerminal(slow.env, ["watch", waiting.data.id]);
+    await stopped.answer("GATHER 0/", CTRL_C);
+    expect(await stopped.exit).toBe(1);
+    expect(stopped.screen()).toContain("the job goes on");
+    expect(stopped.screen().lastIndexOf("\u001b[?25h")).toBeGreaterThan(stopped.screen().lastIndexOf("\u001b[?25l"));
+  });
+});
+
+describe("actions", () => {
+  test("is the journal as a table, newest first, and of one state", async () => {
+    const person = await personForTest();
+    expect(await person.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No action.\n" });
+    const job = await person.made(...(await person.submission(GOOD)));
+    const { code, stdout } = await person.type("actions");
+    expect(code).toBe(0);
+    const [header, ...rows] = stdout.trimEnd().split("\n");
+    expect(header?.split("\t").slice(0, 4)).toEqual(["state", "tool", "about", "made"]);
+    expect(rows.map((row) => row.split("\t")[1])).toEqual(["submit_job", "register_input"]);
+    expect(rows[0]?.split("\t")).toContain(job.data.id);
+    expect(await person.type("actions", "--state", "unknown")).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: "No action is unknown.\n",
+    });
+  });
+
+  test("that cannot be read says why", async () => {
+    const person = await personForTest();
+    await person.type("actions");
+    await writeFile(`${person.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");
+    const { code, stderr } = await person.type("actions");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/cannot be used[\s\S]*Move the damaged journal file away/);
+    const doctor = await person.type("doctor");
+    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringMatching(/WRONG journal .*\n +-> Move/) });
+    expect((await person.type("status")).stdout).toMatch(/journal +The action journal cannot be used/);
+  });
+});

@@ -1,0 +1,88 @@
+// What an operator reads of a call: one line for each attempt that failed and was made again, and one for the answer, tied together, to the journal and
+// to the service (docs/operations.md, "Logs").
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import type { Emulator } from "../../src/emulator/index.ts";
+import { emulatorForFile } from "../support/emulator.ts";
+import { type Connection, connectHttp, connectionForTest, type Era, emulatorEnv, eras } from "../support/mcp.ts";
+import { start } from "./stdio/child.ts";
+
+const emulator = emulatorForFile({}, (started: Emulator) => started);
+
+const Line = z.looseObject({ msg: z.string(), call: z.int().optional(), requestId: z.string().optional() });
+type Line = z.infer<typeof Line>;
+
+const linesIn = (stderr: string): readonly Line[] =>
+  stderr
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => Line.parse(JSON.parse(line)));
+
+async function failTwice(): Promise<void> {
+  const fault = { kind: "status", status: 503 };
+  const answer = await fetch(`${emulator().baseUrl}/__emulator/faults`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ operationId: "createMicPublicInput", times: 2, fault }),
+  });
+  expect(answer.ok).toBe(true);
+}
+
+const Told = z.looseObject({
+  action: z.object({ idempotencyKey: z.string(), attempts: z.int(), replayed: z.boolean() }),
+  meta: z.looseObject({ requestId: z.string() }),
+});
+
+const NOTE = "a note that is nobody's business";
+
+const register = (file: number) => ({
+  workspaceId: emulator().workspaceId,
+  inputKind: "M4_FILE",
+  referenceId: emulator().fileIds[file] ?? "",
+  clientReference: NOTE,
+});
+
+describe.each(eras)("of a %s client", (era: Era) => {
+  test("attempts, answer, journal and service are tied by what each line has", async () => {
+    const env = { ...emulatorEnv(emulator()), MIC_LOG_LEVEL: "info" };
+    const connection: Connection = await connectionForTest(era, { env });
+    await failTwice();
+    const { structured } = await connection.callTool("register_input", register(eras.indexOf(era)));
+    const { action, meta } = Told.parse(structured);
+    await connection.callTool("get_job", { jobId: "no-such-job" });
+    await connection.close();
+
+    const [first, second, done, failed] = linesIn(connection.stderr()).filter(({ call }) => call !== undefined);
+    const same = { call: done?.call, request: done?.["request"], client: expect.any(String), tool: "register_input" };
+    expect(done).toMatchObject({
+      ...same,
+      msg: "tool call",
+      ms: expect.any(Number),
+      key: action.idempotencyKey,
+      attempts: 3,
+      requestId: meta.requestId,
+    });
+    const attempt = { ...same, msg: "attempt failed", operation: "createMicPublicInput", status: 503 };
+    expect([first, second]).toMatchObject([
+      { ...attempt, attempt: 1, requestId: expect.stringMatching(/^micreq_/) },
+      { ...attempt, attempt: 2 },
+    ]);
+    expect(failed).toMatchObject({ msg: "tool call failed", tool: "get_job", kind: "not_found", status: 404 });
+    expect(failed?.requestId).toMatch(/^micreq_/);
+    expect(failed?.call).not.toBe(done?.call);
+    // Neither arguments nor results nor secrets.
+    for (const hidden of [NOTE, "no-such-job", emulator().clientSecret])
+      expect(connection.stderr()).not.toContain(hidden);
+  });
+});
+
+test("over HTTP a line names the session, too", async () => {
+  const program = start(["serve", "--http"], { env: { ...emulatorEnv(emulator()), MIC_LOG_LEVEL: "info" } });
+  const { url } = z.object({ url: z.string() }).parse(await program.next());
+  const connection = await connectHttp("v2-legacy", url);
+  await connection.callTool("get_job", { jobId: "no-such-job" });
+  const session = connection.sessionId();
+  await connection.close();
+  await expect.poll(() => linesIn(program.stderr()).find(({ call }) => call !== undefined)).toMatchObject({ session });
+  expect(session).toBeDefined();
+});

@@ -1,0 +1,56 @@
+// The built program on a real terminal, which util-linux's script makes: 100 columns wide, keys typed, everything shown kept.
+import { spawn } from "node:child_process";
+import { accessSync } from "node:fs";
+import { expect, onTestFinished } from "vitest";
+import { entryArguments } from "./mcp.ts";
+
+const SCRIPT = "/usr/bin/script";
+
+export const hasTerminals = ((): boolean => {
+  try {
+    accessSync(SCRIPT);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** A name for tests that need one. */
+export const onTerminals = (name: string): string => (hasTerminals ? name : `${name} (skipped: script missing here)`);
+
+export const ENTER = "\r";
+export const CTRL_C = "\u0003";
+export const CTRL_D = "\u0004";
+export const CTRL_U = "\u0015";
+
+/** `env`: all of its environment but PATH, TERM and SHELL. Killed when the running test is done. */
+export function onTerminal(env: Readonly<Record<string, string>>, args: readonly string[]) {
+  const command = [process.execPath, ...entryArguments(), ...args].map((word) => `'${word}'`).join(" ");
+  const child = spawn(
+    SCRIPT,
+    ["--quiet", "--flush", "--return", "--command", `stty cols 100 rows 40; exec ${command}`, "/dev/null"],
+    {
+      env: { PATH: process.env["PATH"] ?? "", TERM: "xterm", SHELL: "/bin/sh", ...env },
+      stdio: ["pipe", "pipe", "pipe"],
+    },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let screen = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    screen += chunk.toString();
+  });
+  const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const shows = (text: string): Promise<void> => expect.poll(() => screen, { timeout: 10_000 }).toContain(text);
+  return {
+    /** All that was ever shown on it. */
+    screen: () => screen,
+    exit,
+    shows,
+    type: (keys: string) => void child.stdin.write(keys),
+    /** Waits for a question and answers it. */
+    async answer(question: string, keys: string) {
+      await shows(question);
+      child.stdin.write(keys);
+    },
+  };
+}
