@@ -18,6 +18,10 @@ const SEVERAL = new Map([
   ["run_job", "registrations, a submission, reads"],
   ["retry_jobs", "several retries"],
   ["wait_for_jobs", "several job reads"],
+  ["show_job", "a view of a job"],
+  ["show_divisions", "a view of several districts reads"],
+  ["show_usage", "a view of the usage"],
+  ["show_actions", "a view of the local journal"],
 ]);
 
 const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
@@ -29,7 +33,9 @@ const toolTable = tools
   )
   .join("\n");
 
+/** Those that every client is told of. */
 const shortToolTable = tools
+  .filter(({ view }) => view === undefined)
   .map(({ name, description }) => `| \`${name}\` | ${firstSentence(description)} |`)
   .join("\n");
 

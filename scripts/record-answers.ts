@@ -21,13 +21,16 @@ import {
 import { readConfig } from "../src/config.ts";
 import type { Runtime } from "../src/mcp/runtime.ts";
 import { serveOnStdio } from "../src/mcp/stdio/serve.ts";
+import { APP_HTML, UI_EXTENSION } from "../src/toolkit/views.ts";
 
 const clientInfo = { name: "mic-mcp-build", version: "1" };
-const envelope = (version: string) => ({
+/** Of a client that shows views, or does not. */
+const capabilitiesOf = (views: boolean) => (views ? { extensions: { [UI_EXTENSION]: { mimeTypes: [APP_HTML] } } } : {});
+const envelope = (version: string, views = false) => ({
   _meta: {
     [PROTOCOL_VERSION_META_KEY]: version,
     [CLIENT_INFO_META_KEY]: clientInfo,
-    [CLIENT_CAPABILITIES_META_KEY]: {},
+    [CLIENT_CAPABILITIES_META_KEY]: capabilitiesOf(views),
   },
 });
 
@@ -86,36 +89,48 @@ function piecesOf(line: string, id: number): readonly string[] {
 }
 
 export async function recordAnswers(): Promise<Recording> {
-  const pieces: string[] = [];
-  const places = new Map<string, number>();
-  const results: Record<string, readonly number[]> = {};
+  /** Each once, by its place. */
+  const pieces = new Map<string, number>();
+  const rows = new Map<string, number>();
+  const results: Record<string, number> = {};
+  const placeIn = (places: Map<string, number>, text: string): number => {
+    const place = places.get(text) ?? places.size;
+    places.set(text, place);
+    return place;
+  };
 
-  function keep(setting: Setting, method: FirstMethod, version: string, line: string, id: number): void {
-    results[questionOf(setting, method, version)] = piecesOf(line, id).map((piece) => {
-      const place = places.get(piece) ?? pieces.push(piece) - 1;
-      places.set(piece, place);
-      return place;
-    });
+  function keep(
+    setting: Setting,
+    method: FirstMethod,
+    version: string,
+    views: boolean,
+    line: string,
+    id: number,
+  ): void {
+    results[questionOf(setting, method, version, views)] = placeIn(
+      rows,
+      JSON.stringify(piecesOf(line, id).map((piece) => placeIn(pieces, piece))),
+    );
   }
 
-  async function record(setting: Setting, runtime: Runtime): Promise<void> {
+  async function record(setting: Setting, runtime: Runtime, views: boolean): Promise<void> {
     for (const protocolVersion of SUPPORTED_PROTOCOL_VERSIONS) {
       const [hello = "", list = ""] = await converse(runtime, [
-        { id: 0, method: "initialize", params: { protocolVersion, capabilities: {}, clientInfo } },
+        { id: 0, method: "initialize", params: { protocolVersion, capabilities: capabilitiesOf(views), clientInfo } },
         { method: "notifications/initialized" },
         { id: 1, method: "tools/list" },
       ]);
-      keep(setting, "initialize", protocolVersion, hello, 0);
-      keep(setting, "tools/list", protocolVersion, list, 1);
+      keep(setting, "initialize", protocolVersion, views, hello, 0);
+      keep(setting, "tools/list", protocolVersion, views, list, 1);
     }
     for (const version of await modernVersions(runtime)) {
-      const params = envelope(version);
+      const params = envelope(version, views);
       const [about = "", list = ""] = await converse(runtime, [
         { id: 0, method: "server/discover", params },
         { id: 1, method: "tools/list", params },
       ]);
-      keep(setting, "server/discover", version, about, 0);
-      keep(setting, "tools/list", version, list, 1);
+      keep(setting, "server/discover", version, views, about, 0);
+      keep(setting, "tools/list", version, views, list, 1);
     }
   }
 
@@ -123,8 +138,13 @@ export async function recordAnswers(): Promise<Recording> {
   const { runtime, close } = compose(readConfig({ MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent" }), options);
   for (const setting of SETTINGS) {
     const config = readConfig(environmentOf(setting));
-    await record(setting, { ...runtime, config, workspaceId: async () => config.workspaceId });
+    for (const views of [false, true])
+      await record(setting, { ...runtime, config, workspaceId: async () => config.workspaceId }, views);
   }
   await close();
-  return { pieces, results };
+  return {
+    pieces: [...pieces.keys()],
+    rows: [...rows.keys()].map((row) => z.array(z.int()).parse(JSON.parse(row))),
+    results,
+  };
 }

@@ -45,6 +45,8 @@ export interface Config {
   readonly httpMaxSessions: number;
   /** A session of serve --http in which nothing happens ends after this. */
   readonly httpSessionIdleMinutes: number;
+  /** Whether tools with a view are listed: "auto": to clients that show views. */
+  readonly apps: "auto" | "always" | "never";
   readonly readOnly: boolean;
   readonly toolsets: readonly Toolset[];
   readonly logLevel: LogLevel;
@@ -151,6 +153,7 @@ const variables = (read: Read) => ({
   MIC_HTTP_MAX_SESSIONS: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)),
   MIC_HTTP_SESSION_IDLE_MINUTES: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)),
   MIC_CONFIRM: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")),
+  MIC_APPS: read("MIC_APPS", oneOf(["auto", "always", "never"], "auto, always or never")),
   MIC_READ_ONLY: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 (or 0)")),
   MIC_TOOLSETS: read("MIC_TOOLSETS", toolsets),
   MIC_LOG_LEVEL: read("MIC_LOG_LEVEL", oneOf(LOG_LEVELS, LOG_LEVELS.join(", "))),
@@ -212,6 +215,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     httpToken: env.MIC_HTTP_TOKEN,
     httpMaxSessions: env.MIC_HTTP_MAX_SESSIONS ?? 100,
     httpSessionIdleMinutes: env.MIC_HTTP_SESSION_IDLE_MINUTES ?? 30,
+    apps: env.MIC_APPS ?? "auto",
     readOnly: env.MIC_READ_ONLY === "1",
     toolsets: env.MIC_TOOLSETS ?? TOOLSETS,
     logLevel: env.MIC_LOG_LEVEL ?? "warn",

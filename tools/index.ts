@@ -24,6 +24,10 @@ import { requestFileProcessing } from "./request-file-processing.ts";
 import { retryJob } from "./retry-job.ts";
 import { retryJobs } from "./retry-jobs.ts";
 import { runJob } from "./run-job.ts";
+import { showActions } from "./show-actions.ts";
+import { showDivisions } from "./show-divisions.ts";
+import { showJob } from "./show-job.ts";
+import { showUsage } from "./show-usage.ts";
 import { submitJob } from "./submit-job.ts";
 import { waitForJobs } from "./wait-for-jobs.ts";
 
@@ -52,6 +56,10 @@ const byName: { readonly [N in ToolName]: DefinedTool & { readonly name: N } } =
   run_job: runJob,
   retry_jobs: retryJobs,
   wait_for_jobs: waitForJobs,
+  show_job: showJob,
+  show_divisions: showDivisions,
+  show_usage: showUsage,
+  show_actions: showActions,
 };
 
 export const tools: readonly DefinedTool[] = Object.values(byName);

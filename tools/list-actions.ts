@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import { DEFAULT_LIMIT, type ListedAction } from "../src/actions/listing.ts";
+import { DEFAULT_LIMIT, type ListedAction, summaryOfActions } from "../src/actions/listing.ts";
 import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -17,14 +17,6 @@ interface Listing {
 
 const isOffered = (step: ListedAction["nextStep"], call: ToolCall): boolean =>
   step !== undefined && isToolName(step.tool) && call.isOffered(step.tool);
-
-const STATES = ["open", "unknown", "rejected", "succeeded"] as const;
-
-function summaryOf(actions: readonly ListedAction[]): string {
-  const counts = STATES.map((state) => [actions.filter((action) => action.state === state).length, state] as const);
-  const said = counts.flatMap(([count, state]) => (count === 0 ? [] : [`${count} ${state}`]));
-  return `${actions.length} ${actions.length === 1 ? "action" : "actions"}${said.length === 0 ? "" : `: ${said.join(", ")}`}.`;
-}
 
 export const listActions = defineTool({
   name: "list_actions",
@@ -49,7 +41,7 @@ export const listActions = defineTool({
       action.updatedAt,
     ]);
     const nextStep = actions.find((action) => isOffered(action.nextStep, call))?.nextStep;
-    const summary = summaryOf(actions);
+    const summary = summaryOfActions(actions);
     const columns = ["tool", "state", "idempotencyKey", "about", "resourceId", "code", "attempts", "updatedAt"];
     const steps = actions.flatMap(({ nextStep }) => (nextStep ? [nextText(nextStep)] : []));
     const text = [summary, table(columns, rows), ...steps].join("\n");

@@ -67,6 +67,15 @@ function nextStep(
   return why === undefined ? {} : { nextStep: { tool, arguments: args, why } };
 }
 
+const IN_WORDS = ["open", "unknown", "rejected", "succeeded"] as const;
+
+/** How many there are of each state. */
+export function summaryOfActions(actions: readonly ListedAction[]): string {
+  const counts = IN_WORDS.map((state) => [actions.filter((action) => action.state === state).length, state] as const);
+  const said = counts.flatMap(([count, state]) => (count === 0 ? [] : [`${count} ${state}`]));
+  return `${actions.length} ${actions.length === 1 ? "action" : "actions"}${said.length === 0 ? "" : `: ${said.join(", ")}`}.`;
+}
+
 export interface ListingOptions {
   /** Only its actions; undefined where none is configured. */
   readonly service: string | undefined;

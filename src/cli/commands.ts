@@ -44,6 +44,22 @@ export const COMMANDS = {
     flags: {},
     examples: [{ line: "mic-mcp watch micjob_… && echo done", does: "what comes next waits for a success" }],
   },
+  show: {
+    name: "show",
+    takes: "VIEW [NAME=VALUE …]",
+    does: "a job, divisions, the usage or the actions as a page in one file, for a browser",
+    notes: [
+      "VIEW: job JOB, divisions [state|district], usage [DAY|ENTITLEMENT], actions [STATE].",
+      "The page holds its data and loads nothing. Its path is on stdout; only its owner can read it.",
+    ],
+    flags: {
+      open: { type: "boolean", about: "opens it in the browser, too" },
+    },
+    examples: [
+      { line: "mic-mcp show divisions --open", does: "every state as a table, bars and tiles" },
+      { line: "mic-mcp show job micjob_… --open", does: "its stages as they stand now" },
+    ],
+  },
   actions: {
     name: "actions",
     does: "what was done at the service, newest first, and how to settle what is open or unknown",

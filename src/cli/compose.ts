@@ -28,6 +28,7 @@ import type { Candidate } from "../toolkit/resources/candidate.ts";
 import { createCandidates } from "../toolkit/resources/completion.ts";
 import { resources } from "../toolkit/resources/index.ts";
 import { createWatching } from "../toolkit/resources/watching.ts";
+import { readViewFile } from "../view-files.ts";
 import { redactorOf } from "./crash.ts";
 import { journalOf } from "./journal.ts";
 import { createLog } from "./log.ts";
@@ -114,6 +115,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
       watching: createWatching({ timing }),
       sealingKey: createSealingKey(identity),
       skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
+      readView: readViewFile,
       redactor,
       log,
       notes,

@@ -24,6 +24,7 @@ const RUN: Readonly<Record<CommandName, Run>> = {
   serve: runServe,
   call: async (args, environment) => await (await import("./call/call.ts")).call(args, environment),
   watch: async (args, environment) => await (await import("./watch/watch.ts")).watch(args, environment),
+  show: async (args, environment) => await (await import("./show/show.ts")).show(args, environment),
   actions: async (args, environment) => await (await import("./actions.ts")).actions(args, environment),
   demo: async (args) => {
     parseArgs({ args: [...args], options: COMMANDS.demo.flags });

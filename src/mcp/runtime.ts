@@ -6,6 +6,7 @@ import type { Ports } from "../toolkit/ports.ts";
 import type { Candidates } from "../toolkit/resources/completion.ts";
 import type { Resource } from "../toolkit/resources/resource.ts";
 import type { Watching } from "../toolkit/resources/watching.ts";
+import type { ViewName } from "../toolkit/views.ts";
 import type { Skills } from "./skills/skills.ts";
 
 /** The part of a logger that we use. Its lines go to stderr, never to stdout. */
@@ -32,6 +33,8 @@ export interface Runtime {
   /** A key that only holders of the client credentials can derive; it seals what clients keep for us. Throws Failure. */
   readonly sealingKey: () => Promise<Buffer>;
   readonly skills: Skills;
+  /** The HTML of a view. */
+  readonly readView: (name: ViewName) => Promise<string>;
   readonly redactor: Redactor;
   readonly log: Log;
   /** Sentences for the server instructions that only this process knows. */

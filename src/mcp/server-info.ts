@@ -1,5 +1,7 @@
 // The server's name and looks, capabilities and cache hints.
+
 import type { CacheHint, Implementation, ServerCapabilities } from "@modelcontextprotocol/server";
+import { UI_EXTENSION } from "../toolkit/views.ts";
 
 /** docs/pictures/icon.svg, 48 by 48. */
 const ICON =
@@ -18,14 +20,18 @@ export const serverInfo = (version: string) =>
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** `hasTasks`: whether calls can become tasks on this connection. */
-export const capabilities = (hasTasks: boolean) =>
+/** `tasks`: whether calls can become tasks on this connection; `views`: whether there are any. */
+export const capabilities = ({ tasks, views }: { readonly tasks: boolean; readonly views: boolean }) =>
   ({
     tools: {},
     resources: { subscribe: true },
     prompts: {},
     completions: {},
-    extensions: { [SKILLS_EXTENSION]: {}, ...(hasTasks && { [TASKS_EXTENSION]: {} }) },
+    extensions: {
+      [SKILLS_EXTENSION]: {},
+      ...(tasks && { [TASKS_EXTENSION]: {} }),
+      ...(views && { [UI_EXTENSION]: {} }),
+    },
   }) satisfies ServerCapabilities;
 
 const MINUTE_MS = 60_000;
@@ -33,7 +39,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 // Lists depend on the configuration, which never changes while the process lives. But a login may bring a workspace.
 export const CACHE_HINTS = {
-  "tools/list": { ttlMs: HOUR_MS, cacheScope: "public" },
+  // And on what the client shows.
+  "tools/list": { ttlMs: HOUR_MS, cacheScope: "private" },
   "prompts/list": { ttlMs: HOUR_MS, cacheScope: "public" },
   "resources/list": { ttlMs: MINUTE_MS, cacheScope: "private" },
   "resources/templates/list": { ttlMs: HOUR_MS, cacheScope: "public" },

@@ -29,7 +29,7 @@ import { serveTasks, takesTasks } from "./tasks/serve.ts";
 import { type CallRequest, callTool, reporter, type Situation } from "./tools/call.ts";
 import { type Confirmation, GO } from "./tools/confirmation.ts";
 import type { Deliveries } from "./tools/deliveries.ts";
-import { hasTasks, listed, offeredTools, whyNotOffered } from "./tools/offered-tools.ts";
+import { hasTasks, listed, offeredTools, toldTools, whyNotOffered } from "./tools/offered-tools.ts";
 import { onlyReads } from "./tools/tool-call.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
@@ -75,14 +75,18 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
   const server = new Server(info, {
-    capabilities: capabilities(tasks !== undefined),
+    capabilities: capabilities({ tasks: tasks !== undefined, views: config.apps !== "never" }),
     requestState: { verify: confirmation.verify },
     instructions: instructions(config, workspaceId, notes),
     cacheHints: CACHE_HINTS,
   });
-  server.setRequestHandler("tools/list", async () => {
+  const capabilitiesOf = (context: ServerContext): unknown =>
+    era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
+  const told = (context: ServerContext): readonly Tool[] =>
+    toldTools([...offered.values()], config, capabilitiesOf(context));
+  server.setRequestHandler("tools/list", async (_, context) => {
     const known = workspaceId ?? (await knownSoon(runtime));
-    return { tools: [...offered.values()].map((tool) => listed(tool, known)) };
+    return { tools: told(context).map((tool) => listed(tool, known)) };
   });
   const takesLinks = (): boolean => (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
   /** In 2026-07-28 a client says in each request who it is. */
@@ -92,8 +96,6 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     callTool(tool, args, { runtime, deliveries, request, linkOf: takesLinks() ? linkOf : undefined, asTask });
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
-    const capable =
-      era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
     const { id, signal } = context.mcpReq;
     const request: CallRequest = {
       id,
@@ -101,11 +103,12 @@ export async function createServer(runtime: Runtime, connection: Connection, era
       client: clientIn(envelopeOf(context)),
       signal,
       report: reporter(context),
-      seek: (asked, args, call) => confirmation.seek(asked, args, context, capable, call),
+      seek: (asked, args, call) => confirmation.seek(asked, args, context, capabilitiesOf(context), call),
     };
     if (tool) return await answerCall(tool, params.arguments, request, takesTasks(context) ? tasks?.answer : undefined);
     const hidden = tools.find(({ name }) => name === params.name);
-    const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${[...offered.keys()].join(", ")}`;
+    const names = told(context).map(({ name }) => name);
+    const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
   });
   connection.onReads?.(({ id, name, args, envelope, signal }) => {

@@ -21,6 +21,7 @@ import type { Candidate, CandidateKind } from "./resources/candidate.ts";
 import type { ActionResult, ToolResult } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
+import type { ViewName } from "./views.ts";
 
 /**
  * What a call does. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
@@ -79,6 +80,8 @@ export interface ToolFacts {
   readonly effect: Effect;
   /** Absent where a tool is no single operation of the service. */
   readonly endpoint: Endpoint | undefined;
+  /** What shows its result to a person: it is listed for clients that show views. */
+  readonly view: ViewName | undefined;
   readonly argumentNames: readonly string[];
   readonly outputSchema: JsonSchema;
   inputSchema(): JsonSchema;
@@ -150,6 +153,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   readonly toolset?: Toolset;
   readonly effect: "read" | "save" | "export";
   readonly output: Output<O>;
+  readonly view?: ViewName;
   /** What a variable of a URI or a prompt may be, where the answer says so. */
   readonly candidates?: {
     readonly kind: CandidateKind;
@@ -259,11 +263,11 @@ function strictArguments<I extends z.ZodRawShape>(name: string, input: Arguments
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
   definition: ToolDefinition<N, I, O>,
 ): DefinedTool & { readonly name: N } {
-  const { endpoint, name, title, description, effect, input, output, candidates, run } = definition;
+  const { endpoint, name, title, description, effect, input, output, view, candidates, run } = definition;
   const { argumentNames, inputSchema, check } = strictArguments(name, input);
   const toolset = definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs");
   const outputSchema = output.schema;
-  const facts = { name, title, description, toolset, effect, endpoint, argumentNames, outputSchema, inputSchema };
+  const facts = { name, title, description, toolset, effect, endpoint, view, argumentNames, outputSchema, inputSchema };
   return {
     ...facts,
     makes: undefined,
@@ -301,6 +305,7 @@ export function defineAction<const N extends ToolName, const I extends z.ZodRawS
     toolset,
     effect,
     endpoint,
+    view: undefined,
     argumentNames,
     outputSchema,
     inputSchema,
@@ -340,7 +345,7 @@ export function defineProcedure<const N extends ToolName, const I extends z.ZodR
   const { argumentNames, inputSchema, check } = strictArguments(name, input);
   const outputSchema = output.schema;
   const said = { name, title, description, effect, argumentNames, outputSchema, inputSchema, makes };
-  const facts = { ...said, toolset: "jobs", endpoint: undefined } as const;
+  const facts = { ...said, toolset: "jobs", endpoint: undefined, view: undefined } as const;
   return {
     ...facts,
     create: (ports) => ({

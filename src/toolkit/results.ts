@@ -225,6 +225,22 @@ export const actionResult = async <T>(
     ...(notice !== undefined && { notice }),
   });
 
+/** What a person may do in the view: two who follow one piece of advice would do it twice. */
+const LEFT_TO_PERSON: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
+
+/**
+ * What a person is shown in a view: the view lives on `structured`, the agent gets by what it goes on. There is no link to a
+ * resource: some hosts hand a view no result that has one.
+ */
+export function shownToPerson<T>(
+  { data, structured, drift, advice, text }: ToolResult<T>,
+  notice: string,
+): ToolResult<T> {
+  const { summary = text, nextStep } = advice ?? {};
+  const next = nextStep && !LEFT_TO_PERSON.has(nextStep.tool) ? [nextText(nextStep)] : [];
+  return { data, structured, drift, text: [`${notice} ${summary}`, ...next].join("\n") };
+}
+
 /** What a wait found as it was: `news` says so, and the next step is the same again. */
 export function unchangedResult<T>(
   answer: ReadAnswer<T>,

@@ -24,6 +24,11 @@ export const TOOL_NAMES = [
   "run_job",
   "retry_jobs",
   "wait_for_jobs",
+  // For clients that show views.
+  "show_job",
+  "show_divisions",
+  "show_usage",
+  "show_actions",
 ] as const;
 
 export type ToolName = (typeof TOOL_NAMES)[number];

@@ -65,6 +65,18 @@ test.each([
   expect(again.text).not.toContain("Not done again");
 });
 
+test("a view that names what was made is no sign of the agent: the same call is the same action", async () => {
+  const { stub, env } = await benchForTest({ MIC_REPEAT_WINDOW_SECONDS: "600", MIC_APPS: "always" });
+  const server = await insideServer(env);
+  stub.expect(made("job-1"));
+  await server.call("submit_job", createJob);
+  stub.expect(answer(200, enveloped({ ...job, id: "job-1" })));
+  expect((await server.call("show_job", { jobId: "job-1" })).error).toBeUndefined();
+  const again = await server.call("submit_job", createJob);
+  expect(again.action).toMatchObject({ replayed: true });
+  expect(jobIn(again)).toBe("job-1");
+});
+
 test("an agent that names the key has heard: once that is answered, the same call is a new action", async () => {
   const { stub, server } = await bench();
   stub.expect(made("job-1"), made("job-2"));

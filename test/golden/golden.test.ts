@@ -7,10 +7,18 @@ import { actionScenes } from "./scenes/actions.ts";
 import { fewCallsScenes } from "./scenes/few-calls.ts";
 import { geographyScenes } from "./scenes/geography.ts";
 import { jobScenes } from "./scenes/jobs.ts";
+import { viewScenes } from "./scenes/views.ts";
 import { workspaceScenes } from "./scenes/workspace.ts";
 import { play } from "./stage.ts";
 
-const scenes = { ...geographyScenes, ...workspaceScenes, ...jobScenes, ...actionScenes, ...fewCallsScenes };
+const scenes = {
+  ...geographyScenes,
+  ...workspaceScenes,
+  ...jobScenes,
+  ...actionScenes,
+  ...fewCallsScenes,
+  ...viewScenes,
+};
 
 for (const [tool, scene] of Object.entries(scenes))
   test.concurrent(`${tool}: what an agent is given, state by state`, { timeout: 90_000 }, async ({ expect }) => {

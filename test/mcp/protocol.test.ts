@@ -94,7 +94,7 @@ test("2026-07-28 needs no handshake: discover, list with cache hints, call", asy
     instructions: expect.stringContaining("submit_job"),
   });
   const listed = await server.request("tools/list", { _meta });
-  expect(listed.result).toMatchObject({ resultType: "complete", cacheScope: "public" });
+  expect(listed.result).toMatchObject({ resultType: "complete", cacheScope: "private" });
   expect(listed.result?.["ttlMs"]).toBeGreaterThan(0);
   const called = await server.request("tools/call", { _meta, name: "get_job", arguments: { jobId: 5 } });
   expect(called.result).toMatchObject({ resultType: "complete", isError: true });

@@ -132,6 +132,8 @@ export interface Connection extends ClientFace {
 export interface ConnectOptions {
   /** The person at this client; without one, the client cannot ask. */
   readonly person?: (question: string) => Reply | Promise<Reply>;
+  /** It draws views (MCP Apps). */
+  readonly showsViews?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   /** After the entry point; default `serve`. */
   readonly args?: readonly string[];
@@ -164,7 +166,7 @@ export const bareEnvironment = (home: string) => ({
 /** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */
 export async function connect(
   era: Era,
-  { env = {}, args = ["serve"], person }: ConnectOptions = {},
+  { env = {}, args = ["serve"], ...abilities }: ConnectOptions = {},
 ): Promise<Connection> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-test-"));
   const variables = { ...bareEnvironment(home), ...env };
@@ -181,7 +183,7 @@ export async function connect(
     cwd: home,
     stderr: "pipe" as const,
   };
-  const opened = await (isOverHttp(args) ? openByUrl : openByPipe)(era, parameters, person);
+  const opened = await (isOverHttp(args) ? openByUrl : openByPipe)(era, parameters, abilities);
   return {
     ...opened,
     home,
@@ -195,13 +197,13 @@ export async function connect(
 /** A client of a server inside this process. */
 export async function connectInside(
   era: Era,
-  { env = {}, person }: Omit<ConnectOptions, "args"> = {},
+  { env = {}, ...abilities }: Omit<ConnectOptions, "args"> = {},
 ): Promise<ClientFace> {
   const { stdin, stdout, close } = serveInside(env);
   // To these classes a stream to read comes first, whoever is at its other end.
   const opened = await (era === "v1-client"
-    ? openOlder(new OlderStreams(stdout, stdin), person)
-    : openModern(new ModernStreams(stdout, stdin), era === "v2-legacy", person));
+    ? openOlder(new OlderStreams(stdout, stdin), abilities)
+    : openModern(new ModernStreams(stdout, stdin), era === "v2-legacy", abilities));
   return {
     ...opened,
     async close() {
@@ -222,19 +224,19 @@ interface Parameters {
 }
 type Opened = Omit<Connection, "home">;
 
-async function openByPipe(era: Era, parameters: Parameters, person: ConnectOptions["person"]): Promise<Opened> {
+async function openByPipe(era: Era, parameters: Parameters, abilities: Abilities): Promise<Opened> {
   const transport = era === "v1-client" ? new OlderTransport(parameters) : new InPlaceTransport(parameters);
   const stderr = collect(transport);
   const opened = await (transport instanceof OlderTransport
-    ? openOlder(transport, person)
-    : openModern(transport, era === "v2-legacy", person)
+    ? openOlder(transport, abilities)
+    : openModern(transport, era === "v2-legacy", abilities)
   ).catch((error: unknown) => {
     throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
   });
   return { ...opened, stderr, pid: transport.pid ?? 0 };
 }
 
-async function openByUrl(era: Era, parameters: Parameters, person: ConnectOptions["person"]): Promise<Opened> {
+async function openByUrl(era: Era, parameters: Parameters, abilities: Abilities): Promise<Opened> {
   const { command, args, cwd } = parameters;
   const child = spawn(command, [...args, "--http"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
   const stderr = collect(child);
@@ -243,7 +245,7 @@ async function openByUrl(era: Era, parameters: Parameters, person: ConnectOption
     once(child.stdout, "data"),
     gone.then(() => Promise.reject(new Error(`the server did not start; on stderr: ${stderr()}`))),
   ]);
-  const opened = await connectHttp(era, z.object({ url: z.url() }).parse(JSON.parse(String(line))).url, { person });
+  const opened = await connectHttp(era, z.object({ url: z.url() }).parse(JSON.parse(String(line))).url, abilities);
   return {
     ...opened,
     stderr,
@@ -256,8 +258,7 @@ async function openByUrl(era: Era, parameters: Parameters, person: ConnectOption
   };
 }
 
-interface HttpOptions {
-  readonly person?: ConnectOptions["person"] | undefined;
+interface HttpOptions extends Abilities {
   /** The bearer token that its requests carry. */
   readonly token?: string;
 }
@@ -266,14 +267,14 @@ interface HttpOptions {
 export async function connectHttp(
   era: Era,
   url: string,
-  { person, token }: HttpOptions = {},
+  { token, ...abilities }: HttpOptions = {},
 ): Promise<ClientFace & { readonly sessionId: () => string | undefined }> {
   const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
   const Transport = era === "v1-client" ? OlderHttpTransport : ModernHttpTransport;
   const transport = new Transport(new URL(url), { requestInit });
   const opened = await (transport instanceof OlderHttpTransport
-    ? openOlder(transport, person)
-    : openModern(transport, era === "v2-legacy", person));
+    ? openOlder(transport, abilities)
+    : openModern(transport, era === "v2-legacy", abilities));
   return {
     ...opened,
     sessionId: () => transport.sessionId,
@@ -321,13 +322,21 @@ const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
     Completed.parse(await client.complete({ ref, argument: { name, value } })).completion.values,
 });
 
-const forms = (person: ConnectOptions["person"]) => (person ? { capabilities: { elicitation: { form: {} } } } : {});
+type Abilities = Pick<ConnectOptions, "person" | "showsViews">;
+
+const capabilitiesOf = ({ person, showsViews = false }: Abilities) => ({
+  capabilities: {
+    ...(person && { elicitation: { form: {} } }),
+    ...(showsViews && { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } }),
+  },
+});
 
 async function openOlder(
   transport: OlderTransport | OlderHttpTransport | OlderStreams,
-  person: ConnectOptions["person"],
+  abilities: Abilities,
 ): Promise<ClientFace> {
-  const client = new OlderClient(identity, forms(person));
+  const { person } = abilities;
+  const client = new OlderClient(identity, capabilitiesOf(abilities));
   if (person)
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await person(params.message)) }));
   const updates: string[] = [];
@@ -358,10 +367,11 @@ async function openOlder(
 async function openModern(
   transport: ModernTransport | ModernHttpTransport | ModernStreams,
   isLegacy: boolean,
-  person: ConnectOptions["person"],
+  abilities: Abilities,
 ): Promise<ClientFace> {
+  const { person } = abilities;
   const mode = isLegacy ? ("legacy" as const) : { pin: "2026-07-28" };
-  const client = new ModernClient(identity, { versionNegotiation: { mode }, ...forms(person) });
+  const client = new ModernClient(identity, { versionNegotiation: { mode }, ...capabilitiesOf(abilities) });
   if (person)
     client.setRequestHandler("elicitation/create", async ({ params }) => ({ ...(await person(params.message)) }));
   const updates: string[] = [];

@@ -19,7 +19,17 @@ export const OWN_TOOLS: Readonly<
   wait_for_jobs: { required: ["jobIds"], optional: ["until", "waitSeconds"] },
 };
 
-/** All of them, as they are listed. */
+/** Those that show a view, with their arguments: listed for clients that show views. */
+export const VIEW_TOOLS: Readonly<
+  Record<string, { readonly required: readonly string[]; readonly optional: readonly string[] }>
+> = {
+  show_job: { required: ["jobId"], optional: [] },
+  show_divisions: { required: ["level"], optional: ["states", "waitSeconds"] },
+  show_usage: { required: ["workspaceId", "window"], optional: [] },
+  show_actions: { required: [], optional: ["state"] },
+};
+
+/** All others, as every client has them listed. */
 export const TOOL_NAMES: readonly string[] = [...rows.map(({ tool }) => tool), ...Object.keys(OWN_TOOLS)];
 /** Those that act. */
 export const POST_TOOLS: readonly string[] = [

@@ -6,7 +6,7 @@ import { readConfig, UsageError } from "../../config.ts";
 import { Failure, type FailureFacts } from "../../failure.ts";
 import { completeArguments } from "../../mcp/tools/call.ts";
 import { factsOf, failureText } from "../../mcp/tools/failure-text.ts";
-import { offeredTools, whyNotOffered } from "../../mcp/tools/offered-tools.ts";
+import { offeredTools, toldTools, whyNotOffered } from "../../mcp/tools/offered-tools.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
 import { escaped } from "../../outside.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
@@ -29,7 +29,7 @@ function outputOf(text = "text"): Output {
 }
 
 /** Of the tools that are there, the one of this name that is offered here. Throws UsageError. */
-function named<T extends Pick<Tool, "name" | "toolset" | "effect">>(
+function named<T extends Pick<Tool, "name" | "toolset" | "effect" | "view">>(
   name: string,
   all: readonly T[],
   config: ReturnType<typeof readConfig>,
@@ -135,7 +135,9 @@ export async function call(args: readonly string[], environment: NodeJS.ProcessE
   const [name, ...pairs] = positionals;
   const output = outputOf(values.output);
   if (name === undefined) {
-    process.stdout.write(`${listingText(offeredTools(tools, readConfig(environment)))}\n`);
+    const config = readConfig(environment);
+    // No terminal shows views: mic-mcp show is for them.
+    process.stdout.write(`${listingText(toldTools(offeredTools(tools, config), { apps: "never" }, undefined))}\n`);
     return 0;
   }
   const wish = { name, pairs, json: values.json, output, isAgreed: values.yes ?? false };

@@ -33,7 +33,7 @@ export interface Words {
 const plain = (text: string): Word => ({ text, about: "" });
 
 const TAKES: Readonly<Record<string, readonly Word[]>> = {
-  call: tools.map(({ name, title }) => ({ text: name, about: title })),
+  call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
   completion: SHELLS.map(plain),
 };
 

@@ -1,5 +1,6 @@
 // The answers to what a client asks first: who are you, which tools have you? They are the SDK's own, recorded by the build.
 // Whatever is unusual in a request is left to the SDK itself.
+import { showsViews } from "../../toolkit/views.ts";
 import { FIRST_METHODS, type FirstMethod, questionOf, RECORDED_WORKSPACE, type Recording } from "./recording.ts";
 import type { Settings } from "./settings.ts";
 
@@ -68,19 +69,25 @@ function requestOf(message: JsonObject): Request | undefined {
   return id === undefined || isRequestId(id) ? { id, method, params } : undefined;
 }
 
-/** The version that a request of the handshake's era begins with. */
-function versionOfHandshake({ method, params }: Request): string | undefined {
+/** What a client begins with. */
+interface Introduction {
+  readonly version: string;
+  readonly capabilities: unknown;
+}
+
+/** Of a request of the handshake's era. */
+function introductionOfHandshake({ method, params }: Request): Introduction | undefined {
   const { protocolVersion, capabilities, clientInfo, ...rest } = params;
   const isUsual =
     method === "initialize" &&
     Object.keys(rest).length === 0 &&
     areCapabilities(capabilities) &&
     isImplementation(clientInfo);
-  return isUsual && typeof protocolVersion === "string" ? protocolVersion : undefined;
+  return isUsual && typeof protocolVersion === "string" ? { version: protocolVersion, capabilities } : undefined;
 }
 
-/** The version that a request names which stands by itself. */
-function versionOfRequest({ params }: Request): string | undefined {
+/** Of a request that stands by itself. */
+function introductionOfRequest({ params }: Request): Introduction | undefined {
   const { _meta: meta, ...rest } = params;
   if (Object.keys(rest).length > 0 || !isJsonObject(meta)) return undefined;
   const {
@@ -90,26 +97,28 @@ function versionOfRequest({ params }: Request): string | undefined {
     ...more
   } = meta;
   const isUsual = Object.keys(more).length === 0 && isImplementation(client) && areCapabilities(capabilities);
-  return isUsual && typeof version === "string" ? version : undefined;
+  return isUsual && typeof version === "string" ? { version, capabilities } : undefined;
 }
 
 /** Answers one line after the other; undefined once there is one that it cannot answer, and then no more. */
 export type FirstAnswers = (line: string) => FirstAnswer | "nothing to say" | undefined;
 
 export function createFirstAnswers(
-  { workspaceId, ...setting }: Settings,
-  { pieces, results }: Recording,
+  { workspaceId, apps, ...setting }: Settings,
+  { pieces, rows, results }: Recording,
 ): FirstAnswers {
   /** Of the handshake, once there was one; else each request names its own. */
-  let agreed: string | undefined;
+  let agreed: Introduction | undefined;
   let isModern = false;
 
-  function resultOf(asked: string, version: string): string | undefined {
+  function resultOf(asked: string, { version, capabilities }: Introduction): string | undefined {
     const method = FIRST_METHODS.find((each) => each === asked);
     if (method === undefined) return undefined;
     const rowOf = (of: FirstMethod) => {
-      const question = questionOf({ ...setting, workspace: workspaceId !== undefined }, of, version);
-      return Object.hasOwn(results, question) ? results[question] : undefined;
+      const known = { ...setting, workspace: workspaceId !== undefined };
+      const question = questionOf(known, of, version, showsViews(apps, capabilities));
+      const row = Object.hasOwn(results, question) ? results[question] : undefined;
+      return row === undefined ? undefined : rows[row];
     };
     // A list without a handshake is a modern one, and only modern versions are discovered.
     if (method === "tools/list" && agreed === undefined && !rowOf("server/discover")) return undefined;
@@ -117,23 +126,25 @@ export function createFirstAnswers(
     return text?.join("").replaceAll(RECORDED_WORKSPACE, () => workspaceId ?? "");
   }
 
-  function versionOf(request: Request): string | undefined {
+  function introductionOf(request: Request): Introduction | undefined {
     if (agreed !== undefined) return Object.keys(request.params).length === 0 ? agreed : undefined;
-    return request.method === "initialize" && !isModern ? versionOfHandshake(request) : versionOfRequest(request);
+    return request.method === "initialize" && !isModern
+      ? introductionOfHandshake(request)
+      : introductionOfRequest(request);
   }
 
   return (line) => {
     const message = parse(line);
     const request = isJsonObject(message) ? requestOf(message) : undefined;
-    const version = request && versionOf(request);
-    if (!isJsonObject(message) || !request || version === undefined) return undefined;
+    const introduction = request && introductionOf(request);
+    if (!isJsonObject(message) || !request || introduction === undefined) return undefined;
     const { id, method } = request;
     if (id === undefined)
       return agreed !== undefined && method === "notifications/initialized" ? "nothing to say" : undefined;
     // A second handshake is for the SDK to judge.
-    const result = agreed !== undefined && method !== "tools/list" ? undefined : resultOf(method, version);
+    const result = agreed !== undefined && method !== "tools/list" ? undefined : resultOf(method, introduction);
     if (result === undefined) return undefined;
-    if (method === "initialize") agreed = version;
+    if (method === "initialize") agreed = introduction;
     else isModern = agreed === undefined;
     return { request: message, id, result };
   };

@@ -25,12 +25,21 @@ export type FirstMethod = (typeof FIRST_METHODS)[number];
 /** Results differ in little: each is a row of pieces, which many of them share. */
 export interface Recording {
   readonly pieces: readonly string[];
-  /** By `questionOf`: the pieces that make the result's JSON text. */
-  readonly results: Readonly<Record<string, readonly number[]>>;
+  /** The pieces that make a result's JSON text. */
+  readonly rows: readonly (readonly number[])[];
+  /** By `questionOf`: the row that answers it; many questions have the same answer. */
+  readonly results: Readonly<Record<string, number>>;
 }
 
+/** `views`: the list for a client that shows views. */
 export const questionOf = (
   { geography, jobs, readOnly, workspace }: Setting,
   method: FirstMethod,
   protocolVersion: string,
-): string => [method, protocolVersion, ...[geography, jobs, readOnly, workspace].map(Number)].join(" ");
+  views: boolean,
+): string =>
+  [
+    method,
+    protocolVersion,
+    ...[geography, jobs, readOnly, workspace, views && method === "tools/list"].map(Number),
+  ].join(" ");

@@ -5,6 +5,7 @@ export interface Settings {
   readonly geography: boolean;
   readonly jobs: boolean;
   readonly readOnly: boolean;
+  readonly apps: "auto" | "always";
   readonly workspaceId: string | undefined;
   /** Not to be shown, whatever happens. */
   readonly secrets: readonly string[];
@@ -38,6 +39,7 @@ const USUAL: Readonly<Record<string, (text: string) => boolean>> = {
   MIC_REPEAT_WINDOW_SECONDS: wholeNumber(0, 86_400),
   MIC_GEOGRAPHY_RATE: wholeNumber(1, 600),
   MIC_CONFIRM: like(/^(auto|never)$/),
+  MIC_APPS: like(/^(auto|always)$/),
   MIC_READ_ONLY: like(/^[01]$/),
   MIC_TOOLSETS: like(/^(geography|jobs|geography, ?jobs|jobs, ?geography)$/),
   MIC_LOG_LEVEL: like(/^(debug|info|warn|error|silent)$/),
@@ -65,6 +67,7 @@ export function usualSettings(environment: NodeJS.ProcessEnv): Settings | undefi
     geography: toolsets.includes("geography"),
     jobs: toolsets.includes("jobs"),
     readOnly: given.get("MIC_READ_ONLY") === "1",
+    apps: given.get("MIC_APPS") === "always" ? "always" : "auto",
     workspaceId,
     secrets: [given.get("MIC_CLIENT_SECRET") ?? "", journal === undefined ? "" : new URL(journal).password],
   };

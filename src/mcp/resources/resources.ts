@@ -20,6 +20,7 @@ import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
 import { driftMeta } from "../tools/result.ts";
 import { toolUser } from "../tools/tool-call.ts";
+import { readView } from "./views.ts";
 
 /** A configuration never changes while its process lives, and every result with a link asks. */
 const offeredBy = new WeakMap<Runtime, readonly Resource[]>();
@@ -85,6 +86,8 @@ export async function readResource(
     const text = await skills.read(uri);
     if (text !== undefined) return { contents: [{ uri, mimeType: MARKDOWN, text }], ...skillCache(era) };
   }
+  const view = await readView(uri, runtime, era);
+  if (view) return view;
   const offered = offeredResources(runtime);
   const found = findResource(offered, uri);
   if (!found) throw noSuchUri(uri, offered);

@@ -94,11 +94,11 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
 
 /**
  * The arguments of a call as its tool takes them: with those that its key stands for, and the default workspace. What they name
- * counts as heard of. Throws Failure.
+ * counts as heard of, but for what a view asks about: it asks by itself, and the agent may know nothing of it. Throws Failure.
  */
 export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
   const given = argumentsObject(tool.name, args);
-  if (tool.toolset === "jobs") runtime.ports.actions.hear(namesIn(given));
+  if (tool.toolset === "jobs" && tool.view === undefined) runtime.ports.actions.hear(namesIn(given));
   return await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
 }
 

@@ -3,27 +3,39 @@ import type { Tool as ListedTool } from "@modelcontextprotocol/server";
 import type { Config } from "../../config.ts";
 import type { JsonSchema } from "../../contract/json-schema.ts";
 import type { Effect, Tool } from "../../toolkit/define-tool.ts";
+import { showsViews, viewUri } from "../../toolkit/views.ts";
 import { annotationsOf } from "./annotations.ts";
 
-type Gated = Pick<Tool, "name" | "toolset" | "effect">;
+type Gated = Pick<Tool, "name" | "toolset" | "effect" | "view">;
 
 /** What changes nothing at the service: reads and downloads. A file of ours in the download folder is the user's own. */
 const READ_ONLY: ReadonlySet<string> = new Set<Effect>(["read", "save", "export"]);
 
-const isOffered = (tool: Gated, { toolsets, readOnly }: Config): boolean =>
-  toolsets.includes(tool.toolset) && (!readOnly || READ_ONLY.has(tool.effect));
+const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
+
+const isOffered = (tool: Gated, { toolsets, readOnly, apps }: Config): boolean =>
+  toolsets.includes(tool.toolset) && (!readOnly || READ_ONLY.has(tool.effect)) && (apps !== "never" || hasNoView(tool));
 
 /** Why a tool is not offered, for an agent that calls it all the same. */
-export const whyNotOffered = (tool: Pick<Tool, "toolset">, { toolsets }: Config): string =>
-  toolsets.includes(tool.toolset)
-    ? "this server is read-only (MIC_READ_ONLY=1)"
-    : `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
+export function whyNotOffered(tool: Pick<Tool, "toolset" | "view">, { toolsets, apps }: Config): string {
+  if (!toolsets.includes(tool.toolset)) return `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
+  return apps === "never" && !hasNoView(tool)
+    ? "this server has no views (MIC_APPS=never)"
+    : "this server is read-only (MIC_READ_ONLY=1)";
+}
 
 export const offeredTools = <T extends Gated>(tools: readonly T[], config: Config): readonly T[] =>
   tools.filter((tool) => isOffered(tool, config));
 
 export const isOfferedTool = (name: string, tools: readonly Gated[], config: Config): boolean =>
   tools.some((tool) => tool.name === name && isOffered(tool, config));
+
+/** Those that a client is told of: a tool that shows a view costs nothing where none is shown. */
+export const toldTools = <T extends Gated>(
+  offered: readonly T[],
+  { apps }: Pick<Config, "apps">,
+  capabilities: unknown,
+): readonly T[] => (showsViews(apps, capabilities) ? offered : offered.filter(hasNoView));
 
 /** A server that can read jobs can serve them as tasks, in the era that has tasks. */
 export const hasTasks = (tools: readonly Gated[], config: Config): boolean => isOfferedTool("get_job", tools, config);
@@ -44,4 +56,5 @@ export const listed = (tool: Tool, workspaceId: string | undefined): ListedTool 
   inputSchema: { ...withDefault(tool.inputSchema(), workspaceId), type: "object" },
   outputSchema: { ...tool.outputSchema, type: "object" },
   annotations: annotationsOf(tool.effect),
+  ...(tool.view !== undefined && { _meta: { ui: { resourceUri: viewUri(tool.view) } } }),
 });

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Program, start } from "../../mcp/stdio/child.ts";
+import { start } from "../../mcp/stdio/child.ts";
 import { folderForTest } from "../../support/home.ts";
 import { lineInside } from "../../support/server.ts";
+import { conversation, converse, type Message } from "./conversation.ts";
 
 const clientInfo = { name: "first-answers-test", title: "Test", version: "1" };
 const META = "io.modelcontextprotocol";
@@ -24,11 +25,6 @@ const initialize = (protocolVersion: string, more: object = {}) => ({
 });
 const initialized = { method: "notifications/initialized" };
 
-interface Message {
-  readonly method: string;
-  readonly params?: object;
-}
-
 /** A variable that nobody knows has to be warned of: then the server itself gives every answer. */
 const UNKNOWN = { MIC_NOT_A_VARIABLE: "1" };
 
@@ -36,19 +32,6 @@ const UNKNOWN = { MIC_NOT_A_VARIABLE: "1" };
 async function told(env: Readonly<Record<string, string>>, messages: readonly Message[]): Promise<string> {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent", ...env } });
   return await conversation(program, messages);
-}
-
-/** Sends each when the one before has its answer. */
-async function converse(
-  messages: readonly Message[],
-  send: (message: object) => void,
-  next: () => Promise<unknown>,
-): Promise<void> {
-  for (const [id, message] of messages.entries()) {
-    const isNotification = message.method.startsWith("notifications/");
-    send({ jsonrpc: "2.0", ...(!isNotification && { id }), ...message });
-    if (!isNotification) await next();
-  }
 }
 
 /** What the server itself says, with nobody before it. */
@@ -61,13 +44,6 @@ async function toldByServer(messages: readonly Message[]): Promise<string> {
     said += `${(await lines.next()).value}\n`;
   });
   return said;
-}
-
-async function conversation(program: Program, messages: readonly Message[]): Promise<string> {
-  await converse(messages, program.send, program.next);
-  program.process.stdin.end();
-  expect(await program.exit).toEqual({ code: 0, signal: null });
-  return program.stdout();
 }
 
 const legacy = (version: string): readonly Message[] => [

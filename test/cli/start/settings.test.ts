@@ -50,6 +50,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   MIC_GEOGRAPHY_RATE: ["600", "601", "28"],
   MIC_HTTP_TOKEN: ["0123456789abcdef", "short"],
   MIC_CONFIRM: ["auto", "never", "always"],
+  MIC_APPS: ["auto", "always", "never", "yes"],
   MIC_READ_ONLY: ["0", "1", "true"],
   MIC_TOOLSETS: ["geography", "jobs", "geography,jobs", "jobs, geography", "jobs,jobs", "none", "geography,"],
   MIC_LOG_LEVEL: ["debug", "silent", "loud"],
@@ -61,9 +62,9 @@ type Environment = Readonly<Record<string, string>>;
 /** What the program makes of it, as far as the start cares; undefined where it warns or refuses. */
 function readByProgram(environment: Environment) {
   try {
-    const { emulator, toolsets, readOnly, workspaceId, warnings } = readConfig(environment);
+    const { emulator, toolsets, readOnly, apps, workspaceId, warnings } = readConfig(environment);
     if (emulator || warnings.length > 0) return undefined;
-    return { geography: toolsets.includes("geography"), jobs: toolsets.includes("jobs"), readOnly, workspaceId };
+    return { geography: toolsets.includes("geography"), jobs: toolsets.includes("jobs"), readOnly, apps, workspaceId };
   } catch (error) {
     expect(error).toBeInstanceOf(UsageError);
     return undefined;
@@ -119,6 +120,7 @@ test("whatever is usual is met, with each variable that a stdio server has", () 
     geography: false,
     jobs: true,
     readOnly: true,
+    apps: "auto",
     workspaceId: "micws_1",
     secrets: ["a-secret", "password"],
   });

@@ -1,0 +1,70 @@
+// Does what the person pressed, once, and sees to it that the agent hears of it: its next call would be a second action else.
+import type { Bridge } from "./bridge.ts";
+import { type Fields, reasonOf, type Told, toldOf } from "./values.ts";
+
+export interface Call {
+  readonly tool: string;
+  readonly arguments: Fields;
+}
+
+/** direct: the view calls the tool and tells the agent; agent: the agent is asked to call it; none: nothing can be done. */
+export type Way = "direct" | "agent" | "none";
+
+export function wayOf(host: Bridge | undefined): Way {
+  if (host?.can("serverTools") && host.can("updateModelContext")) return "direct";
+  return host?.can("message") ? "agent" : "none";
+}
+
+/** Not of the server's own form: one of those that the journal does not hold counts as mistyped. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `view-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+const MAX_TOLD = 1_500;
+/** Each update of the agent's context takes the place of the one before it. */
+const done: string[] = [];
+
+async function inform(host: Bridge, sentence: string): Promise<boolean> {
+  done.push(sentence.slice(0, MAX_TOLD));
+  return await host.inform(done.slice(-5).join("\n")).then(
+    () => true,
+    () => false,
+  );
+}
+
+export const inWords = ({ tool, arguments: args }: Call): string => `${tool} ${JSON.stringify(args)}`;
+
+export type Outcome =
+  | { readonly kind: "done"; readonly told: Told; readonly agentKnows: boolean }
+  | { readonly kind: "failed"; readonly text: string; readonly agentKnows: boolean }
+  /** Nobody here knows: the same call, under the same key, finds it out. */
+  | { readonly kind: "unknown"; readonly text: string; readonly agentKnows: boolean }
+  | { readonly kind: "asked" }
+  | { readonly kind: "not asked"; readonly text: string };
+
+async function directly(host: Bridge, call: Call): Promise<Outcome> {
+  let told: Told;
+  try {
+    told = toldOf(await host.callTool(call.tool, call.arguments));
+  } catch (error) {
+    const sentence = `The person pressed a button in the view: ${inWords(call)}. Its outcome is unknown; the same call with the same idempotencyKey finds it out and cannot do it twice.`;
+    return { kind: "unknown", text: reasonOf(error), agentKnows: await inform(host, sentence) };
+  }
+  if (told.isError) {
+    const sentence = `The person pressed a button in the view: ${inWords(call)} failed. ${told.text}`;
+    return { kind: "failed", text: told.text, agentKnows: await inform(host, sentence) };
+  }
+  const sentence = `The person pressed a button in the view: ${inWords(call)} was done; do not repeat it. ${told.summary}`;
+  return { kind: "done", told, agentKnows: await inform(host, sentence) };
+}
+
+/** Asks the agent for a call. */
+export const askAgent = (host: Bridge, call: Call): Promise<Outcome> =>
+  host.say(`Please call ${inWords(call)}.`).then(
+    () => ({ kind: "asked" }),
+    (error: unknown) => ({ kind: "not asked", text: reasonOf(error) }),
+  );
+
+export const act = (host: Bridge, call: Call): Promise<Outcome> =>
+  wayOf(host) === "direct" ? directly(host, call) : askAgent(host, call);

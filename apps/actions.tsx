@@ -1,0 +1,116 @@
+// The view of show_actions: what was done at the service, and what became of it. It never resumes one by itself: the agent does.
+import { useState } from "preact/hooks";
+import { askAgent, type Outcome } from "./act.ts";
+import { type ActionShown, actionsOf, inOrder, isSettled } from "./actions/model.ts";
+import type { Bridge } from "./bridge.ts";
+import { timeOf } from "./dress.ts";
+import "./actions.css";
+import { reasonOf } from "./values.ts";
+import { mount, Problem, type Shown } from "./view.tsx";
+
+const TONES: ReadonlyMap<string, string> = new Map([
+  ["unknown", "bad"],
+  ["open", "work"],
+  ["succeeded", "good"],
+]);
+
+function Resume({ action: { settles }, host }: { readonly action: ActionShown; readonly host: Bridge | undefined }) {
+  const [outcome, setOutcome] = useState<Outcome>();
+  if (settles === undefined || !host?.can("message")) return null;
+  const bridge = host;
+  const call = settles;
+  if (outcome?.kind === "asked")
+    return (
+      <p class="muted" role="status">
+        The agent was asked.
+      </p>
+    );
+  return (
+    <>
+      <button type="button" class="main" onClick={() => void askAgent(bridge, call).then(setOutcome)}>
+        Ask the agent to resume it
+      </button>
+      {outcome?.kind === "not asked" && <Problem text={`The agent could not be asked: ${outcome.text}`} />}
+    </>
+  );
+}
+
+function Action({ action, host }: { readonly action: ActionShown; readonly host: Bridge | undefined }) {
+  const { tool, key, state, about, made, code, attempts, updatedAt } = action;
+  return (
+    <li class={isSettled(action) ? "action" : "action open"}>
+      <p class="line">
+        <b class={TONES.get(state) ?? "muted"}>{state}</b>
+        <code>{tool}</code>
+        {code !== "" && <code class="muted">{code}</code>}
+        <span class="muted when">{timeOf(updatedAt)}</span>
+      </p>
+      <dl>
+        {about !== "" && (
+          <>
+            <dt>about</dt>
+            <dd>{about}</dd>
+          </>
+        )}
+        {made !== "" && (
+          <>
+            <dt>made</dt>
+            <dd>{made}</dd>
+          </>
+        )}
+        <dt>key</dt>
+        <dd>{key}</dd>
+        {attempts > 1 && (
+          <>
+            <dt>sent</dt>
+            <dd>{attempts} times, under the same key</dd>
+          </>
+        )}
+      </dl>
+      <Resume action={action} host={host} />
+    </li>
+  );
+}
+
+function ActionsView({ told, args, host, refresh }: Shown) {
+  const [problem, setProblem] = useState<string>();
+  const actions = actionsOf(told);
+  if (actions === undefined) return <Problem text="These are no actions: the host has handed over something else." />;
+  const unsettled = actions.filter((action) => !isSettled(action)).length;
+
+  async function update(): Promise<void> {
+    const answer = await refresh(args).catch((error: unknown) => ({ isError: true, text: reasonOf(error) }));
+    setProblem(answer.isError ? answer.text : undefined);
+  }
+
+  return (
+    <>
+      <header>
+        <h1>Actions</h1>
+        <span class={unsettled > 0 ? "bad" : "muted"} role="status">
+          {actions.length === 0
+            ? "none yet"
+            : unsettled === 0
+              ? `${actions.length}, all settled`
+              : `${unsettled} of ${actions.length} not settled`}
+        </span>
+      </header>
+      {actions.length === 0 && <p class="muted">Nothing was done at the service yet, as far as this journal knows.</p>}
+      <ol class="actions">
+        {inOrder(actions).map((action) => (
+          <Action key={`${action.tool} ${action.key}`} action={action} host={host} />
+        ))}
+      </ol>
+      {problem !== undefined && <Problem text={problem} />}
+      {host?.can("serverTools") && (
+        <footer>
+          <button type="button" onClick={() => void update()}>
+            Update now
+          </button>
+        </footer>
+      )}
+    </>
+  );
+}
+
+mount({ tool: "show_actions", what: "the actions", Body: ActionsView });

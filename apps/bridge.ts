@@ -1,0 +1,156 @@
+// A view's side of MCP Apps (SEP-1865, revision 2026-01-26): messages to the host that has drawn this frame, and from it.
+import { type Fields, fieldsOf, textOf } from "./values.ts";
+
+const PROTOCOL = "2026-01-26";
+const HELLO_MS = 15_000;
+const REQUEST_MS = 60_000;
+/** A person may be asked meanwhile. */
+const TOOL_MS = 120_000;
+const SIZE_MS = 100;
+
+export interface Hears {
+  input(args: Fields): void;
+  result(result: unknown): void;
+  cancelled(reason: string): void;
+  /** The host is about to take the frame away. */
+  teardown(): void;
+  context(context: Fields): void;
+}
+
+export interface Bridge {
+  /** Rejects when the host does not answer. */
+  readonly ready: Promise<void>;
+  /** Whether the host says that it does this. */
+  can(what: "serverTools" | "updateModelContext" | "message" | "downloadFile"): boolean;
+  /** Rejects where the host refuses or does not answer: then nobody here knows what became of the call. */
+  callTool(name: string, args: Fields): Promise<unknown>;
+  /** Asks the agent, in the person's name. */
+  say(text: string): Promise<unknown>;
+  /** Tells the agent; it hears of it with the person's next words. */
+  inform(text: string): Promise<unknown>;
+  download(file: string, mimeType: string, text: string): Promise<unknown>;
+}
+
+interface Waiting {
+  settle(message: Fields): void;
+}
+
+const block = (text: string) => [{ type: "text", text }];
+
+export function connect(name: string, version: string, hears: Hears): Bridge {
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  let capabilities: Fields = {};
+  let context: Fields = {};
+
+  const post = (message: Fields): void => window.parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+
+  function request(method: string, params: Fields, limitMs = REQUEST_MS): Promise<unknown> {
+    lastId += 1;
+    const id = lastId;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.delete(id);
+        reject(new Error("The host did not answer."));
+      }, limitMs);
+      waiting.set(id, {
+        settle({ result, error }) {
+          clearTimeout(timer);
+          if (error === undefined) resolve(result);
+          else reject(new Error(textOf(fieldsOf(error)["message"]) || "The host refused."));
+        },
+      });
+      post({ id, method, params });
+    });
+  }
+
+  function merge(more: unknown): void {
+    context = { ...context, ...fieldsOf(more) };
+    hears.context(context);
+  }
+
+  function settle(message: Fields): void {
+    const { id } = message;
+    const asked = typeof id === "number" ? waiting.get(id) : undefined;
+    if (typeof id === "number") waiting.delete(id);
+    asked?.settle(message);
+  }
+
+  function hear(message: Fields): void {
+    const { id, method } = message;
+    const params = fieldsOf(message["params"]);
+    switch (method) {
+      case undefined:
+        settle(message);
+        break;
+      case "ui/notifications/tool-input":
+        hears.input(fieldsOf(params["arguments"]));
+        break;
+      case "ui/notifications/tool-result":
+        hears.result(params);
+        break;
+      case "ui/notifications/tool-cancelled":
+        hears.cancelled(textOf(params["reason"]));
+        break;
+      case "ui/notifications/host-context-changed":
+        merge(params);
+        break;
+      case "ui/resource-teardown":
+        hears.teardown();
+        post({ id, result: {} });
+        break;
+      case "ping":
+        post({ id, result: {} });
+        break;
+      default:
+        if (id !== undefined) post({ id, error: { code: -32601, message: "Method not found" } });
+    }
+  }
+
+  // A host may speak before it answers.
+  window.addEventListener("message", ({ source, data }) => {
+    const message = fieldsOf(data);
+    if (source === window.parent && message["jsonrpc"] === "2.0") hear(message);
+  });
+
+  function followSize(): void {
+    let last = 0;
+    let isPlanned = false;
+    const tell = () => {
+      isPlanned = false;
+      const { width, height } = document.documentElement.getBoundingClientRect();
+      if (Math.ceil(height) === last) return;
+      last = Math.ceil(height);
+      post({ method: "ui/notifications/size-changed", params: { width: Math.ceil(width), height: last } });
+    };
+    new ResizeObserver(() => {
+      if (!isPlanned) setTimeout(tell, SIZE_MS);
+      isPlanned = true;
+    }).observe(document.documentElement);
+  }
+
+  async function greet(): Promise<void> {
+    const params = {
+      protocolVersion: PROTOCOL,
+      appInfo: { name, version },
+      appCapabilities: { availableDisplayModes: ["inline"] },
+    };
+    const { hostCapabilities, hostContext } = fieldsOf(await request("ui/initialize", params, HELLO_MS));
+    capabilities = fieldsOf(hostCapabilities);
+    merge(hostContext);
+    post({ method: "ui/notifications/initialized", params: {} });
+    followSize();
+  }
+
+  return {
+    ready: greet(),
+    can: (what) => capabilities[what] !== undefined,
+    callTool: (tool, args) => request("tools/call", { name: tool, arguments: args }, TOOL_MS),
+    say: (text) => request("ui/message", { role: "user", content: block(text) }),
+    inform: (text) => request("ui/update-model-context", { content: block(text) }),
+    download: (file, mimeType, text) =>
+      request("ui/download-file", {
+        contents: [{ type: "resource", resource: { uri: `file:///${file}`, mimeType, text } }],
+      }),
+  };
+}

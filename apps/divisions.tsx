@@ -1,0 +1,183 @@
+// The view of show_divisions: states or districts as a table, bars and tiles, with coverage and vintage always in sight.
+import { useState } from "preact/hooks";
+import { csvOf } from "./divisions/csv.ts";
+import { ExportButton } from "./divisions/export.tsx";
+import { type Column, type Divisions, divisionsOf, type Figure, type Sorting, shownRows } from "./divisions/model.ts";
+import { type Heading, Table } from "./divisions/table.tsx";
+import { TileGrid } from "./divisions/tile-grid.tsx";
+import "./divisions.css";
+import { dayOf, figure, timeOf } from "./dress.ts";
+import { type Fields, numberOf, reasonOf } from "./values.ts";
+import { mount, Problem, type Shown } from "./view.tsx";
+
+const HEADINGS: Readonly<Record<Divisions["level"], readonly Heading[]>> = {
+  state: [
+    { column: "name", text: "State" },
+    { column: "districtCount", text: "Districts" },
+    { column: "mandalsPerDistrict", text: "Per district" },
+    { column: "mandalCount", text: "Mandals" },
+  ],
+  district: [
+    { column: "name", text: "District" },
+    { column: "stateName", text: "State" },
+    { column: "mandalCount", text: "Mandals" },
+  ],
+};
+
+const FIGURE_WORDS: Readonly<Record<Figure, string>> = {
+  mandalCount: "mandals",
+  districtCount: "districts",
+  mandalsPerDistrict: "mandals per district",
+};
+
+const figureOf = (column: Column, before: Figure): Figure =>
+  column === "name" || column === "stateName" ? before : column;
+
+const TOTALS = [
+  ["mandals", "Mandals"],
+  ["districts", "Districts"],
+  ["max", "Most"],
+  ["median", "Median"],
+  ["mean", "Mean"],
+  ["min", "Fewest"],
+] as const;
+
+function Totals({ totals }: Pick<Divisions, "totals">) {
+  const known = TOTALS.flatMap(([name, text]) => {
+    const value = numberOf(totals[name]);
+    return value === undefined ? [] : [{ name, text, value }];
+  });
+  return (
+    <dl class="totals">
+      {known.map(({ name, text, value }) => (
+        <div key={name}>
+          <dt>{text}</dt>
+          <dd>{figure(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Vintage({ divisions }: { readonly divisions: Divisions }) {
+  const { coverage, isComplete, sourceDays, isFallback, readAt } = divisions;
+  return (
+    <ul class="vintage">
+      <li class={isComplete ? "" : "wait"}>
+        Coverage: {coverage}, {isComplete ? "complete" : "not complete"}
+      </li>
+      <li>Source updated {sourceDays.length === 0 ? "at a time not stated" : sourceDays.map(dayOf).join(", ")}</li>
+      {isFallback && <li class="wait">In part from a fallback source</li>}
+      <li>Read {timeOf(readAt)}</li>
+    </ul>
+  );
+}
+
+/** Reads what is not read yet: with the longest wait, as the answer itself advises. */
+function ReadOn({ args, refresh }: { readonly args: Fields; readonly refresh: Shown["refresh"] }) {
+  const [state, setState] = useState<"idle" | "reading" | { readonly why: string }>("idle");
+  async function read(): Promise<void> {
+    setState("reading");
+    const told = await refresh(args).catch((error: unknown) => ({ isError: true, text: reasonOf(error) }));
+    setState(told.isError ? { why: told.text } : "idle");
+  }
+  return (
+    <>
+      <button type="button" aria-disabled={state === "reading"} onClick={() => state !== "reading" && void read()}>
+        {state === "reading" ? "Reading …" : "Read what is missing"}
+      </button>
+      {typeof state === "object" && <Problem text={state.why} />}
+    </>
+  );
+}
+
+function DivisionsView({ told, host, refresh }: Shown) {
+  const [filter, setFilter] = useState("");
+  const [sorting, setSorting] = useState<Sorting>({ by: "mandalCount", isDescending: true });
+  const [barBy, setBarBy] = useState<Figure>("mandalCount");
+  const divisions = divisionsOf(told);
+  if (divisions === undefined)
+    return <Problem text="These are no divisions: the host has handed over something else." />;
+  const { level, rows, totalRows, totals, consistency, isComplete, unread } = divisions;
+  const shown = shownRows(rows, filter, sorting);
+  const headings = HEADINGS[level];
+  const title = `${level === "state" ? "States" : "Districts"} by ${FIGURE_WORDS[barBy]}`;
+  const counted = `${figure(shown.length)} of ${figure(totalRows)}`;
+  const { nextStep } = told;
+
+  function sortBy(column: Column): void {
+    setBarBy(figureOf(column, barBy));
+    const isText = column === "name" || column === "stateName";
+    setSorting({ by: column, isDescending: sorting.by === column ? !sorting.isDescending : !isText });
+  }
+
+  return (
+    <>
+      <header>
+        <h1>{title}</h1>
+        <span class="muted" role="status">
+          {counted}
+        </span>
+      </header>
+      {unread.length > 0 && (
+        <div class="unread wait">
+          <p>Not read: {unread.join("; ")}</p>
+          {host?.can("serverTools") && nextStep?.tool === "show_divisions" && (
+            <ReadOn args={nextStep.arguments} refresh={refresh} />
+          )}
+        </div>
+      )}
+      <div class="top">
+        <div class="facts">
+          <Totals totals={totals} />
+          <Vintage divisions={divisions} />
+          <div class="tools">
+            <label>
+              Filter{" "}
+              <input
+                type="search"
+                value={filter}
+                onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+                autocomplete="off"
+              />
+            </label>
+            <ExportButton
+              csv={() =>
+                csvOf(
+                  divisions,
+                  shown,
+                  headings.map(({ column }) => column),
+                )
+              }
+              file={`${level}s.csv`}
+              host={host}
+            />
+          </div>
+          {consistency.length > 0 && (
+            <ul class="wait">
+              {consistency.map((sentence) => (
+                <li key={sentence}>{sentence}</li>
+              ))}
+            </ul>
+          )}
+        </div>
+        {level === "state" && <TileGrid rows={shown} all={rows} by={barBy} what={FIGURE_WORDS[barBy]} />}
+      </div>
+      {shown.length === 0 ? (
+        <p class="muted">{rows.length === 0 ? "There are none." : "No name fits the filter."}</p>
+      ) : (
+        <Table
+          headings={headings}
+          rows={shown}
+          sorting={sorting}
+          barBy={barBy}
+          largest={Math.max(...rows.map(({ figures }) => figures[barBy]))}
+          caption={`${title}, ${counted}${isComplete ? "" : ", not complete"}`}
+          onSort={sortBy}
+        />
+      )}
+    </>
+  );
+}
+
+mount({ tool: "show_divisions", what: "the divisions", Body: DivisionsView });

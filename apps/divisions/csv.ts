@@ -1,0 +1,27 @@
+// The rows as CSV, under lines that say how much of the country was read and how old it is.
+import type { Column, Divisions, Row } from "./model.ts";
+
+/** A spreadsheet takes such a text for a formula. */
+const harmless = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+
+const cell = (value: string | number): string => {
+  const text = typeof value === "string" ? harmless(value) : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+const line = (text: string): string => `# ${text.replace(/[\r\n]+/g, " ")}`;
+
+const contentOf = (row: Row, column: Column): string | number =>
+  column === "name" || column === "stateName" ? row[column] : row.figures[column];
+
+export function csvOf(divisions: Divisions, rows: readonly Row[], columns: readonly Column[]): string {
+  const { coverage, isComplete, unread, sourceDays, readAt, totalRows } = divisions;
+  const notes = [
+    `coverage: ${coverage}, ${isComplete ? "complete" : "not complete"}`,
+    ...unread.map((each) => `unread: ${each}`),
+    `source updated: ${sourceDays.join(", ") || "not stated"}; read: ${readAt}`,
+    `rows: ${rows.length} of ${totalRows}`,
+  ];
+  const table = rows.map((row) => [row.code, ...columns.map((column) => contentOf(row, column))].map(cell).join(","));
+  return [...notes.map(line), ["code", ...columns].join(","), ...table, ""].join("\r\n");
+}

@@ -1,0 +1,48 @@
+// The button that hands the rows over as CSV: as a file where the host can, else by the clipboard.
+import { useState } from "preact/hooks";
+import type { Bridge } from "../bridge.ts";
+import { reasonOf } from "../values.ts";
+
+/** On a page by itself, where nobody keeps files from leaving. */
+function download(csv: string, file: string): string {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
+  link.download = file;
+  link.click();
+  URL.revokeObjectURL(link.href);
+  return `Saved as ${file}.`;
+}
+
+async function hand(csv: string, file: string, host: Bridge | undefined): Promise<string> {
+  if (host === undefined) return download(csv, file);
+  try {
+    if (host.can("downloadFile")) {
+      await host.download(file, "text/csv", csv);
+      return "Handed to the host as a file.";
+    }
+    await navigator.clipboard.writeText(csv);
+    return "Copied as CSV.";
+  } catch (error) {
+    return `This host lets nothing out of the frame (${reasonOf(error)}): ask the agent for it, saveAs of rank_divisions makes a file.`;
+  }
+}
+
+interface Props {
+  readonly csv: () => string;
+  readonly file: string;
+  readonly host: Bridge | undefined;
+}
+
+export function ExportButton({ csv, file, host }: Props) {
+  const [said, setSaid] = useState("");
+  return (
+    <>
+      <button type="button" onClick={() => void hand(csv(), file, host).then(setSaid)}>
+        Export CSV
+      </button>
+      <span class="said" role="status">
+        {said}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,91 @@
+// States or districts as the view draws them, and how it sorts and filters them.
+import { type Fields, fieldsOf, isFields, listOf, numberOf, type Told, textOf, textsOf } from "../values.ts";
+
+export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
+export type Column = "name" | "stateName" | Figure;
+
+export interface Row {
+  /** The state's code, or the district's. */
+  readonly code: string;
+  readonly name: string;
+  /** Of a district. */
+  readonly stateName: string;
+  readonly figures: Readonly<Record<Figure, number>>;
+}
+
+export interface Divisions {
+  readonly level: "state" | "district";
+  readonly rows: readonly Row[];
+  readonly totalRows: number;
+  readonly totals: Fields;
+  readonly consistency: readonly string[];
+  readonly coverage: string;
+  readonly isComplete: boolean;
+  readonly unread: readonly string[];
+  readonly sourceDays: readonly string[];
+  readonly isFallback: boolean;
+  readonly readAt: string;
+}
+
+function rowOf(value: unknown): Row {
+  const { code, districtCode, name, stateName, mandalCount, districtCount, mandalsPerDistrict } = fieldsOf(value);
+  return {
+    code: textOf(code) || String(districtCode ?? ""),
+    name: textOf(name),
+    stateName: textOf(stateName),
+    figures: {
+      mandalCount: numberOf(mandalCount) ?? 0,
+      districtCount: numberOf(districtCount) ?? 0,
+      mandalsPerDistrict: numberOf(mandalsPerDistrict) ?? 0,
+    },
+  };
+}
+
+function unreadOf(value: unknown): string {
+  const { states, more, reason } = fieldsOf(value);
+  const named = [...textsOf(states), ...(numberOf(more) === undefined ? [] : [`${more} more`])];
+  return `${named.join(", ")}: ${textOf(reason)}`;
+}
+
+/** Undefined where the result has no rows of divisions: of another tool, or of a host that made it up. */
+export function divisionsOf({ structured }: Told): Divisions | undefined {
+  const { rows, totalRows, totals, consistency } = structured;
+  if (!Array.isArray(rows) || !rows.every(isFields)) return undefined;
+  const coverage = fieldsOf(structured["coverage"]);
+  const vintage = fieldsOf(structured["vintage"]);
+  return {
+    level: rows.some((row) => "districtCode" in row) || structured["level"] === "district" ? "district" : "state",
+    rows: rows.map(rowOf),
+    totalRows: numberOf(totalRows) ?? rows.length,
+    totals: fieldsOf(totals),
+    consistency: textsOf(consistency),
+    coverage: `${numberOf(coverage["statesRead"]) ?? "?"} of ${numberOf(coverage["statesTotal"]) ?? "?"} states`,
+    isComplete: coverage["complete"] === true,
+    unread: listOf(coverage["unread"]).map(unreadOf),
+    sourceDays: textsOf(vintage["sourceUpdatedAt"]),
+    isFallback: vintage["fallbackUsed"] === "some" || vintage["fallbackUsed"] === "all",
+    readAt: textOf(fieldsOf(vintage["readAt"])["newest"]),
+  };
+}
+
+export interface Sorting {
+  readonly by: Column;
+  readonly isDescending: boolean;
+}
+
+/** Without case, accents and punctuation. */
+export const folded = (text: string): string =>
+  text
+    .normalize("NFKD")
+    .replace(/[^\p{L}\p{N} ]/gu, "")
+    .toLowerCase();
+
+export function shownRows(rows: readonly Row[], filter: string, { by, isDescending }: Sorting): readonly Row[] {
+  const wanted = folded(filter).trim();
+  const fits = ({ name, code, stateName }: Row) =>
+    [name, code, stateName].some((text) => folded(text).includes(wanted));
+  const compare = (a: Row, b: Row): number =>
+    by === "name" || by === "stateName" ? a[by].localeCompare(b[by]) : a.figures[by] - b.figures[by];
+  const sign = isDescending ? -1 : 1;
+  return rows.filter(fits).sort((a, b) => sign * compare(a, b) || a.name.localeCompare(b.name));
+}

@@ -1,0 +1,145 @@
+// Retry and cancel. The first press asks, in its place; the second does it, under a key that was made when it was asked.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { act, type Call, inWords, newKey, type Outcome, wayOf } from "../act.ts";
+import type { Bridge } from "../bridge.ts";
+import { type Fields, fieldsOf, type Told, textOf } from "../values.ts";
+import { Problem } from "../view.tsx";
+import { hasEnded, type JobShown } from "./model.ts";
+
+interface Choice extends Call {
+  readonly label: string;
+  readonly question: string;
+  readonly yes: string;
+  readonly look: "main" | "throws";
+}
+
+/** What the tool's answer advises; the view decides nothing. */
+function retryOf({ nextStep }: Told): Choice | undefined {
+  if (nextStep?.tool !== "retry_job") return undefined;
+  const isRestart = nextStep.arguments["retryMode"] === "RESTART";
+  return {
+    ...nextStep,
+    label: isRestart ? "Restart the job" : "Retry the job",
+    question: isRestart ? "Run it anew? Finished stages are thrown away." : "Run it again? Finished stages are kept.",
+    yes: isRestart ? "Yes, restart" : "Yes, retry",
+    look: isRestart ? "throws" : "main",
+  };
+}
+
+const cancelOf = (job: JobShown): Choice | undefined =>
+  hasEnded(job)
+    ? undefined
+    : {
+        tool: "cancel_job",
+        arguments: { jobId: job.id, reason: "Cancelled by the person, in the view of the job" },
+        label: "Cancel the job",
+        question: "Cancel it? What it has done is given up.",
+        yes: "Yes, cancel",
+        look: "throws",
+      };
+
+const keyed = (args: Fields): Fields =>
+  typeof args["idempotencyKey"] === "string" ? args : { ...args, idempotencyKey: newKey() };
+
+function OutcomeText({ outcome, call }: { readonly outcome: Outcome; readonly call: Call }) {
+  switch (outcome.kind) {
+    case "done":
+      return outcome.agentKnows ? null : (
+        <p class="notice wait">It was done, and the agent could not be told: tell it not to repeat {inWords(call)}.</p>
+      );
+    case "failed":
+      return <Problem text={outcome.text} />;
+    case "unknown":
+      return <Problem text={`${outcome.text} Whether it was done is unknown. Try again: it cannot be done twice.`} />;
+    case "asked":
+      return (
+        <p class="notice" role="status">
+          The agent was asked to do it.
+        </p>
+      );
+    case "not asked":
+      return <Problem text={`The agent could not be asked: ${outcome.text}`} />;
+  }
+}
+
+interface Props {
+  readonly job: JobShown;
+  readonly told: Told;
+  readonly host: Bridge | undefined;
+  /** Follows the job that a retry made; or looks again. */
+  onDone(newJobId: string | undefined): void;
+}
+
+export function Buttons({ job, told, host, onDone }: Props) {
+  const [asked, setAsked] = useState<Choice>();
+  const [isSending, setSending] = useState(false);
+  const [last, setLast] = useState<{ readonly outcome: Outcome; readonly call: Call }>();
+  const yes = useRef<HTMLButtonElement>(null);
+  const first = useRef<HTMLButtonElement>(null);
+  useEffect(() => yes.current?.focus(), [asked]);
+  if (host === undefined || wayOf(host) === "none") return null;
+  const bridge = host;
+  const choices = [retryOf(told), cancelOf(job)].filter((choice) => choice !== undefined);
+
+  function ask(choice: Choice): void {
+    setLast(undefined);
+    setAsked({ ...choice, arguments: keyed(choice.arguments) });
+  }
+
+  function leave(): void {
+    setAsked(undefined);
+    setTimeout(() => first.current?.focus());
+  }
+
+  async function go({ tool, arguments: args }: Choice): Promise<void> {
+    if (isSending) return;
+    setSending(true);
+    const call = { tool, arguments: args };
+    const outcome = await act(bridge, call);
+    setSending(false);
+    setLast({ outcome, call });
+    if (outcome.kind === "unknown") return;
+    leave();
+    if (outcome.kind !== "done") return;
+    const made = textOf(fieldsOf(outcome.told.structured["data"])["id"]);
+    onDone(tool === "retry_job" && made !== "" ? made : undefined);
+  }
+
+  return (
+    <section class="buttons" aria-label="Actions">
+      {asked ? (
+        <p class="question">
+          <span id="question">{asked.question}</span>
+          <button
+            ref={yes}
+            type="button"
+            class={asked.look}
+            aria-describedby="question"
+            aria-disabled={isSending}
+            onClick={() => void go(asked)}
+          >
+            {isSending ? "Sending …" : last?.outcome.kind === "unknown" ? "Try again" : asked.yes}
+          </button>
+          {!isSending && (
+            <button type="button" onClick={leave}>
+              No
+            </button>
+          )}
+        </p>
+      ) : (
+        choices.map((choice, at) => (
+          <button
+            key={choice.tool}
+            ref={at === 0 ? first : null}
+            type="button"
+            class={choice.look}
+            onClick={() => ask(choice)}
+          >
+            {choice.label}
+          </button>
+        ))
+      )}
+      {last && <OutcomeText {...last} />}
+    </section>
+  );
+}

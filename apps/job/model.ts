@@ -1,0 +1,105 @@
+// A job as the view draws it, and the words for its states. A state that nobody here knows is shown as it is.
+import { fieldsOf, listOf, numberOf, type Told, textOf } from "../values.ts";
+
+export type Tone = "good" | "bad" | "work" | "wait" | "muted";
+
+export interface StageShown {
+  readonly name: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly done: number;
+  /** Undefined where the service does not know. */
+  readonly total: number | undefined;
+}
+
+export interface FieldErrorShown {
+  readonly pointer: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface FailureShown {
+  readonly code: string;
+  readonly title: string;
+  readonly retryable: boolean;
+  readonly fieldErrors: readonly FieldErrorShown[];
+}
+
+export interface JobShown {
+  readonly id: string;
+  readonly state: string;
+  readonly version: number;
+  readonly updatedAt: string;
+  readonly retryOf: string | undefined;
+  readonly output: string | undefined;
+  readonly stages: readonly StageShown[];
+  readonly failure: FailureShown | undefined;
+}
+
+function stageOf(value: unknown): StageShown {
+  const { stage, state, attemptCount, completedUnits, totalUnits } = fieldsOf(value);
+  return {
+    name: textOf(stage),
+    state: textOf(state),
+    attempts: numberOf(attemptCount) ?? 0,
+    done: numberOf(completedUnits) ?? 0,
+    total: numberOf(totalUnits),
+  };
+}
+
+function failureOf(value: unknown): FailureShown | undefined {
+  const { code, title, retryable, fieldErrors } = fieldsOf(value);
+  if (typeof code !== "string") return undefined;
+  const errors = listOf(fieldErrors).map((each) => {
+    const { pointer, code: kind, message } = fieldsOf(each);
+    return { pointer: textOf(pointer), code: textOf(kind), message: textOf(message) };
+  });
+  return { code, title: textOf(title), retryable: retryable === true, fieldErrors: errors };
+}
+
+/** Undefined where the result is no whole job: of another tool, or of a host that made it up. */
+export function jobOf({ structured }: Told): JobShown | undefined {
+  const job = fieldsOf(structured["data"]);
+  const { id, state, resourceVersion, updatedAt, retryOfBatchId, outputDatasetVersionId, stages, failure } = job;
+  if (typeof id !== "string" || typeof state !== "string" || !Array.isArray(stages)) return undefined;
+  return {
+    id,
+    state,
+    version: numberOf(resourceVersion) ?? 0,
+    updatedAt: textOf(updatedAt),
+    retryOf: typeof retryOfBatchId === "string" ? retryOfBatchId : undefined,
+    output: typeof outputDatasetVersionId === "string" ? outputDatasetVersionId : undefined,
+    stages: stages.map(stageOf),
+    failure: failureOf(failure),
+  };
+}
+
+interface StateWord {
+  readonly word: string;
+  readonly tone: Tone;
+}
+
+const STATES: ReadonlyMap<string, StateWord> = new Map([
+  ["PREPARING", { word: "preparing", tone: "work" }],
+  ["QUEUED", { word: "queued", tone: "work" }],
+  ["RUNNING", { word: "running", tone: "work" }],
+  ["WAITING_REVIEW", { word: "in review", tone: "wait" }],
+  ["PAUSED", { word: "paused", tone: "wait" }],
+  ["SUCCEEDED", { word: "done", tone: "good" }],
+  ["FAILED", { word: "failed", tone: "bad" }],
+  ["CANCELLED", { word: "cancelled", tone: "muted" }],
+  ["PENDING", { word: "pending", tone: "muted" }],
+  ["NOT_REQUIRED", { word: "not needed", tone: "muted" }],
+]);
+
+export const wordOf = (state: string): StateWord => STATES.get(state) ?? { word: state, tone: "wait" };
+
+const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"]);
+export const hasEnded = ({ state }: JobShown): boolean => ENDED.has(state);
+
+const isBehind = ({ state }: StageShown): boolean => state === "SUCCEEDED" || state === "NOT_REQUIRED";
+export const stagesBehind = ({ stages }: JobShown): number => stages.filter(isBehind).length;
+export const currentStage = ({ stages }: JobShown): StageShown | undefined => stages.find((stage) => !isBehind(stage));
+
+/** The first and last letters of an id: enough to tell two apart, and the whole is in its title. */
+export const shortId = (id: string): string => (id.length <= 16 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`);

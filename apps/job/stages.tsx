@@ -1,0 +1,60 @@
+// The nine stages: in a row where there is room, in three, or one below the other.
+import { type StageShown, type Tone, wordOf } from "./model.ts";
+
+/** Drawn on 12 by 12. */
+const SIGNS: Readonly<Record<string, string>> = {
+  SUCCEEDED: "M1.5 6.5 4.5 9.5 10.5 2.5",
+  RUNNING: "M3 2 9.5 6 3 10Z",
+  FAILED: "M2.5 2.5 9.5 9.5M9.5 2.5 2.5 9.5",
+  WAITING_REVIEW: "M6 1.5V6L9 8",
+  PAUSED: "M4 2V10M8 2V10",
+  CANCELLED: "M2 6H10",
+  NOT_REQUIRED: "M2 6H10",
+};
+
+function Sign({ state }: { readonly state: string }) {
+  return (
+    <svg class="sign" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+      <path d={SIGNS[state] ?? "M5 6H7"} />
+    </svg>
+  );
+}
+
+const isStarted = ({ done, state }: StageShown): boolean =>
+  done > 0 || (state !== "PENDING" && state !== "NOT_REQUIRED");
+
+const share = ({ done, total }: StageShown): number =>
+  total === undefined || total <= 0 ? 0 : Math.min(100, (100 * done) / total);
+
+function Stage({ stage }: { readonly stage: StageShown }) {
+  const { name, state, attempts, done, total } = stage;
+  const { word, tone } = wordOf(state);
+  return (
+    <li class={`stage ${tone satisfies Tone}`}>
+      <span class="name">{name}</span>
+      <span class="state">
+        <Sign state={state} /> {word}
+      </span>
+      <span class="units">
+        {isStarted(stage) && (total === undefined ? `${done} units` : `${done}/${total} units`)}
+        {attempts > 1 && <b class="try wait">try {attempts}</b>}
+      </span>
+      {state === "RUNNING" && total !== undefined && (
+        <span class="track" aria-hidden="true">
+          <span class="fill" style={{ width: `${share(stage)}%` }} />
+        </span>
+      )}
+    </li>
+  );
+}
+
+export function Stages({ stages }: { readonly stages: readonly StageShown[] }) {
+  if (stages.length === 0) return <p class="muted">The service names no stages yet.</p>;
+  return (
+    <ol class="stages" aria-label="Stages">
+      {stages.map((stage) => (
+        <Stage key={stage.name} stage={stage} />
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,100 @@
+// The view of show_usage: what is used, reserved and left of each quota, with the exact figures.
+import { useState } from "preact/hooks";
+import { timeIn, timeOf } from "./dress.ts";
+import { type Bucket, isNothing, percentOf, type Usage, usageOf } from "./usage/model.ts";
+import "./usage.css";
+import { reasonOf } from "./values.ts";
+import { mount, Problem, type Shown } from "./view.tsx";
+
+function Figures({ bucket }: { readonly bucket: Bucket }) {
+  const rows = [
+    ["Used", bucket.used, "used"],
+    ["Reserved", bucket.reserved, "reserved"],
+    ["Left", bucket.remaining, "left"],
+    ["Granted", bucket.granted, "granted"],
+  ] as const;
+  return (
+    <dl class="figures">
+      {rows.map(([text, amount, kind]) => (
+        <div key={kind}>
+          <dt>
+            <span class={`swatch ${kind}`} aria-hidden="true" />
+            {text}
+          </dt>
+          <dd>{amount}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Quota({ bucket, resetTimezone }: { readonly bucket: Bucket } & Pick<Usage, "resetTimezone">) {
+  const { metric, unit, granted, used, reserved, remaining, resetAt } = bucket;
+  const usedPercent = percentOf(used, granted);
+  const isUsedUp = isNothing(remaining);
+  return (
+    <li class="quota">
+      <h2>
+        {metric} {unit !== "" && <span class="muted unit">{unit}</span>}
+        {isUsedUp && <span class="bad unit">used up</span>}
+      </h2>
+      <div class="stack" aria-hidden="true">
+        <span class="fill used" style={{ width: `${usedPercent}%` }} />
+        <span
+          class="fill reserved"
+          style={{ width: `${Math.min(100 - usedPercent, percentOf(reserved, granted))}%` }}
+        />
+      </div>
+      <Figures bucket={bucket} />
+      {resetAt !== "" && <p class="muted reset">Resets {timeIn(resetAt, resetTimezone)}</p>}
+    </li>
+  );
+}
+
+function UsageView({ told, args, host, refresh }: Shown) {
+  const [problem, setProblem] = useState<string>();
+  const usage = usageOf(told);
+  if (usage === undefined) return <Problem text="This is no usage: the host has handed over something else." />;
+  const { window: span, buckets, observedAt, resetTimezone } = usage;
+  const configured = buckets.filter(({ isConfigured }) => isConfigured);
+  const others = buckets.filter(({ isConfigured }) => !isConfigured);
+
+  async function update(): Promise<void> {
+    const answer = await refresh(args).catch((error: unknown) => ({ isError: true, text: reasonOf(error) }));
+    setProblem(answer.isError ? answer.text : undefined);
+  }
+
+  return (
+    <>
+      <header>
+        <h1>Usage</h1>
+        <span class="muted">of the organization, by {span === "ENTITLEMENT" ? "entitlement" : span.toLowerCase()}</span>
+      </header>
+      {configured.length === 0 ? (
+        <p class="muted">No quota is configured.</p>
+      ) : (
+        <ul class="quotas">
+          {configured.map((bucket) => (
+            <Quota key={bucket.metric} bucket={bucket} resetTimezone={resetTimezone} />
+          ))}
+        </ul>
+      )}
+      {others.length > 0 && (
+        <p class="notice muted">
+          Not configured, which is not used up: {others.map(({ metric }) => metric).join(", ")}
+        </p>
+      )}
+      {problem !== undefined && <Problem text={problem} />}
+      <footer>
+        <span>Observed {timeOf(observedAt)}</span>
+        {host?.can("serverTools") && (
+          <button type="button" onClick={() => void update()}>
+            Update now
+          </button>
+        )}
+      </footer>
+    </>
+  );
+}
+
+mount({ tool: "show_usage", what: "the usage", Body: UsageView });

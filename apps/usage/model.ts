@@ -1,0 +1,67 @@
+// Quotas as the view draws them. Amounts are decimal strings of any length: they are printed as they are, and divided exactly.
+import { fieldsOf, listOf, type Told, textOf } from "../values.ts";
+
+export interface Bucket {
+  readonly metric: string;
+  /** Empty where the service names none. */
+  readonly unit: string;
+  readonly granted: string;
+  readonly used: string;
+  readonly reserved: string;
+  readonly remaining: string;
+  readonly resetAt: string;
+  readonly isConfigured: boolean;
+}
+
+export interface Usage {
+  readonly window: string;
+  readonly observedAt: string;
+  readonly resetTimezone: string;
+  readonly buckets: readonly Bucket[];
+}
+
+const UNITS: ReadonlyMap<string, string> = new Map([["BYTE", "bytes"]]);
+
+function bucketOf(value: unknown): Bucket {
+  const { metric, unit, unitDefinitionState, granted, used, reserved, remaining, resetAt } = fieldsOf(value);
+  return {
+    metric: textOf(metric),
+    unit: UNITS.get(textOf(unit)) ?? "",
+    granted: textOf(granted),
+    used: textOf(used),
+    reserved: textOf(reserved),
+    remaining: textOf(remaining),
+    resetAt: textOf(resetAt),
+    isConfigured: unitDefinitionState === "DEFINED",
+  };
+}
+
+/** Undefined where the result is no usage: of another tool, or of a host that made it up. */
+export function usageOf({ structured }: Told): Usage | undefined {
+  const { window, observedAt, resetTimezone, buckets } = fieldsOf(structured["data"]);
+  if (typeof window !== "string" || !Array.isArray(buckets)) return undefined;
+  return {
+    window,
+    observedAt: textOf(observedAt),
+    resetTimezone: textOf(resetTimezone),
+    buckets: listOf(buckets).map(bucketOf),
+  };
+}
+
+const DECIMALS = 30;
+
+/** In units of the last decimal; zero of what is no amount. */
+function scaled(amount: string): bigint {
+  const [, whole = "0", decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(amount) ?? [];
+  return BigInt(whole + decimals.slice(0, DECIMALS).padEnd(DECIMALS, "0"));
+}
+
+/** In hundredths of a percent exact, and never more than the whole. */
+export function percentOf(part: string, whole: string): number {
+  const of = scaled(whole);
+  if (of === 0n) return 0;
+  const share = Number((scaled(part) * 10_000n) / of) / 100;
+  return Math.min(100, share);
+}
+
+export const isNothing = (amount: string): boolean => scaled(amount) === 0n;

@@ -1,0 +1,42 @@
+// Reads what came from outside: a host may hand over anything, and a service too.
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+export const numberOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) ? value : undefined;
+export const textsOf = (value: unknown): readonly string[] =>
+  listOf(value).filter((each): each is string => typeof each === "string");
+
+/** What a tool answered, as far as every view looks at it. */
+export interface Told {
+  readonly isError: boolean;
+  /** The tool's text: of a failure all that is known. */
+  readonly text: string;
+  readonly structured: Fields;
+  readonly summary: string;
+  readonly nextStep: { readonly tool: string; readonly arguments: Fields } | undefined;
+}
+
+export function toldOf(result: unknown): Told {
+  const { content, structuredContent, isError } = fieldsOf(result);
+  const structured = fieldsOf(structuredContent);
+  const { tool, arguments: args } = fieldsOf(structured["nextStep"]);
+  return {
+    isError: isError === true,
+    text: listOf(content)
+      .map((block) => textOf(fieldsOf(block)["text"]))
+      .filter((text) => text !== "")
+      .join("\n"),
+    structured,
+    summary: textOf(structured["summary"]),
+    nextStep: typeof tool === "string" ? { tool, arguments: fieldsOf(args) } : undefined,
+  };
+}
+
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

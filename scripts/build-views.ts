@@ -1,0 +1,41 @@
+// Makes the views of apps/: one HTML file each, its script and style inside, so that a host has nothing more to load.
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { VIEW_NAMES, type ViewName } from "../src/toolkit/views.ts";
+
+/** In gzip. Hosts have limits too; the least that is known is 1 MiB as it is. */
+export const MAX_VIEW_KIB = 16;
+
+interface BuiltView {
+  readonly name: ViewName;
+  readonly html: string;
+  readonly gzipBytes: number;
+  readonly inputs: readonly string[];
+}
+
+/** HTML ends a script or a style at the first of these, wherever it stands. */
+const inside = (text: string): string => text.replace(/<(?=\/(?:script|style)|!--)/gi, "\\x3c").trim();
+
+async function buildView(name: ViewName): Promise<BuiltView> {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [`apps/${name}.tsx`],
+    outdir: "apps",
+    write: false,
+    bundle: true,
+    format: "iife",
+    platform: "browser",
+    target: ["es2022", "safari17.5", "chrome123", "firefox120"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    minify: true,
+    legalComments: "none",
+    charset: "utf8",
+    metafile: true,
+    logLevel: "warning",
+  });
+  const text = (ending: string): string => inside(outputFiles.find(({ path }) => path.endsWith(ending))?.text ?? "");
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>mic-mcp</title><style>${text(".css")}</style></head><body><main id="app"></main><script>${text(".js")}</script></body></html>\n`;
+  return { name, html, gzipBytes: gzipSync(html).length, inputs: Object.keys(metafile.inputs) };
+}
+
+export const buildViews = (): Promise<readonly BuiltView[]> => Promise.all(VIEW_NAMES.map(buildView));

@@ -1,0 +1,150 @@
+// The view of states and districts in a real browser: sorted, filtered, as tiles, exported; coverage and vintage in sight.
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { CHROMIUM, pagesForFile } from "./browser.ts";
+import { faultsIn, type Host, overflowOf } from "./host.ts";
+import { expectShown, stageForTest } from "./stage.ts";
+
+const pages = pagesForFile();
+
+const namesIn = (host: Host): Promise<string[]> => host.frame.locator("tbody td:first-child").allInnerTexts();
+const columnOf = async (host: Host, column: number): Promise<readonly number[]> =>
+  (await host.frame.locator(`tbody td:nth-child(${column})`).allInnerTexts()).map((text) =>
+    Number(text.replaceAll(",", "")),
+  );
+
+const falling = (figures: readonly number[]): readonly number[] => [...figures].sort((a, b) => b - a);
+
+describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)", () => {
+  describe.each(["v2-legacy", "v2-modern"] as const)("%s", (era) => {
+    test("shows every state with what rank_divisions says, coverage and vintage beside", async () => {
+      const { connection, draw } = await stageForTest(era, pages());
+      const host = await draw("show_divisions", { level: "state" });
+      await expectShown(host, "36 of 36", "Coverage: 36 of 36 states, complete", "Source updated", "Not a map");
+      const { structured } = await connection.callTool("rank_divisions", {
+        level: "state",
+        by: "mandalCount",
+        limit: 100,
+      });
+      const rows = z.array(z.object({ name: z.string(), mandalCount: z.number() })).parse(structured?.["rows"]);
+      expect(await columnOf(host, 4)).toEqual(rows.map(({ mandalCount }) => mandalCount));
+      expect([...(await namesIn(host))].sort()).toEqual(rows.map(({ name }) => name).sort());
+      expect(await host.frame.locator(".tile").count()).toBe(36);
+      expect(host.complaints).toEqual([]);
+    });
+  });
+
+  test("sorts by its headings, by keyboard too, and says so to a screen reader", async () => {
+    const { draw } = await stageForTest("v2-modern", pages());
+    const host = await draw("show_divisions", { level: "state" });
+    await expectShown(host, "States by mandals");
+    const heading = (name: string) => host.frame.getByRole("columnheader", { name });
+    expect(await heading("Mandals").getAttribute("aria-sort")).toBe("descending");
+    await host.button("Districts").focus();
+    await host.page.keyboard.press("Enter");
+    await expectShown(host, "States by districts");
+    const figures = await columnOf(host, 2);
+    expect(figures).toEqual(falling(figures));
+    expect(await heading("Districts").getAttribute("aria-sort")).toBe("descending");
+    await host.page.keyboard.press("Space");
+    await expect.poll(() => columnOf(host, 2)).toEqual([...figures].reverse());
+    await host.button("State").click();
+    await expect.poll(async () => (await namesIn(host))[0]).toBe("Andaman And Nicobar Islands");
+  });
+
+  test("filters without regard to case and accents, tiles too", async () => {
+    const { draw } = await stageForTest("v2-modern", pages());
+    const host = await draw("show_divisions", { level: "state" });
+    await host.frame.getByLabel("Filter").fill("PRÁDESH");
+    await expectShown(host, "5 of 36");
+    expect((await namesIn(host)).every((name) => name.endsWith("Pradesh"))).toBe(true);
+    expect(await host.frame.locator(".tile").count()).toBe(5);
+    await host.frame.getByLabel("Filter").fill("no such name");
+    await expectShown(host, "0 of 36", "No name fits the filter.");
+  });
+
+  test("hands the rows to the host as CSV with coverage and vintage on top, and no formula in them", async () => {
+    const { connection, draw } = await stageForTest("v2-modern", pages());
+    const { structured } = await connection.callTool("show_divisions", { level: "state", states: ["GA"] });
+    const row = { code: "XX", name: '=HYPERLINK("http://h")', districtCount: 1, mandalCount: 2, mandalsPerDistrict: 2 };
+    const structuredContent = { ...structured, rows: [row], totalRows: 1 };
+    const args = { level: "state" };
+    const host = await draw("show_divisions", args, { result: { value: { content: [], structuredContent } } });
+    await expectShown(host, "=HYPERLINK");
+    await host.button("Export CSV").click();
+    await expectShown(host, "Handed to the host as a file.");
+    const [{ uri, text } = { uri: "", text: "" }] = host.downloads;
+    expect(uri).toBe("file:///states.csv");
+    const lines = text.split("\r\n");
+    expect(lines[0]).toMatch(/^# coverage: 1 of 1 states, complete$/);
+    expect(lines.slice(-3)).toEqual([
+      "code,name,districtCount,mandalsPerDistrict,mandalCount",
+      `XX,"'=HYPERLINK(""http://h"")",1,2,2`,
+      "",
+    ]);
+    const bare = await draw("show_divisions", args, { capabilities: {} });
+    await bare.button("Export CSV").click();
+    await expectShown(bare, /lets nothing out of the frame|Copied as CSV/);
+  });
+
+  test("a district's row has its state; a hundred of them are said to be a hundred", async () => {
+    const { draw } = await stageForTest("v2-modern", pages());
+    const host = await draw("show_divisions", { level: "district" });
+    await expectShown(host, "Districts by mandals", "100 of 784");
+    expect(await host.frame.locator("tbody tr").count()).toBe(100);
+    const figures = await columnOf(host, 3);
+    expect(figures).toEqual(falling(figures));
+    expect(await host.frame.locator(".tile").count()).toBe(0);
+    expect(await overflowOf(host)).toBe(0);
+  });
+
+  test("what is not read is told on top, and can be read there", async () => {
+    const { connection, draw } = await stageForTest("v2-modern", pages());
+    const args = { level: "district", states: ["GA"], waitSeconds: 5 };
+    const { structured } = await connection.callTool("show_divisions", args);
+    const coverage = {
+      statesTotal: 1,
+      statesRead: 0,
+      complete: false,
+      unread: [{ states: ["GA"], reason: "not read yet" }],
+    };
+    const nextStep = { tool: "show_divisions", arguments: args, why: "1 unread" };
+    const structuredContent = { ...structured, rows: [], totalRows: 0, coverage, nextStep };
+    const host = await draw("show_divisions", args, { result: { value: { content: [], structuredContent } } });
+    await expectShown(host, "Not read: GA: not read yet", "not complete", "There are none.");
+    await host.button("Read what is missing").click();
+    await expectShown(host, "3 of 3", "1 of 1 states, complete");
+    expect(host.calls).toEqual([{ name: "show_divisions", arguments: args }]);
+  });
+
+  test("a code without a tile stands in the table alone; 64 states and a long name break nothing", async () => {
+    const { connection, draw } = await stageForTest("v2-modern", pages());
+    const { structured } = await connection.callTool("show_divisions", { level: "state" });
+    const rows = Array.from({ length: 64 }, (_, at) => ({
+      code: at < 2 ? ["GA", "KL"][at] : `Z${at}`,
+      name: at === 5 ? "n".repeat(200) : `State ${at}`,
+      districtCount: at,
+      mandalCount: at * 1_000_000,
+      mandalsPerDistrict: 1.5,
+    }));
+    const structuredContent = { ...structured, rows, totalRows: 64 };
+    const host = await draw(
+      "show_divisions",
+      { level: "state" },
+      { width: 320, result: { value: { content: [], structuredContent } } },
+    );
+    await expectShown(host, "64 of 64");
+    expect(await host.frame.locator(".tile").count()).toBe(2);
+    expect(await overflowOf(host)).toBe(0);
+  });
+
+  test("at no width and in no theme does anything stick out, and axe finds nothing", async () => {
+    const { draw } = await stageForTest("v2-modern", pages());
+    const host = await draw("show_divisions", { level: "state" });
+    await expectShown(host, "36 of 36");
+    expect(await faultsIn(host)).toEqual([]);
+    const districts = await draw("show_divisions", { level: "district", states: ["Kerala", "Goa"] });
+    await expectShown(districts, "17 of 17");
+    expect(await faultsIn(districts)).toEqual([]);
+  });
+});

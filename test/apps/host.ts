@@ -1,0 +1,173 @@
+// A host with one view drawn: what its person sees and presses, and what the view has asked the host for.
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Frame, Page } from "playwright-core";
+import { expect } from "vitest";
+import * as z from "zod/v4";
+import { APP_HTML, type ViewName, viewUri } from "../../src/toolkit/views.ts";
+import type { ClientFace } from "../support/mcp.ts";
+import type { Pages } from "./browser.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface HostOptions {
+  readonly connection: Pick<ClientFace, "callTool" | "readResource">;
+  readonly tool: string;
+  readonly args: Json;
+  /** What the host says that it can do. */
+  readonly capabilities?: Json;
+  readonly context?: Json;
+  readonly width?: number;
+  readonly colorScheme?: "light" | "dark";
+  /** Instead of the tool's own result; undefined within: none is handed over. */
+  readonly result?: { readonly value: Json | undefined };
+  /** Stands between the view and the server. */
+  readonly between?: (call: ToolCall, next: () => Promise<Json>) => Promise<Json>;
+  /** Answers what is said to the agent; throws where the host refuses. */
+  readonly onMessage?: () => Promise<Json>;
+}
+
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments: Json;
+}
+
+const Result = z.record(z.string(), z.unknown());
+const Call = z.object({ name: z.string(), arguments: Result });
+const Content = z.object({ content: z.array(z.object({ text: z.string() })) });
+const Download = z.object({
+  contents: z.array(z.object({ resource: z.object({ uri: z.string(), text: z.string() }) })),
+});
+
+export const EVERYTHING: Json = { serverTools: {}, updateModelContext: {}, message: {}, downloadFile: {} };
+
+const viewOf = (tool: string): ViewName =>
+  z.enum(["job", "divisions", "usage", "actions"]).parse(tool.slice("show_".length));
+
+export class Host {
+  readonly page: Page;
+  /** Calls that the view has made. */
+  readonly calls: ToolCall[] = [];
+  /** What was said to the agent in the person's name. */
+  readonly messages: string[] = [];
+  /** What the agent was told: each takes the place of the one before. */
+  readonly contexts: string[] = [];
+  readonly downloads: { readonly uri: string; readonly text: string }[] = [];
+  readonly heights: number[] = [];
+  /** What the browser has complained of. */
+  readonly complaints: string[] = [];
+  readonly #options: HostOptions;
+
+  constructor(page: Page, options: HostOptions) {
+    this.page = page;
+    this.#options = options;
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") this.complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+  }
+
+  /** The view's own frame, behind the sandbox's. */
+  get frame(): Frame {
+    const frame = this.page.frames().find((each) => each.parentFrame()?.parentFrame());
+    if (!frame) throw new Error("no view is drawn");
+    return frame;
+  }
+
+  /** All that is to be read in it. */
+  text(): Promise<string> {
+    return this.frame.locator("body").innerText();
+  }
+
+  async expectText(...parts: readonly (string | RegExp)[]): Promise<void> {
+    for (const part of parts) await expect.poll(() => this.text()).toMatch(part);
+  }
+
+  button(name: string) {
+    return this.frame.getByRole("button", { name, exact: true });
+  }
+
+  async answer(kind: unknown, params: unknown): Promise<Json> {
+    switch (kind) {
+      case "call": {
+        const call = Call.parse(params);
+        this.calls.push(call);
+        const next = async () =>
+          Result.parse(JSON.parse((await this.#options.connection.callTool(call.name, call.arguments)).raw));
+        return await (this.#options.between?.(call, next) ?? next());
+      }
+      case "message":
+        this.messages.push(...Content.parse(params).content.map(({ text }) => text));
+        return (await this.#options.onMessage?.()) ?? {};
+      case "context":
+        this.contexts.push(...Content.parse(params).content.map(({ text }) => text));
+        return {};
+      case "download":
+        this.downloads.push(...Download.parse(params).contents.map(({ resource }) => resource));
+        return {};
+      default:
+        this.heights.push(Number(params));
+        return {};
+    }
+  }
+}
+
+/** Draws the view of a tool as a host does: the resource, the arguments, the tool's result. */
+export async function draw(pages: Pages, options: HostOptions): Promise<Host> {
+  const {
+    connection,
+    tool,
+    args,
+    capabilities = EVERYTHING,
+    context = {},
+    width = 760,
+    colorScheme = "light",
+  } = options;
+  const page = await pages.browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  const host = new Host(page, options);
+  await page.exposeFunction("answer", (kind: unknown, params: unknown) => host.answer(kind, params));
+  await page.goto(pages.hostUrl);
+  const { mimeType, text: html } = await connection.readResource(viewUri(viewOf(tool)));
+  expect(mimeType).toBe(APP_HTML);
+  const whole = { theme: colorScheme, ...context };
+  const setting = JSON.stringify({ capabilities, context: whole, html, sandboxUrl: pages.sandboxUrl });
+  await page.evaluate(`window.draw(${setting.replaceAll("\u2028", "\\u2028")})`);
+  await page.evaluate(`window.tell.sendToolInput({ arguments: ${JSON.stringify(args)} })`);
+  const result = options.result ? options.result.value : JSON.parse((await connection.callTool(tool, args)).raw);
+  if (result !== undefined) await page.evaluate(`window.tell.sendToolResult(${JSON.stringify(result)})`);
+  return host;
+}
+
+const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
+const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }));
+
+/** What axe finds wrong: WCAG 2.2 AA and best practice. */
+async function violationsIn(host: Host): Promise<readonly string[]> {
+  await host.frame.evaluate(await readFile(AXE, "utf8"));
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const found = await host.frame.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => ({ html })) })))`,
+  );
+  return Violations.parse(found).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** How many pixels the page is wider than its window. */
+export const overflowOf = async (host: Host): Promise<number> =>
+  z
+    .number()
+    .parse(await host.frame.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
+
+/** What is wrong in each theme at each width that a host may give: axe's findings, and what sticks out. */
+export async function faultsIn(host: Host): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const theme of ["light", "dark"]) {
+    await host.page.evaluate(`window.tell.setHostContext({ theme: "${theme}" })`);
+    for (const width of [320, 380, 760, 1100]) {
+      await host.page.setViewportSize({ width, height: 900 });
+      const overflow = await overflowOf(host);
+      const found = [...(await violationsIn(host)), ...(overflow === 0 ? [] : [`${overflow} px too wide`])];
+      faults.push(...found.map((fault) => `${theme}, ${width} px: ${fault}`));
+    }
+  }
+  return faults;
+}

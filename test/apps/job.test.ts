@@ -1,0 +1,240 @@
+// The view of a job in a real browser, behind the official bridge, over the real server: live, and with a person who presses.
+import { describe, expect, test } from "vitest";
+import { FILE, last, retryableJob, settledJob, watchJob } from "../emulator/work.ts";
+import { CHROMIUM, pagesForFile } from "./browser.ts";
+import { EVERYTHING, faultsIn, overflowOf } from "./host.ts";
+import { expectShown, runningJob, stageForTest } from "./stage.ts";
+
+const ERAS = ["v2-legacy", "v2-modern"] as const;
+const pages = pagesForFile();
+const KEY = /^view-[0-9a-f]{32}$/;
+
+describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", () => {
+  describe.each(ERAS)("%s", (era) => {
+    test("follows a running job to its end without a press, and asks no more then", async () => {
+      const { service, draw } = await stageForTest(era, pages());
+      const job = await runningJob(service);
+      const host = await draw("show_job", { jobId: job.id });
+      await expectShown(host, "running", "3 of 9 stages", "Updates by itself");
+      service.clock.advance(600_000);
+      await expectShown(host, "9 of 9 stages", "It has ended", "Output: dataset version");
+      expect(host.calls.every(({ name }) => name === "show_job")).toBe(true);
+      const asked = host.calls.length;
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      expect(host.calls.length).toBe(asked);
+      expect(host.complaints).toEqual([]);
+    });
+
+    test("retries a failed job once by the keyboard alone, shows the tries, and tells the agent", async () => {
+      const { service, draw } = await stageForTest(era, pages());
+      const failed = await retryableJob(service);
+      const host = await draw("show_job", { jobId: failed.id });
+      await expectShown(host, "failed", "STAGE_UNAVAILABLE", "worth a retry");
+      await host.button("Retry the job").focus();
+      await host.page.keyboard.press("Enter");
+      await expectShown(host, "Finished stages are kept");
+      await expect.poll(() => host.frame.evaluate("document.activeElement.textContent")).toBe("Yes, retry");
+      for (let press = 0; press < 3; press += 1) await host.page.keyboard.press("Enter");
+      await expectShown(host, "Tries", /failed at \w+ \(STAGE_UNAVAILABLE\)/, "this one");
+      const retries = host.calls.filter(({ name }) => name === "retry_job");
+      expect(retries).toHaveLength(1);
+      const key = String(retries[0]?.arguments["idempotencyKey"]);
+      expect(key).toMatch(KEY);
+      expect(await service.executions(key)).toBe(1);
+      expect(host.contexts.at(-1)).toContain(key);
+      expect(host.contexts.at(-1)).toContain("was done; do not repeat it");
+    });
+
+    test("cancels after one question to the person; where they decline nothing is sent, and the agent hears of it", async () => {
+      const yes = await stageForTest(era, pages(), { action: "accept", content: {} });
+      const job = await runningJob(yes.service);
+      const host = await yes.draw("show_job", { jobId: job.id });
+      await host.button("Cancel the job").click();
+      await host.button("Yes, cancel").click();
+      await expect.poll(() => host.contexts.length).toBe(1);
+      expect(yes.questions).toHaveLength(1);
+      yes.service.clock.advance(60_000);
+      await expectShown(host, "cancelled", "It has ended");
+
+      const no = await stageForTest(era, pages(), { action: "decline" });
+      const other = await runningJob(no.service);
+      const declined = await no.draw("show_job", { jobId: other.id });
+      await declined.button("Cancel the job").click();
+      await declined.button("Yes, cancel").click();
+      await expectShown(declined, "did not agree", "nothing was sent");
+      const sent = declined.calls.find(({ name }) => name === "cancel_job");
+      expect(await no.service.executions(String(sent?.arguments["idempotencyKey"]))).toBe(0);
+      expect(declined.contexts.at(-1)).toContain("failed");
+    });
+  });
+
+  test("a press whose answer is lost is repeated under its own key: one job", async () => {
+    const { service, draw } = await stageForTest("v2-modern", pages());
+    const failed = await retryableJob(service);
+    let lost = 0;
+    const host = await draw(
+      "show_job",
+      { jobId: failed.id },
+      {
+        async between({ name }, next) {
+          const answer = await next();
+          if (name !== "retry_job" || lost > 0) return answer;
+          lost += 1;
+          throw new Error("the host went away");
+        },
+      },
+    );
+    await host.button("Retry the job").click();
+    await host.button("Yes, retry").click();
+    await expectShown(host, "it cannot be done twice");
+    expect(host.contexts.at(-1)).toContain("outcome is unknown");
+    await host.button("Try again").click();
+    await expectShown(host, "Tries");
+    const keys = host.calls.filter(({ name }) => name === "retry_job").map((call) => call.arguments["idempotencyKey"]);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+    expect(await service.executions(String(keys[0]))).toBe(1);
+  });
+
+  test("a host that cannot tell the agent has the agent asked; one that can do neither has no buttons", async () => {
+    const { service, draw } = await stageForTest("v2-modern", pages());
+    const failed = await retryableJob(service);
+    const asks = await draw("show_job", { jobId: failed.id }, { capabilities: { serverTools: {}, message: {} } });
+    await asks.button("Retry the job").click();
+    await asks.button("Yes, retry").click();
+    await expectShown(asks, "The agent was asked to do it.");
+    expect(asks.messages).toEqual([expect.stringMatching(/^Please call retry_job \{.*"idempotencyKey":"view-/)]);
+    expect(asks.calls.filter(({ name }) => name === "retry_job")).toEqual([]);
+    for (const capabilities of [{}, { serverTools: {} }]) {
+      const none = await draw("show_job", { jobId: failed.id }, { capabilities });
+      await expectShown(none, "STAGE_UNAVAILABLE");
+      expect(await none.frame.getByRole("button", { name: /retry|cancel/i }).count()).toBe(0);
+    }
+  });
+
+  test("where a host hands no result over, the view asks by itself; a failure is told in words", async () => {
+    const { service, connection, draw } = await stageForTest("v2-modern", pages());
+    const job = await settledJob(service, FILE.succeeds);
+    const silent = await draw("show_job", { jobId: job.id }, { result: { value: undefined } });
+    await expectShown(silent, "Waiting for the job");
+    await expectShown(silent, "9 of 9 stages");
+    const missing = "micjob_00000000000000000000000000000000";
+    const failed = await draw("show_job", { jobId: missing });
+    await expectShown(failed, (await connection.callTool("show_job", { jobId: missing })).text.split("\n")[0] ?? "");
+    const cancelled = await draw("show_job", {}, { result: { value: undefined } });
+    await cancelled.page.evaluate(`window.tell.sendToolCancelled({ reason: "the person stopped it" })`);
+    await expectShown(cancelled, "The call was cancelled: the person stopped it.");
+  });
+
+  test("another tool's result, and what is no job at all, is told as that", async () => {
+    const { draw } = await stageForTest("v2-modern", pages());
+    for (const structuredContent of [{ actions: [] }, { data: { id: 5, stages: "no" } }, {}]) {
+      const host = await draw("show_job", { jobId: "x" }, { result: { value: { content: [], structuredContent } } });
+      await expectShown(host, "This is no job");
+    }
+  });
+
+  test("the service's texts stay texts, unknown states are shown as they are, and a long one breaks nothing", async () => {
+    const { service, connection, draw } = await stageForTest("v2-modern", pages());
+    const failed = await settledJob(service, FILE.failsForGood);
+    const { structured } = await connection.callTool("show_job", { jobId: failed.id });
+    const title = `<img src=x onerror="document.title='taken'"><b>${"long ".repeat(20)}</b>${"x".repeat(80)}`;
+    const fieldErrors = Array.from({ length: 100 }, (_, at) => ({
+      pointer: `/rows/${at}/${"y".repeat(400)}`,
+      code: "</script><script>alert(1)</script>",
+      message: "m".repeat(1_000),
+    }));
+    const stages = [{ stage: "NEW_STAGE", state: "HIBERNATING", attemptCount: 1, completedUnits: 3, totalUnits: null }];
+    const failure = { ...failed.failure, title, fieldErrors };
+    const structuredContent = { ...structured, data: { ...failed, stages, failure } };
+    const host = await draw(
+      "show_job",
+      { jobId: failed.id },
+      { width: 320, result: { value: { content: [], structuredContent } } },
+    );
+    await expectShown(host, "<img src=x", "HIBERNATING", "3 units", "/rows/99/");
+    expect(await host.frame.locator("img, b:text('long'), main script").count()).toBe(0);
+    expect(await host.frame.title()).toBe("mic-mcp");
+    expect(await overflowOf(host)).toBe(0);
+  });
+
+  test("a frame that nobody sees asks for nothing, and asks again when it is seen; torn down, it is still", async () => {
+    const { service, draw } = await stageForTest("v2-modern", pages());
+    const job = await runningJob(service);
+    const host = await draw("show_job", { jobId: job.id });
+    await expectShown(host, "Updates by itself");
+    const hide = (isHidden: boolean) =>
+      host.frame.evaluate(
+        `Object.defineProperty(document, "hidden", { configurable: true, get: () => ${isHidden} }); document.dispatchEvent(new Event("visibilitychange"))`,
+      );
+    await hide(true);
+    const before = host.calls.length;
+    service.clock.advance(600_000);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(host.calls.length - before).toBeLessThanOrEqual(1);
+    await hide(false);
+    await expectShown(host, "It has ended");
+
+    const other = await draw("show_job", { jobId: (await runningJob(service)).id });
+    await expectShown(other, "Updates by itself");
+    await other.page.evaluate("window.tell.teardownResource({})");
+    const asked = other.calls.length;
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(other.calls.length).toBe(asked);
+    await expectShown(other, "Does not update by itself");
+  });
+
+  test("when a look fails it says why, and looks again when the person wants it", async () => {
+    const { service, draw } = await stageForTest("v2-modern", pages());
+    const job = await runningJob(service);
+    let isDown = true;
+    const host = await draw(
+      "show_job",
+      { jobId: job.id },
+      {
+        between: async (_, next) => {
+          if (isDown) throw new Error("the server is away");
+          return await next();
+        },
+      },
+    );
+    await expectShown(host, "the server is away", "Does not update by itself");
+    isDown = false;
+    service.clock.advance(600_000);
+    await host.button("Update now").click();
+    await expectShown(host, "It has ended");
+    expect(last(await watchJob(service, job.id)).state).toBe("SUCCEEDED");
+  });
+
+  test("at no width and in no theme does anything stick out, and axe finds nothing", async () => {
+    const { service, draw } = await stageForTest("v2-modern", pages());
+    const retried = await retryableJob(service);
+    const running = await runningJob(service);
+    for (const id of [running.id, retried.id, (await settledJob(service, FILE.failsForGood)).id]) {
+      const host = await draw("show_job", { jobId: id });
+      await expectShown(host, "Version");
+      expect(await faultsIn(host)).toEqual([]);
+    }
+    const asking = await draw("show_job", { jobId: retried.id });
+    await asking.button("Retry the job").click();
+    expect(await faultsIn(asking)).toEqual([]);
+  });
+
+  test("the host's colours, fonts and language are the view's", async () => {
+    const { service, draw } = await stageForTest("v2-modern", pages());
+    const job = await settledJob(service, FILE.succeeds);
+    const context = {
+      theme: "dark",
+      locale: "de-DE",
+      timeZone: "Asia/Kolkata",
+      styles: {
+        variables: { "--color-background-primary": "rgb(1, 2, 3)", "--color-text-primary": "rgb(250, 250, 250)" },
+      },
+    };
+    const host = await draw("show_job", { jobId: job.id }, { context, capabilities: EVERYTHING });
+    await expectShown(host, /Changed \d\d\.\d\d\.\d{4}/);
+    expect(await host.frame.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(1, 2, 3)");
+    await host.page.evaluate(`window.tell.setHostContext({ theme: "light" })`);
+    await expect.poll(() => host.frame.evaluate("document.documentElement.style.colorScheme")).toBe("light");
+  });
+});

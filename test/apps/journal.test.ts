@@ -1,0 +1,106 @@
+// The views of usage and of actions in a real browser.
+import { describe, expect, test } from "vitest";
+import { retryableJob } from "../emulator/work.ts";
+import { CHROMIUM, pagesForFile } from "./browser.ts";
+import { faultsIn, overflowOf } from "./host.ts";
+import { expectShown, stageForTest } from "./stage.ts";
+
+const pages = pagesForFile();
+
+describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", () => {
+  test("prints each amount as the service gave it, its share as a bar, and what is not configured", async () => {
+    const { service, connection, draw } = await stageForTest("v2-modern", pages());
+    const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
+    const { structured } = await connection.callTool("show_usage", args);
+    const bucket = {
+      metric: "ROWS",
+      unit: "COUNT",
+      unitDefinitionState: "DEFINED",
+      granted: "100000000000000000000000000000.5",
+      used: "25000000000000000000000000000.125",
+      reserved: "50000000000000000000000000000.25",
+      remaining: "25000000000000000000000000000.125",
+      resetAt: "2100-01-16T00:00:00.000Z",
+    };
+    const other = { ...bucket, metric: "PAGES", unitDefinitionState: "NOT_CONFIGURED" };
+    const usedUp = { ...bucket, metric: "BYTES", unit: "BYTE", granted: "5", used: "5", reserved: "0", remaining: "0" };
+    const data = { ...Object(structured?.["data"]), resetTimezone: "Asia/Kolkata", buckets: [bucket, other, usedUp] };
+    const value = { content: [], structuredContent: { ...structured, data } };
+    const host = await draw("show_usage", args, { width: 320, result: { value } });
+    await expectShown(host, bucket.granted, bucket.used, "Not configured, which is not used up: PAGES", "used up");
+    await expectShown(host, /Resets Jan 16, 2100, 5:30.AM/);
+    const widths = await host.frame.evaluate(
+      `[...document.querySelectorAll(".stack .fill")].map(({ style }) => style.width)`,
+    );
+    expect(widths).toEqual(["25%", "50%", "100%", "0%"]);
+    expect(await overflowOf(host)).toBe(0);
+  });
+
+  test("shows the emulator's usage, again when asked, and no fault at any width", async () => {
+    const { service, draw } = await stageForTest("v2-legacy", pages());
+    const host = await draw("show_usage", { workspaceId: service.emulator.workspaceId, window: "DAY" });
+    await expectShown(host, "Usage", "Observed");
+    await host.button("Update now").click();
+    await expect.poll(() => host.calls.map(({ name }) => name)).toEqual(["show_usage"]);
+    expect(await faultsIn(host)).toEqual([]);
+    expect(host.complaints).toEqual([]);
+    const wrong = await draw("show_usage", {}, { result: { value: { content: [], structuredContent: { data: [] } } } });
+    await expectShown(wrong, "This is no usage");
+  });
+});
+
+describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", () => {
+  const actionIn = (state: string, at: number, more: object = {}) => ({
+    tool: "retry_job",
+    idempotencyKey: `mic-${String(at).padStart(32, "0")}`,
+    state,
+    attempts: at,
+    createdAt: "2100-01-15T10:00:00.000Z",
+    updatedAt: `2100-01-15T10:0${at}:00.000Z`,
+    about: `micjob_${at}`,
+    arguments: {},
+    ...more,
+  });
+  const settles = { tool: "retry_job", arguments: { jobId: "micjob_1", idempotencyKey: "mic-1" }, why: "unknown" };
+  const actions = [
+    actionIn("succeeded", 4, { resourceId: "micjob_new" }),
+    actionIn("rejected", 3, { code: "JOB_NOT_RETRYABLE" }),
+    actionIn("open", 2, { nextStep: settles }),
+    actionIn("unknown", 1, { nextStep: settles }),
+  ];
+  const result = { value: { content: [], structuredContent: { actions } } };
+
+  test("has what is not settled first, and asks the agent for the exact call that settles it", async () => {
+    const { draw } = await stageForTest("v2-modern", pages());
+    const host = await draw("show_actions", {}, { result });
+    await expectShown(host, "2 of 4 not settled", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
+    expect(await host.frame.locator(".line b").allInnerTexts()).toEqual(["unknown", "open", "succeeded", "rejected"]);
+    await host.frame.getByRole("button", { name: "Ask the agent to resume it" }).first().click();
+    await expectShown(host, "The agent was asked.");
+    expect(host.messages).toEqual([`Please call retry_job ${JSON.stringify(settles.arguments)}.`]);
+    expect(host.calls).toEqual([]);
+    expect(await faultsIn(host)).toEqual([]);
+  });
+
+  test("says why the agent could not be asked, and offers nothing where nobody can be", async () => {
+    const { draw } = await stageForTest("v2-modern", pages());
+    const refusing = await draw("show_actions", {}, { result, onMessage: () => Promise.reject(new Error("not now")) });
+    await refusing.frame.getByRole("button", { name: "Ask the agent to resume it" }).first().click();
+    await expectShown(refusing, "The agent could not be asked");
+    const mute = await draw("show_actions", {}, { result, capabilities: {} });
+    await expectShown(mute, "2 of 4 not settled");
+    expect(await mute.frame.getByRole("button").count()).toBe(0);
+  });
+
+  test("shows the journal as it is, from empty on", async () => {
+    const { service, connection, draw } = await stageForTest("v2-legacy", pages());
+    const host = await draw("show_actions", {});
+    await expectShown(host, "none yet", "Nothing was done at the service yet");
+    const failed = await retryableJob(service);
+    await connection.callTool("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
+    await host.button("Update now").click();
+    await expectShown(host, "1, all settled", failed.id);
+    const wrong = await draw("show_actions", {}, { result: { value: { content: [], structuredContent: {} } } });
+    await expectShown(wrong, "These are no actions");
+  });
+});

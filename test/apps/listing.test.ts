@@ -1,0 +1,124 @@
+// Who is told of the tools with a view, and what it costs all others: nothing.
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { conversation, type Message } from "../cli/start/conversation.ts";
+import { start } from "../mcp/stdio/child.ts";
+import { connectInside, type Era, eras, insideForTest } from "../support/mcp.ts";
+import { TOOL_NAMES, VIEW_TOOLS } from "../tools/catalogue.ts";
+
+const VIEWS = Object.keys(VIEW_TOOLS);
+const APP_HTML = "text/html;profile=mcp-app";
+const UI = "io.modelcontextprotocol/ui";
+
+async function namesFor(era: Era, showsViews: boolean, env: Readonly<Record<string, string>> = {}) {
+  const connection = await connectInside(era, { showsViews, env });
+  const tools = await connection.listTools();
+  await connection.close();
+  return tools.map(({ name }) => name);
+}
+
+describe.each(eras)("%s", (era) => {
+  test("a client that shows views is told of them behind all others", async () => {
+    expect(await namesFor(era, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
+    expect(await namesFor(era, false)).toEqual(TOOL_NAMES);
+  });
+
+  test("MIC_APPS decides for all", async () => {
+    expect(await namesFor(era, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
+    expect(await namesFor(era, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
+  });
+
+  test("a toolset has its own views, a read-only server all of them", async () => {
+    const geography = await namesFor(era, true, { MIC_TOOLSETS: "geography" });
+    expect(geography.filter((name) => VIEWS.includes(name))).toEqual(["show_divisions"]);
+    const readOnly = await namesFor(era, true, { MIC_READ_ONLY: "1" });
+    expect(readOnly.filter((name) => VIEWS.includes(name))).toEqual(VIEWS);
+  });
+
+  test("each names its view, which is one page without anything to load", async () => {
+    const connection = await connectInside(era, { showsViews: true });
+    const listed = await connection.listTools();
+    for (const name of VIEWS) {
+      const { _meta: meta, annotations } = z
+        .looseObject({ _meta: z.unknown(), annotations: z.unknown() })
+        .parse(listed.find((tool) => tool.name === name));
+      const uri = `ui://mic-mcp/${name.slice("show_".length)}.html`;
+      expect(meta).toEqual({ ui: { resourceUri: uri } });
+      expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+      const { mimeType, text, meta: about } = await connection.readResource(uri);
+      expect(mimeType).toBe(APP_HTML);
+      expect(about).toEqual({ ui: { csp: {}, prefersBorder: true } });
+      expect(text).toMatch(/^<!doctype html>/);
+      expect(text).not.toMatch(/<(?:script|link|img|iframe)[^>]*\s(?:src|href)=|@import|url\(/);
+      expect(gzipSync(text).length).toBeLessThanOrEqual(16 * 1024);
+    }
+    expect((await connection.listResources()).filter(({ uri }) => uri.startsWith("ui:"))).toEqual([]);
+    await connection.close();
+  });
+
+  test("with MIC_APPS=never there is no view, no call of one, and no word of them", async () => {
+    const connection = await insideForTest(era, { MIC_APPS: "never" });
+    await expect(connection.readResource("ui://mic-mcp/job.html")).rejects.toThrow(/not found/i);
+    await expect(connection.callTool("show_actions")).rejects.toThrow("MIC_APPS=never");
+    expect(JSON.stringify(connection.capabilities())).not.toContain(UI);
+  });
+
+  test("a client without views that calls one gets the answer, and an unknown tool's error names none", async () => {
+    const connection = await insideForTest(era, {});
+    expect((await connection.callTool("show_actions")).structured).toMatchObject({ actions: [] });
+    await expect(connection.callTool("no_such_tool")).rejects.toThrow(/^(?!.*show_job)/s);
+    await expect(connection.readResource("ui://mic-mcp/other.html")).rejects.toThrow(/not found/i);
+  });
+});
+
+const clientInfo = { name: "listing-test", version: "1" };
+const META = "io.modelcontextprotocol";
+
+const legacy = (capabilities: object): readonly Message[] => [
+  { method: "initialize", params: { protocolVersion: "2025-11-25", capabilities, clientInfo } },
+  { method: "notifications/initialized" },
+  { method: "tools/list" },
+];
+const modern = (capabilities: object): readonly Message[] => {
+  const _meta = {
+    [`${META}/protocolVersion`]: "2026-07-28",
+    [`${META}/clientInfo`]: clientInfo,
+    [`${META}/clientCapabilities`]: capabilities,
+  };
+  return [
+    { method: "server/discover", params: { _meta } },
+    { method: "tools/list", params: { _meta } },
+  ];
+};
+
+const declaring = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });
+
+/** What the built program says, byte for byte; `env` with a variable that nobody knows has the server itself answer. */
+const told = (messages: readonly Message[], env: Readonly<Record<string, string>> = {}): Promise<string> =>
+  conversation(start(["serve"], { env: { MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent", ...env } }), messages);
+
+describe.each([
+  ["2025-11-25", legacy],
+  ["2026-07-28", modern],
+] as const)("the first answers in revision %s", (_, messagesOf) => {
+  test("are the server's own, with views and without", async () => {
+    for (const capabilities of [{}, declaring(APP_HTML), declaring("text/html")]) {
+      const messages = messagesOf(capabilities);
+      expect(await told(messages)).toBe(await told(messages, { MIC_NOT_A_VARIABLE: "1" }));
+    }
+    const always = messagesOf({});
+    expect(await told(always, { MIC_APPS: "always" })).toBe(
+      await told(always, { MIC_APPS: "always", MIC_NOT_A_VARIABLE: "1" }),
+    );
+  });
+
+  test("without the capability, or with another type of view, the list is the same to the byte as where there are none", async () => {
+    const listIn = (said: string) => said.trim().split("\n").at(-1);
+    const without = listIn(await told(messagesOf({}), { MIC_APPS: "never" }));
+    expect(without).not.toContain("show_job");
+    expect(listIn(await told(messagesOf({})))).toBe(without);
+    expect(listIn(await told(messagesOf(declaring("text/html"))))).toBe(without);
+    expect(listIn(await told(messagesOf(declaring(APP_HTML))))).toContain("show_job");
+  });
+});

@@ -1,0 +1,53 @@
+// What the tests of the views share: an emulator, a client that shows views, a browser; and a person who looks and presses.
+import { expect, onTestFinished } from "vitest";
+import type { Job } from "../../src/contract/jobs.ts";
+import { type Service, serviceForTest } from "../emulator/service.ts";
+import { last, submitJob, watchJob } from "../emulator/work.ts";
+import { type ClientFace, connectInside, type Era, emulatorEnv, type Reply } from "../support/mcp.ts";
+import type { Pages } from "./browser.ts";
+import { draw, type Host, type HostOptions } from "./host.ts";
+
+export interface Stage {
+  readonly service: Service;
+  readonly connection: ClientFace;
+  /** Questions that the server has put to the person through the host. */
+  readonly questions: readonly string[];
+  draw(tool: string, args: Readonly<Record<string, unknown>>, options?: Partial<HostOptions>): Promise<Host>;
+}
+
+export async function stageForTest(era: Era, pages: Pages, reply: Reply = { action: "accept" }): Promise<Stage> {
+  const service = await serviceForTest();
+  const questions: string[] = [];
+  const person = (question: string) => {
+    questions.push(question);
+    return reply;
+  };
+  const { emulator } = service;
+  const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId, MIC_GEOGRAPHY_RATE: "600" };
+  const connection = await connectInside(era, { env, person, showsViews: true });
+  onTestFinished(() => connection.close());
+  return {
+    service,
+    connection,
+    questions,
+    async draw(tool, args, options = {}) {
+      const host = await draw(pages, { connection, tool, args, ...options });
+      onTestFinished(() => host.page.close());
+      return host;
+    },
+  };
+}
+
+/** Waits until the view shows all of these. */
+export async function expectShown(host: Host, ...parts: readonly (string | RegExp)[]): Promise<void> {
+  for (const part of parts) await expect.poll(() => host.text()).toMatch(part);
+}
+
+/** A job that has finished some stages and is at work. */
+export async function runningJob(service: Service): Promise<Job> {
+  const job = await submitJob(service, 0);
+  const isAtWork = (now: Job) =>
+    now.stages.filter(({ state }) => state === "SUCCEEDED").length === 3 &&
+    now.stages.some(({ state, completedUnits }) => state === "RUNNING" && completedUnits > 0);
+  return last(await watchJob(service, job.id, isAtWork));
+}

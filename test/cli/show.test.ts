@@ -1,0 +1,70 @@
+// `mic-mcp show`: a view as one file with its data inside, drawn by a browser that has no host and no network.
+import { readFile, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { CHROMIUM, pagesForFile } from "../apps/browser.ts";
+import { serviceForTest } from "../emulator/service.ts";
+import { FILE, settledJob } from "../emulator/work.ts";
+import { run } from "../mcp/stdio/child.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+
+async function pageOf(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+  const { code, stdout, stderr } = await run(["show", ...words], { env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const path = stdout.trim();
+  onTestFinished(() => rm(dirname(path), { recursive: true, force: true }));
+  return path;
+}
+
+describe("a page", () => {
+  test("is for its owner's eyes, holds its data, and no secret", async () => {
+    const { emulator } = await serviceForTest();
+    const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
+    for (const words of [["divisions"], ["divisions", "district", "states=Goa"], ["usage"], ["actions"]]) {
+      const path = await pageOf(words, env);
+      if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
+      const html = await readFile(path, "utf8");
+      expect(html).toContain('<script type="application/json" id="data">');
+      expect(html).not.toContain(emulator.clientSecret);
+    }
+  });
+
+  test("what cannot be read, or is no view, is told, and no page is made", async () => {
+    const { emulator } = await serviceForTest();
+    const env = emulatorEnv(emulator);
+    const missing = await run(["show", "job", "micjob_00000000000000000000000000000000"], { env });
+    expect(missing).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("not_found") });
+    for (const words of [["jobs"], []])
+      expect(await run(["show", ...words], { env })).toMatchObject({ code: 2, stdout: "" });
+    expect((await run(["show", "jobs"], { env })).stderr).toContain("Did you mean job?");
+  });
+});
+
+const pages = pagesForFile();
+
+test.skipIf(CHROMIUM === undefined)(
+  "a browser shows it without a host, and asks for nothing (needs Chromium)",
+  async () => {
+    const service = await serviceForTest();
+    const job = await settledJob(service, FILE.failsForGood);
+    const env = { ...emulatorEnv(service.emulator), MIC_WORKSPACE_ID: service.emulator.workspaceId };
+    const page = await pages().browser.newPage();
+    onTestFinished(() => page.close());
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    const wanted = [
+      { words: ["job", job.id], shown: /INPUT_ROWS_INVALID[\s\S]*Version \d+/ },
+      { words: ["divisions"], shown: /36 of 36[\s\S]*Andhra Pradesh/ },
+      { words: ["usage"], shown: /JOBS_SUBMITTED/ },
+      { words: ["actions"], shown: /none yet/ },
+    ];
+    for (const { words, shown } of wanted) {
+      const url = pathToFileURL(await pageOf(words, env)).href;
+      await page.goto(url);
+      await expect.poll(() => page.locator("main").innerText()).toMatch(shown);
+      expect(await page.getByRole("button", { name: /retry|cancel|update/i }).count()).toBe(0);
+      expect(asked.splice(0)).toEqual([url]);
+    }
+  },
+);

@@ -1,0 +1,26 @@
+import * as z from "zod/v4";
+import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
+import type { Job } from "../src/contract/jobs.ts";
+import { jobSubject } from "../src/toolkit/advice/job.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { readResource } from "../src/toolkit/read-resource.ts";
+import { shownToPerson } from "../src/toolkit/results.ts";
+
+export const showJob = defineTool({
+  name: "show_job",
+  title: "Show a job",
+  description:
+    "Shows the person one job in a view that updates itself, with buttons to retry or cancel it. For yourself: get_job.",
+  effect: "read",
+  view: "job",
+  input: z.strictObject({ ...getMicJob.pathParameters.shape }),
+  output: outputs.advised<Job>(),
+  async run({ jobId }, call, ports) {
+    const reading = { endpoint: getMicJob, path: { jobId }, subject: jobSubject(ports), view: "full" } as const;
+    return shownToPerson(
+      await readResource(reading, call, ports),
+      "The person sees it, and may retry or cancel it there.",
+    );
+  },
+});

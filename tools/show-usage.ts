@@ -1,0 +1,23 @@
+import * as z from "zod/v4";
+import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
+import type { UsageSummary } from "../src/contract/usage.ts";
+import { usageSubject } from "../src/toolkit/advice/usage.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { advisedResult, shownToPerson } from "../src/toolkit/results.ts";
+
+export const showUsage = defineTool({
+  name: "show_usage",
+  title: "Show usage",
+  description:
+    "Shows the person what is used and left of each quota, as bars with the figures. For yourself: get_usage.",
+  effect: "read",
+  view: "usage",
+  input: z.strictObject({ ...getMicPublicUsage.query.shape }),
+  output: outputs.advised<UsageSummary>(),
+  async run(query, call, { service }) {
+    const answer = await service.call(getMicPublicUsage, { query }, call.context);
+    const read = await advisedResult(answer, usageSubject(query.window), call, "full");
+    return shownToPerson(read, "The person sees it.");
+  },
+});
