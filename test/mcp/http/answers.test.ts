@@ -44,6 +44,10 @@ beforeAll(async () => {
     rank_divisions: { state: "KL" },
     list_actions: {},
     wait_for_jobs: { jobIds: [jobId], waitSeconds: 0 },
+    show_job: { jobId },
+    show_divisions: { level: "state", by: "mandals" },
+    show_usage: { workspaceId },
+    show_actions: {},
   };
 });
 afterAll(() => emulator.close());
