@@ -5,20 +5,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { tools } from "../../tools/index.ts";
 import { startHttp } from "../mcp/http/server.ts";
 import { isThorough } from "../support/thorough.ts";
+import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type Client, clients } from "./clients.ts";
 import { type Exchange, tappedServer } from "./wire.ts";
 import { tapHttp } from "./wire-http.ts";
 
 const Listed = z.object({ tools: z.array(z.object({ name: z.string() })) });
-const names = tools.map(({ name }) => name);
 
 function expectListed(exchanges: readonly Exchange[]): void {
   const lists = exchanges.filter(({ method }) => method === "tools/list");
   expect(lists).not.toHaveLength(0);
-  for (const { result } of lists) expect(Listed.parse(result).tools.map(({ name }) => name)).toEqual(names);
+  for (const { result } of lists) expect(Listed.parse(result).tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
 }
 
 function expectCalled(exchanges: readonly Exchange[]): void {

@@ -8,9 +8,9 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { tools } from "../../tools/index.ts";
 import { serveHttpInside } from "../support/inside.ts";
 import { bareEnvironment } from "../support/mcp.ts";
+import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type ClientName, isInstalled, programOf } from "./packages.ts";
 import { run } from "./run.ts";
 
@@ -85,7 +85,7 @@ describe.each(pages)("%s connects", (page) => {
       const at = args.map((arg) => arg.replace(PLACE, SERVER));
       const env = bareEnvironment(await machine());
       await client.connect(new StdioClientTransport({ command, args: at, env }));
-      expect((await client.listTools()).tools).toHaveLength(tools.length);
+      expect((await client.listTools()).tools).toHaveLength(TOOL_NAMES.length);
       await client.close();
     }
   });

@@ -11,7 +11,7 @@ import { publint } from "publint";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { version } from "../../src/cli/version.ts";
-import { tools } from "../../tools/index.ts";
+import { TOOL_NAMES } from "../tools/catalogue.ts";
 
 const execute = promisify(execFile);
 const root = process.cwd();
@@ -51,7 +51,9 @@ test("holds the program, its papers and nothing else", () => {
   const other = packed.filter(
     (path) =>
       !papers.includes(path) &&
-      !/^(dist\/([\w-]+\.(js|tsv|txt)|package\.json|sbom\.cdx\.json)|skills\/[\w-]+\/SKILL\.md)$/.test(path),
+      !/^(dist\/([\w-]+\.(js|tsv|txt)|package\.json|sbom\.cdx\.json|apps\/[\w-]+\.html)|skills\/[\w-]+\/SKILL\.md)$/.test(
+        path,
+      ),
   );
   expect(other).toEqual([]);
   expect(packed).toEqual(expect.arrayContaining([...papers, "dist/cli.js", "dist/licenses.txt"]));
@@ -124,7 +126,7 @@ test("serves every tool and skill from where it was installed", async () => {
   );
   try {
     const listed = await client.listTools();
-    expect(listed.tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+    expect(listed.tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
     const result = await client.callTool({ name: "list_districts", arguments: { state: "TG" } });
     expect(result.structuredContent).toMatchObject({ state: "Telangana" });
     const { contents } = await client.readResource({ uri: "skill://run-a-job/SKILL.md" });
