@@ -126,7 +126,7 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "what calls name is not taken for heard",
-    code: 'if (tool.toolset === "jobs") runtime.ports.actions.hear(',
+    code: 'if (tool.toolset === "jobs" && tool.view === undefined) runtime.ports.actions.hear(',
     instead: 'if (tool.toolset === "nothing") runtime.ports.actions.hear(',
     seenBy: repeat("an agent that names what was made has heard"),
   },
