@@ -131,6 +131,12 @@ export const identityMutants: readonly Mutant[] = [
     seenBy: repeat("an agent that names what was made has heard"),
   },
   {
+    what: "what a view asks about counts as heard",
+    code: 'tool.toolset === "jobs" && tool.view === undefined',
+    instead: 'tool.toolset === "jobs"',
+    seenBy: repeat("a view that names what was made is no sign of the agent"),
+  },
+  {
     what: "a refusal that was sent is what the same call is about",
     code: "(state = 'succeeded' AND heard_at IS NULL AND",
     instead: "(heard_at IS NULL AND",
