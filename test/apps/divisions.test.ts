@@ -138,6 +138,21 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(await overflowOf(host)).toBe(0);
   });
 
+  test("whoever wants no motion gets none, and forced colours leave bars and tiles to be seen", async () => {
+    const { draw } = await stageForTest("v2-modern", pages());
+    const host = await draw("show_divisions", { level: "state" });
+    await expectShown(host, "36 of 36");
+    const styleOf = (selector: string, property: string): Promise<unknown> =>
+      host.frame.evaluate(`getComputedStyle(document.querySelector("${selector}")).getPropertyValue("${property}")`);
+    await host.page.emulateMedia({ reducedMotion: "no-preference" });
+    expect(await styleOf(".bar", "transition-duration")).toBe("0.3s");
+    const [bar, tile] = [await styleOf(".bar", "background-color"), await styleOf(".tile", "background-color")];
+    await host.page.emulateMedia({ reducedMotion: "reduce", forcedColors: "active" });
+    expect(await styleOf(".bar", "transition-duration")).toBe("0s");
+    expect(await styleOf(".bar", "background-color")).toBe(bar);
+    expect(await styleOf(".tile", "background-color")).toBe(tile);
+  });
+
   test("at no width and in no theme does anything stick out, and axe finds nothing", async () => {
     const { draw } = await stageForTest("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });

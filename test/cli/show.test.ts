@@ -1,12 +1,13 @@
 // `mic-mcp show`: a view as one file with its data inside, drawn by a browser that has no host and no network.
-import { readFile, rm, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CHROMIUM, pagesForFile } from "../apps/browser.ts";
 import { serviceForTest } from "../emulator/service.ts";
 import { FILE, settledJob } from "../emulator/work.ts";
 import { run } from "../mcp/stdio/child.ts";
+import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 
 async function pageOf(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
@@ -38,6 +39,31 @@ describe("a page", () => {
     for (const words of [["jobs"], []])
       expect(await run(["show", ...words], { env })).toMatchObject({ code: 2, stdout: "" });
     expect((await run(["show", "jobs"], { env })).stderr).toContain("Did you mean job?");
+  });
+});
+
+describe.skipIf(process.platform !== "linux")("--open (needs Linux)", () => {
+  const divisions = ["show", "divisions", "--open"];
+
+  test("hands the page to what opens pages here", async () => {
+    const { emulator } = await serviceForTest();
+    const folder = await folderForTest();
+    const opened = join(folder, "opened");
+    await writeFile(join(folder, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${opened}\n`, { mode: 0o755 });
+    const env = { ...emulatorEnv(emulator), PATH: `${folder}:${process.env["PATH"]}` };
+    const { code, stdout } = await run(divisions, { env });
+    onTestFinished(() => rm(dirname(stdout.trim()), { recursive: true, force: true }));
+    expect(code).toBe(0);
+    await expect.poll(() => readFile(opened, "utf8").catch(() => "")).toBe(stdout.trim());
+  });
+
+  test("says so where there is nothing that opens pages", async () => {
+    const { emulator } = await serviceForTest();
+    const env = { ...emulatorEnv(emulator), PATH: await folderForTest() };
+    const { code, stdout, stderr } = await run(divisions, { env });
+    onTestFinished(() => rm(dirname(stdout.trim()), { recursive: true, force: true }));
+    expect(code).toBe(0);
+    expect(stderr).toContain("open the file yourself");
   });
 });
 
