@@ -1,0 +1,11 @@
+// What serving teams needs of JOSE: a part of its own (scripts/build.ts), loaded by nobody else.
+export {
+  CompactEncrypt,
+  compactDecrypt,
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  EncryptJWT,
+  errors,
+  jwtDecrypt,
+  jwtVerify,
+} from "jose";

@@ -1,0 +1,87 @@
+// Seals of a deployment for teams: what it keeps in its database, and what it gives clients to bring back. Any instance with the keys
+// (secret-keys.ts) opens them. Each purpose has a key of its own: what was sealed for one is nothing for another.
+import * as z from "zod/v4";
+import type { SecretKeys } from "./secret-keys.ts";
+
+/** What clients bring back: a session, a question to the person, a task, a link to a file. */
+export type Purpose = "session" | "question" | "task" | "download";
+
+const TEAM_SECRET = "team-secret";
+const Header = z.looseObject({ kid: z.string() });
+const SecretHeader = Header.extend({ use: z.literal(TEAM_SECRET), team: z.string() });
+/** No seal that is longer is looked at. */
+const MAX_CHARS = 16_384;
+
+const loadJose = () => import("./jose.ts");
+
+export type Seals = ReturnType<typeof createSeals>;
+
+/** A secret that no key of this deployment opens, or that was sealed for another team. */
+export class SealBroken extends Error {
+  override readonly name = "SealBroken";
+}
+
+export function createSeals(keys: SecretKeys) {
+  function keyOf(kid: string, purpose: string): Uint8Array {
+    const key = keys.derive(kid, purpose);
+    if (key) return key;
+    throw new SealBroken(`it was sealed with the key ${JSON.stringify(kid)}, which MIC_SECRET_KEYS does not have`);
+  }
+
+  return {
+    /** Seals a team's secret: a key of its own, wrapped by the first of the deployment's (RFC 7516, A256GCMKW and A256GCM). */
+    async sealSecret(team: string, secret: string): Promise<string> {
+      const { CompactEncrypt } = await loadJose();
+      return await new CompactEncrypt(Buffer.from(secret))
+        .setProtectedHeader({ alg: "A256GCMKW", enc: "A256GCM", kid: keys.first, use: TEAM_SECRET, team })
+        .encrypt(keyOf(keys.first, TEAM_SECRET));
+    },
+
+    /** Throws SealBroken, saying why. */
+    async openSecret(
+      team: string,
+      sealed: string,
+    ): Promise<{ readonly secret: string; readonly isOfFirstKey: boolean }> {
+      const { compactDecrypt } = await loadJose();
+      try {
+        const options = { keyManagementAlgorithms: ["A256GCMKW"], contentEncryptionAlgorithms: ["A256GCM"] };
+        const opened = await compactDecrypt(sealed, (header) => keyOf(String(header?.kid), TEAM_SECRET), options);
+        const header = SecretHeader.parse(opened.protectedHeader);
+        if (header.team !== team) throw new SealBroken(`it was sealed for the team ${JSON.stringify(header.team)}`);
+        return { secret: Buffer.from(opened.plaintext).toString(), isOfFirstKey: header.kid === keys.first };
+      } catch (error) {
+        throw error instanceof SealBroken ? error : new SealBroken("it is not what was sealed", { cause: error });
+      }
+    },
+
+    /** Seals what a client keeps for us: for this purpose, this caller, and so many seconds. */
+    async seal(purpose: Purpose, caller: string, value: object, seconds: number): Promise<string> {
+      const { EncryptJWT } = await loadJose();
+      return await new EncryptJWT({ value })
+        .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid: keys.first })
+        .setSubject(caller)
+        .setAudience(purpose)
+        .setExpirationTime(`${seconds}s`)
+        .encrypt(keyOf(keys.first, purpose));
+    },
+
+    /** Undefined where it is not ours, altered, for another purpose or caller, or too old. */
+    async open<T>(purpose: Purpose, caller: string, sealed: string, schema: z.ZodType<T>): Promise<T | undefined> {
+      if (sealed.length > MAX_CHARS) return undefined;
+      const { jwtDecrypt } = await loadJose();
+      const options = {
+        subject: caller,
+        audience: purpose,
+        keyManagementAlgorithms: ["dir"],
+        contentEncryptionAlgorithms: ["A256GCM"],
+        requiredClaims: ["exp"],
+      };
+      try {
+        const { payload } = await jwtDecrypt(sealed, (header) => keyOf(String(header?.kid), purpose), options);
+        return schema.safeParse(payload["value"]).data;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
