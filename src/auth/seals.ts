@@ -45,7 +45,11 @@ export function createSeals(keys: SecretKeys) {
       const { compactDecrypt } = await loadJose();
       try {
         const options = { keyManagementAlgorithms: ["A256GCMKW"], contentEncryptionAlgorithms: ["A256GCM"] };
-        const opened = await compactDecrypt(sealed, (header) => keyOf(String(header?.kid), TEAM_SECRET), options);
+        const opened = await compactDecrypt(
+          sealed,
+          ({ kid = "" }: { kid?: string }) => keyOf(kid, TEAM_SECRET),
+          options,
+        );
         const header = SecretHeader.parse(opened.protectedHeader);
         if (header.team !== team) throw new SealBroken(`it was sealed for the team ${JSON.stringify(header.team)}`);
         return { secret: Buffer.from(opened.plaintext).toString(), isOfFirstKey: header.kid === keys.first };
@@ -77,7 +81,7 @@ export function createSeals(keys: SecretKeys) {
         requiredClaims: ["exp"],
       };
       try {
-        const { payload } = await jwtDecrypt(sealed, (header) => keyOf(String(header?.kid), purpose), options);
+        const { payload } = await jwtDecrypt(sealed, ({ kid = "" }: { kid?: string }) => keyOf(kid, purpose), options);
         return schema.safeParse(payload["value"]).data;
       } catch {
         return undefined;
