@@ -80,13 +80,13 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an action that is sent again has a new key",
-    code: "const idempotencyKey = stored.key;",
-    instead: "const idempotencyKey = stored.attempts === 0 ? stored.key : makeKey();",
+    code: 'const wireKey = stored.wire_key === "" ? stored.key : stored.wire_key;',
+    instead: "const wireKey = stored.attempts === 0 ? stored.key : makeKey();",
     seenBy: telling("an unknown outcome names the call that resolves it; made exactly so, it is the same action"),
   },
   {
     what: "an action is sent under another key than the journal's",
-    code: "await call.send(request, idempotencyKey, {",
+    code: "await call.send(request, wireKey, {",
     instead: "await call.send(request, makeKey(), {",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
