@@ -169,9 +169,7 @@ export function createActions(options: ActionsOptions) {
     } catch (error) {
       // A fault of our own in the middle: whether anything was sent is not known.
       const failure =
-        error instanceof Failure
-          ? withOwnKey(error, wireKey, idempotencyKey).with({ idempotencyKey })
-          : unknownOutcome(reasonOf(error));
+        error instanceof Failure ? withOwnKey(error, wireKey, idempotencyKey) : unknownOutcome(reasonOf(error));
       const outcome = written({ failure: failure.facts });
       await settle(open, stored, { ...settlementOf(failure), attempts, outcome, resourceId: undefined }, call);
       throw failure.facts.sideEffect === "unknown" ? stillUnknown(failure, stored, call) : failure;

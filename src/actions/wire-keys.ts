@@ -12,12 +12,13 @@ export const wireKeysOf =
       .digest("hex")
       .slice(0, 32)}`;
 
-/** The same failure where the service's words quote the key that it knows. */
+/** The same failure, of the action with this key; where the service's words quote the key that it knows, they quote this one. */
 export function withOwnKey(failure: Failure, wireKey: string, key: string): Failure {
-  if (wireKey === key) return failure;
+  const keyed = failure.with({ idempotencyKey: key });
+  if (wireKey === key) return keyed;
   const own = (text: string): string => text.replaceAll(wireKey, () => key);
-  const { message, next, fieldErrors } = failure.facts;
-  return failure.with({
+  const { message, next, fieldErrors } = keyed.facts;
+  return keyed.with({
     message: own(message),
     ...(next !== undefined && { next: own(next) }),
     ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: own(each.message) })) }),
