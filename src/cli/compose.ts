@@ -99,7 +99,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
     service,
     actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
     geography,
-    files: { folder: config.downloadDir, save: downloads.save },
+    files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     offers: createOffers(),
     retries: createRetries(),
   };
