@@ -79,7 +79,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
   const runtime = runtimeOf(parts, credentials, {
     actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
     geography,
-    files: { folder: config.downloadDir, save: downloads.save },
+    files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     known: files,
     taskIds: createSealedIds(StartedJob, createSealingKey(identity)),
     questions: undefined,
