@@ -25,6 +25,8 @@ export interface ServiceOptions {
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
+  /** Looks at each request before it is sent. Throws Failure where it must not be. */
+  readonly admit?: ((request: EncodedRequest) => void) | undefined;
 }
 
 /** What is known of a request's earlier attempts, and who hears of the next. */
@@ -55,7 +57,7 @@ function refusedAtLength(error: unknown): WireAnswer {
 
 export type Service = ReturnType<typeof createService>;
 
-export function createService({ baseUrl, tokens, transport, timing }: ServiceOptions) {
+export function createService({ baseUrl, tokens, transport, timing, admit }: ServiceOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
    * `drop` ends an answer that nobody is going to read.
@@ -142,6 +144,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     }
 
     try {
+      admit?.(encoded);
       for (let attempts = 1; ; attempts++) {
         onAttempt?.();
         try {
