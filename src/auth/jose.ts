@@ -2,10 +2,9 @@
 export {
   CompactEncrypt,
   compactDecrypt,
-  createLocalJWKSet,
   createRemoteJWKSet,
+  customFetch,
   EncryptJWT,
-  errors,
   jwtDecrypt,
   jwtVerify,
 } from "jose";
