@@ -11,11 +11,12 @@ import { serveFlags } from "./serve-flags.ts";
 import { version } from "./version.ts";
 
 async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { isHttp, isMisplaced, host, port, whole } = serveFlags(args, environment);
-  if (isMisplaced) throw new UsageError("--host and --port belong to serve --http.");
+  const { isHttp, isTeams, misplaced, host, port, whole } = serveFlags(args, environment);
+  if (misplaced !== undefined) throw new UsageError(misplaced);
+  const listen = { host, port: wholeNumber("port", port, 65535) };
+  if (isTeams) return await (await import("./serve-teams.ts")).serveTeams(whole, listen);
   const { serve } = await import("./serve.ts");
-  const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
-  return await serve(whole, http);
+  return await serve(whole, isHttp ? listen : undefined);
 }
 
 type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
@@ -75,7 +76,7 @@ async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEn
         ? error.facts.next
         : undefined;
     process.stderr.write(`mic-mcp: ${reasonOf(error)}\n${next === undefined ? "" : `${next}\n`}`);
-    if (isUsage && name === "serve" && !args.includes("--http"))
+    if (isUsage && name === "serve" && !args.includes("--http") && !args.includes("--teams"))
       await (await import("./refuse-client.ts")).refuseClient(reasonOf(error));
     return isUsage ? 2 : 1;
   }

@@ -1,12 +1,13 @@
 // A deployment for teams inside the test's process: PostgreSQL, an emulator with a client for each team, and callers whose tools are
 // served to real MCP clients. Who calls is given here; how that is known is sign-in's, and tested there.
 import { randomBytes } from "node:crypto";
+import pg from "pg";
 import { onTestFinished } from "vitest";
-import { readSecretKeys } from "../../src/auth/secret-keys.ts";
-import { createSeals } from "../../src/auth/seals.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
+import { createSeals } from "../../src/auth/seals.ts";
+import { readSecretKeys } from "../../src/auth/secret-keys.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
-import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";
+import { type ComposedTeams, composeTeams, type Deployment, type Notices } from "../../src/cli/compose/teams.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
@@ -17,9 +18,9 @@ import { createTeams, type Member, type Teams } from "../../src/teams/teams.ts";
 export const ISSUER = "https://login.example.org";
 export const PUBLIC = "https://mic.example.org";
 
-export const callerNamed = (subject: string, groups: readonly string[] = []): Caller => ({
-  id: callerId(ISSUER, subject),
-  issuer: ISSUER,
+export const callerNamed = (subject: string, groups: readonly string[] = [], issuer = ISSUER): Caller => ({
+  id: callerId(issuer, subject),
+  issuer,
   subject,
   clientId: "agent",
   rights: new Set(["read", "act"]),
@@ -70,11 +71,34 @@ export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): P
   await teams.addMembers(team.name, team.members ?? []);
 }
 
+/** Notices by PostgreSQL itself, for the running test alone. */
+async function noticesAt(url: string): Promise<Notices> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const hearers = new Map<string, (text: string) => void>();
+  client.on("notification", ({ channel, payload = "" }) => hearers.get(channel)?.(payload));
+  for (const channel of ["mic_teams", "mic_rest"]) await client.query(`LISTEN ${channel}`);
+  return {
+    send: async (channel, text) => void (await client.query("SELECT pg_notify($1, $2)", [channel, text])),
+    on: (channel, hear) => hearers.set(channel, hear),
+  };
+}
+
 /** An instance, closed when the running test is done. */
-export function instanceForTest({ url, keys, emulator }: Place, more: Partial<Deployment> = {}): ComposedTeams {
-  const instance = composeTeams({
-    config: readConfig({ MIC_BASE_URL: emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent", MIC_GEOGRAPHY_RATE: "600" }),
-    database: { urls: [url], migrate: true },
+export async function instanceForTest(
+  { url, keys, emulator }: Place,
+  more: Partial<Deployment> = {},
+): Promise<ComposedTeams> {
+  const notices = await noticesAt(url);
+  const settings: Deployment = {
+    config: readConfig({
+      MIC_BASE_URL: emulator.baseUrl,
+      MIC_KEYCHAIN: "off",
+      MIC_LOG_LEVEL: "silent",
+      MIC_GEOGRAPHY_RATE: "600",
+    }),
+    database: { urls: [url], pool: 4, durability: "local", migrate: true },
     secretKeys: readSecretKeys(keys),
     secrets: [],
     publicOrigin: PUBLIC,
@@ -82,7 +106,8 @@ export function instanceForTest({ url, keys, emulator }: Place, more: Partial<De
     inlineBytes: 32_768,
     downloadSeconds: 600,
     ...more,
-  });
+  };
+  const instance = composeTeams(settings, notices);
   onTestFinished(() => instance.close());
   return instance;
 }

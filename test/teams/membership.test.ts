@@ -4,7 +4,17 @@ import type { Caller } from "../../src/caller.ts";
 import type { ComposedTeams } from "../../src/cli/compose/teams.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type ClientFace, connectHttp } from "../support/mcp.ts";
-import { addTeam, callerNamed, ISSUER, instanceForTest, keyLine, type Place, PUBLIC, teamsAt, urlOf } from "./deployment.ts";
+import {
+  addTeam,
+  callerNamed,
+  ISSUER,
+  instanceForTest,
+  keyLine,
+  type Place,
+  PUBLIC,
+  teamsAt,
+  urlOf,
+} from "./deployment.ts";
 import { describeWithPostgres } from "./postgres.ts";
 
 describeWithPostgres("membership", (postgres) => {
@@ -35,11 +45,11 @@ describeWithPostgres("membership", (postgres) => {
     const [red, blue] = place.emulator.clients;
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     await addTeam(place, { name: "blue", client: 1, members: [{ issuer: ISSUER, subject: "bob" }] });
-    const instance = instanceForTest(place);
+    const instance = await instanceForTest(place);
     expect(await workspaceOf(instance, callerNamed("ann", ["x", "reds"]))).toBe(red?.workspaceId);
     expect(await workspaceOf(instance, callerNamed("bob"))).toBe(blue?.workspaceId);
     // The same subject of another issuer is somebody else.
-    const other = { ...callerNamed("bob"), issuer: "https://elsewhere.example.org" };
+    const other = callerNamed("bob", [], "https://elsewhere.example.org");
     expect(await workspaceOf(instance, other)).toMatch("in no team");
     expect(await workspaceOf(instance, callerNamed("eve", ["red", "REDS", "reds "]))).toMatch("in no team");
   });
@@ -47,7 +57,7 @@ describeWithPostgres("membership", (postgres) => {
   test("without a team geography works, and all else says whom to ask, as whom", async () => {
     const place = await placeOf(1);
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    const client = await clientOf(instanceForTest(place), callerNamed('n"obody'));
+    const client = await clientOf(await instanceForTest(place), callerNamed('n"obody'));
     expect((await client.callTool("list_states")).isError).toBe(false);
     const calls = ["list_jobs", "get_usage", "list_actions", "submit_job", "list_recipes"];
     for (const tool of calls) {
@@ -64,7 +74,7 @@ describeWithPostgres("membership", (postgres) => {
     const [red, blue] = place.emulator.clients;
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     await addTeam(place, { name: "blue", client: 1, claim: "blues" });
-    const instance = instanceForTest(place);
+    const instance = await instanceForTest(place);
     const both = callerNamed("ann", ["reds", "blues"]);
     const { text } = await (await clientOf(instance, both)).callTool("list_jobs", {});
     expect(text).toContain(`${PUBLIC}/mcp/blue, ${PUBLIC}/mcp/red`);
@@ -80,7 +90,7 @@ describeWithPostgres("membership", (postgres) => {
     const place = await placeOf(2);
     const [red, blue] = place.emulator.clients;
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    const client = await clientOf(instanceForTest(place), callerNamed("ann", ["reds"]));
+    const client = await clientOf(await instanceForTest(place), callerNamed("ann", ["reds"]));
     const workspaceId = blue?.workspaceId ?? "";
     const calls = {
       list_jobs: {},
@@ -88,12 +98,15 @@ describeWithPostgres("membership", (postgres) => {
       get_usage: { window: "DAY" },
       get_capabilities: {},
       register_input: { inputKind: "M4_FILE", referenceId: red?.fileIds[0] },
-      submit_job: { recipeVersionId: red?.recipeVersionIds[0], inputBindings: [{ port: "document", inputId: red?.inputIds[0] }], parameterValues: {} },
-      run_job: { recipeVersionId: red?.recipeVersionIds[0], inputs: [{ port: "document", inputId: red?.inputIds[0] }] },
+      submit_job: {
+        recipeVersionId: red?.recipeVersionIds[0],
+        inputBindings: [{ port: "document", inputId: red?.inputIds[0] }],
+        parameterValues: {},
+      },
     };
     for (const [tool, args] of Object.entries(calls)) {
       const { error } = await client.callTool(tool, { ...args, workspaceId });
-      expect(error, tool).toMatchObject({ kind: "forbidden", sideEffect: "none" });
+      expect(error, `${tool} ${error?.message}`).toMatchObject({ kind: "forbidden", sideEffect: "none" });
     }
     await expect(client.readResource(`mic://workspaces/${workspaceId}/jobs`)).rejects.toThrow("forbidden");
     const sent = await (await fetch(`${place.emulator.baseUrl}/__emulator/requests`)).text();
@@ -114,7 +127,7 @@ describeWithPostgres("membership", (postgres) => {
     const bob = { issuer: ISSUER, subject: "bob" };
     await addTeam(place, { name: "red", client: 0, claim: "reds", members: [bob] });
     const teams = await teamsAt(place.url);
-    const instance = instanceForTest(place);
+    const instance = await instanceForTest(place);
     const before = await instance.runtimeOf(callerNamed("bob"), undefined);
     expect(await instance.runtimeOf(callerNamed("bob"), undefined)).toBe(before);
     expect(await instance.runtimeOf(callerNamed("ann", ["reds"]), undefined)).not.toBe(before);
@@ -126,7 +139,7 @@ describeWithPostgres("membership", (postgres) => {
   test("a team that is removed is over at once, for whoever is at work with its tokens, too", async () => {
     const place = await placeOf(1);
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    const instance = instanceForTest(place);
+    const instance = await instanceForTest(place);
     const client = await clientOf(instance, callerNamed("ann", ["reds"]));
     expect((await client.callTool("list_jobs")).isError).toBe(false);
     await (await teamsAt(place.url)).remove("red");
@@ -139,9 +152,12 @@ describeWithPostgres("membership", (postgres) => {
 
   test("no more teams than are wanted are at hand; the others come back when they are called", async () => {
     const place = await placeOf(3);
-    for (const [client, name] of ["red", "blue", "green"].entries()) await addTeam(place, { name, client, claim: name });
-    const instance = instanceForTest(place, { teamsAtHand: 2 });
-    const runtimes = await Promise.all(["red", "blue", "green"].map((name) => instance.runtimeOf(callerNamed("ann", [name]), undefined)));
+    for (const [client, name] of ["red", "blue", "green"].entries())
+      await addTeam(place, { name, client, claim: name });
+    const instance = await instanceForTest(place, { teamsAtHand: 2 });
+    const runtimes = await Promise.all(
+      ["red", "blue", "green"].map((name) => instance.runtimeOf(callerNamed("ann", [name]), undefined)),
+    );
     for (const [client, name] of ["red", "blue", "green"].entries())
       expect(await workspaceOf(instance, callerNamed("ann", [name]))).toBe(place.emulator.clients[client]?.workspaceId);
     expect(await instance.runtimeOf(callerNamed("ann", ["red"]), undefined)).not.toBe(runtimes[0]);

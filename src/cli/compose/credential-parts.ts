@@ -16,16 +16,16 @@ export interface CredentialParts {
   readonly watching: Watching;
 }
 
-interface Given extends Pick<CredentialParts, "identity" | "redactor">, Pick<ServiceOptions, "admit"> {
+interface Given extends Pick<CredentialParts, "identity" | "redactor">, Pick<ServiceOptions, "admit" | "rest"> {
   readonly store: TokenStore;
   readonly transport: Transport;
 }
 
 export function credentialParts(
-  { identity, redactor, store, transport, admit }: Given,
+  { identity, redactor, store, transport, admit, rest }: Given,
   { timing }: Pick<ProcessParts, "timing">,
 ): CredentialParts {
   const tokens = createTokens({ identity, store, transport, timing, redactor });
-  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, admit });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, admit, rest });
   return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
 }

@@ -1,28 +1,32 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
-import { wireKeysOf } from "../../actions/wire-keys.ts";
+
+import type { Database } from "../../actions/database.ts";
 import { actionsOfService } from "../../actions/of-service.ts";
+import { overviewOf } from "../../actions/overview.ts";
+import { wireKeysOf } from "../../actions/wire-keys.ts";
 import { onceUntilFailure } from "../../async.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
 import { createSeals } from "../../auth/seals.ts";
-import type { SecretKeys } from "../../auth/secret-keys.ts";
 import { noTokenStore } from "../../auth/token-store.ts";
 import type { Caller } from "../../caller.ts";
-import type { Config } from "../../config.ts";
-import { notConfigured } from "../../failure.ts";
+import { notConfigured, reasonOf } from "../../failure.ts";
 import { createGeography } from "../../geography/geography.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { ANSWER_SECONDS } from "../../mcp/tools/confirmation.ts";
+import type { Timing } from "../../service/attempts.ts";
 import { createService } from "../../service/call.ts";
 import { shareOf } from "../../service/share.ts";
-import { createTransport } from "../../service/transport.ts";
+import { createTransport, type Transport } from "../../service/transport.ts";
 import { createTeamIdentity, type TeamIdentity } from "../../teams/identity.ts";
 import { createMembership } from "../../teams/membership.ts";
 import { actionsOutside, identityOutside, outsideFailure, tokensOutside } from "../../teams/outside.ts";
 import { createRuntimes, type Outside } from "../../teams/runtimes.ts";
 import { nameIn, questionsFor, taskIdsFor } from "../../teams/sealed.ts";
 import { createSecrets } from "../../teams/secrets.ts";
+import { createServiceRests } from "../../teams/service-rest.ts";
+import type { TeamsSettings } from "../../teams/settings.ts";
 import { prepareTables } from "../../teams/tables.ts";
-import { createTeams, type Team } from "../../teams/teams.ts";
+import { CHANNEL, createTeams, type Team } from "../../teams/teams.ts";
 import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
 import { StartedJob } from "../../toolkit/jobs/job-task.ts";
 import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
@@ -38,17 +42,10 @@ import { processParts } from "./process-parts.ts";
 const CONNECTIONS = 64;
 const OF_ONE_TEAM = 8;
 
-export interface Deployment {
-  readonly config: Config;
-  readonly database: { readonly urls: readonly string[]; readonly migrate: boolean };
-  readonly secretKeys: SecretKeys;
-  /** Not to be shown, whatever happens. */
-  readonly secrets: readonly string[];
-  readonly publicOrigin: string;
-  readonly teamsAtHand: number;
-  readonly inlineBytes: number;
-  readonly downloadSeconds: number;
-}
+export type Deployment = Pick<
+  TeamsSettings,
+  "config" | "database" | "secretKeys" | "secrets" | "publicOrigin" | "teamsAtHand" | "inlineBytes" | "downloadSeconds"
+>;
 
 /** The parts of one team that is at hand. */
 interface TeamParts extends CredentialParts {
@@ -56,13 +53,23 @@ interface TeamParts extends CredentialParts {
   readonly identity: TeamIdentity;
 }
 
+/** Notices between instances. */
+export interface Notices {
+  send(channel: string, text: string): Promise<void>;
+  /** Hears what all instances send there, this one included. */
+  on(channel: string, hear: (text: string) => void): unknown;
+}
+
 export interface ComposedTeams {
   /** What this caller is served at /mcp, or at /mcp/{team}: the same object while nothing has changed. Undefined: no such path. */
   runtimeOf(caller: Caller, team: string | undefined): Promise<Runtime | undefined>;
   /** The same for a link that was made for a caller, by his id. Undefined: the team is no more. */
   promisedTo(caller: string, team: string | undefined): Promise<Runtime | undefined>;
-  /** A team has changed: its name, as it stands on the channel mic_teams. */
-  teamChanged(name: string): Promise<void>;
+  /** Where calls to the service go out, and to whoever else is asked over HTTP. */
+  readonly transport: Transport;
+  readonly timing: Timing;
+  /** What /readyz says of the database. Rejects, saying why, where actions cannot be taken. */
+  readiness(): Promise<object>;
   readonly log: Log;
   readonly redactor: Redactor;
   /** The same text without the secrets of any team at hand: for what comes from nowhere in particular, such as a crash. */
@@ -75,7 +82,8 @@ const WIRE = "wire";
 /** Of geography: nothing of it asks for a token. */
 const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs.");
 
-export function composeTeams(deployment: Deployment): ComposedTeams {
+/** `notices`: left out, what another instance has changed is noticed within half a minute. */
+export function composeTeams(deployment: Deployment, notices?: Notices): ComposedTeams {
   const { config, database, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
@@ -96,6 +104,8 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   const teams = createTeams(opened.get);
   const seals = createSeals(secretKeys);
   const secrets = createSecrets({ seals, now });
+  const query: Database["query"] = async (sql, values) => await (await opened.get()).query(sql, values);
+  const rests = createServiceRests({ database: { query }, now, ...(notices && { notices }) });
   const wireKey = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
 
   /** Geography takes no credentials: it is the deployment's, wherever the teams' services are. */
@@ -114,7 +124,16 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
+    createLinkedFiles({
+      service,
+      inlineBytes,
+      seals,
+      publicUrl: publicOrigin,
+      seconds: downloadSeconds,
+      caller,
+      team,
+      now,
+    });
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),
@@ -125,7 +144,10 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
     const share = { ...shareOf(transport, OF_ONE_TEAM), close: async () => undefined };
     const admit = admitOnly(team.workspaceId);
-    const made = credentialParts({ identity, redactor: own, store: noTokenStore, transport: share, admit }, parts);
+    const made = credentialParts(
+      { identity, redactor: own, store: noTokenStore, transport: share, admit, rest: rests.of(team.name) },
+      parts,
+    );
     return { ...made, team, identity };
   }
 
@@ -154,7 +176,12 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   function outside(caller: string, why: Outside): Runtime {
     const failure = outsideFailure(why, `${publicOrigin}/mcp`);
     const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
-    const nobody = { identity: identityOutside(failure, geographyUrl), service, redactor, watching: createWatching({ timing }) };
+    const nobody = {
+      identity: identityOutside(failure, geographyUrl),
+      service,
+      redactor,
+      watching: createWatching({ timing }),
+    };
     return runtimeOf({ ...parts, log: logOf(log, redactor, { caller }) }, nobody, {
       actions: actionsOutside(failure),
       geography,
@@ -172,10 +199,23 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     making: { openTeam, endTeam: ({ identity }) => identity.end(), inside, outside },
   });
 
+  notices?.on(CHANNEL, (name) => {
+    runtimes
+      .changed(name)
+      .catch((error: unknown) =>
+        log.warn({ team: name, reason: reasonOf(error) }, "a team that has changed cannot be read"),
+      );
+  });
+
   return {
     runtimeOf: runtimes.of,
     promisedTo: runtimes.promised,
-    teamChanged: runtimes.changed,
+    transport,
+    timing,
+    readiness: async () => {
+      await opened.get();
+      return { journal: { engine: "PostgreSQL", ...(await overviewOf(await journal.open(), now())) } };
+    },
     log,
     redactor,
     redactAll: (text) => runtimes.atHand().reduce((clean, at) => at.redactor.redact(clean), redactor.redact(text)),
