@@ -6,7 +6,7 @@ import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
-import type { AnswersAlone } from "./port.ts";
+import type { AnswersAlone, HttpService } from "./port.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -17,30 +17,32 @@ function readsAlone(tools: readonly Tool[]): AnswersAlone {
     method === "tools/call" && reads.has(params?.["name"]) && params?._meta?.progressToken === undefined;
 }
 
+/** What is served of this runtime over HTTP. */
+export function httpServiceOf(runtime: Runtime): HttpService {
+  const confirmation = createConfirmation(runtime);
+  return {
+    createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
+    createSubscriptions: () => createSubscriptions(runtime),
+    answersAlone: readsAlone(runtime.tools),
+    readiness: async () => ({
+      journal: {
+        engine: runtime.config.journalUrl === undefined ? "SQLite" : "PostgreSQL",
+        ...(await runtime.ports.actions.overview()),
+      },
+    }),
+    redact: createRedact(runtime.redactor),
+    log: runtime.log,
+  };
+}
+
 /** `address`: one of this machine's loopback. Rejects when it cannot listen there. */
 export async function serveOnHttp(runtime: Runtime, address: string, port: number): Promise<HttpServer> {
   const { httpMaxSessions, httpSessionIdleMinutes, httpToken } = runtime.config;
-  const confirmation = createConfirmation(runtime);
-  return await startHttpServer(
-    {
-      createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
-      createSubscriptions: () => createSubscriptions(runtime),
-      answersAlone: readsAlone(runtime.tools),
-      readiness: async () => ({
-        journal: {
-          engine: runtime.config.journalUrl === undefined ? "SQLite" : "PostgreSQL",
-          ...(await runtime.ports.actions.overview()),
-        },
-      }),
-      redact: createRedact(runtime.redactor),
-      log: runtime.log,
-    },
-    {
-      address,
-      port,
-      token: httpToken,
-      maxSessions: httpMaxSessions,
-      sessionIdleMs: httpSessionIdleMinutes * MINUTE_MS,
-    },
-  );
+  return await startHttpServer(httpServiceOf(runtime), {
+    address,
+    port,
+    token: httpToken,
+    maxSessions: httpMaxSessions,
+    sessionIdleMs: httpSessionIdleMinutes * MINUTE_MS,
+  });
 }
