@@ -27,8 +27,8 @@ export interface Inside {
   close(): Promise<void>;
 }
 
-/** A runtime as the commands make it; `close` ends it in good order. */
-export function composeInside(env: Readonly<Record<string, string>>) {
+/** All that a server is made of, served by nobody yet. */
+export function composed(env: Readonly<Record<string, string>>) {
   const home = emptyHome();
   const config = readConfig({
     MIC_STATE_DIR: join(home.path, "state"),
@@ -52,7 +52,7 @@ export function composeInside(env: Readonly<Record<string, string>>) {
 }
 
 export function serveInside(env: Readonly<Record<string, string>>): Inside {
-  const { runtime, close } = composeInside(env);
+  const { runtime, close } = composed(env);
   const [stdin, stdout] = [new PassThrough(), new Pipe()];
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
   return {
@@ -72,7 +72,7 @@ export function serveInside(env: Readonly<Record<string, string>>): Inside {
 
 /** The same over HTTP: its URL. Ended when the running test is done. */
 export async function serveHttpInside(env: Readonly<Record<string, string>>): Promise<string> {
-  const { runtime, close } = composeInside(env);
+  const { runtime, close } = composed(env);
   const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);
   onTestFinished(async () => {
     await drain(0, AbortSignal.abort());

@@ -7,7 +7,7 @@ import { Service } from "../emulator/service.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
 import { legacySpeaker, post, resultOf } from "../mcp/http/raw.ts";
 import { manualClock } from "../support/emulator.ts";
-import { composeInside } from "../support/inside.ts";
+import { composed } from "../support/inside.ts";
 import { connectHttp, type Era, emulatorEnv, type Progress, type Reply } from "../support/mcp.ts";
 import { CALLER, deploymentForTest, type Instance, noticesForTest } from "./sessions/instances.ts";
 import { rowsForTest } from "./sessions/rows.ts";
@@ -31,7 +31,7 @@ let bench: Bench;
 
 /** An instance's runtime; all callers of a test are one there. */
 function runtimeForTest(env: Readonly<Record<string, string>>) {
-  const { runtime, close } = composeInside(env);
+  const { runtime, close } = composed(env);
   onTestFinished(close);
   const service = httpServiceOf(runtime);
   return () => service;
