@@ -8,6 +8,7 @@ import { createSessions } from "../mcp/http/sessions.ts";
 import { createRedact } from "../mcp/messages/redact.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { readTeamsSettings } from "../teams/settings.ts";
+import { openEngine } from "./compose/engine.ts";
 import { composeTeams } from "./compose/teams.ts";
 import { crashReason } from "./crash.ts";
 import type { HttpFlags } from "./serve-flags.ts";
@@ -26,7 +27,8 @@ export async function serveTeams(
   { host = "127.0.0.1", port = 0 }: HttpFlags,
 ): Promise<number> {
   const settings = readTeamsSettings(environment, host);
-  const composed = composeTeams(settings);
+  const engine = openEngine(settings);
+  const composed = composeTeams(settings, engine);
   const { log, redactor, transport, timing } = composed;
   const monotonicMs = () => performance.now();
   for (const warning of settings.config.warnings) log.warn({}, warning);
@@ -84,6 +86,7 @@ export async function serveTeams(
     await drain(DRAIN_MS, now.signal, delayMs);
   } finally {
     await composed.close();
+    await engine.close();
   }
   process.exit(0);
 }

@@ -1,7 +1,6 @@
-// The tables of teams, and of what their instances share, beside the journal in the deployment's PostgreSQL. Only ever added to, by statements that find
+// The tables of teams and their members, beside the journal in the deployment's PostgreSQL. Only ever added to, by statements that find
 // what is there: so the version before goes on beside this one.
 import type { Database } from "../actions/database.ts";
-import { SERVICE_REST_TABLE } from "./service-rest.ts";
 
 /** Times are milliseconds since 1970. `sealed`: src/auth/seals.ts. `secret_file`: a path on every instance. */
 const TABLES = [
@@ -16,7 +15,6 @@ const TABLES = [
      issuer TEXT NOT NULL, subject TEXT NOT NULL, team TEXT NOT NULL REFERENCES teams (name) ON DELETE CASCADE,
      PRIMARY KEY (issuer, subject, team))`,
   "CREATE INDEX IF NOT EXISTS team_members_by_team ON team_members (team)",
-  SERVICE_REST_TABLE,
 ];
 
 /** Makes what is not there. Throws what the driver throws. */

@@ -7,7 +7,8 @@ import { openPostgres } from "../../src/actions/postgres.ts";
 import { createSeals } from "../../src/auth/seals.ts";
 import { readSecretKeys } from "../../src/auth/secret-keys.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
-import { type ComposedTeams, composeTeams, type Deployment, type Notices } from "../../src/cli/compose/teams.ts";
+import { type Engine, openEngine } from "../../src/cli/compose/engine.ts";
+import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
@@ -51,7 +52,7 @@ export async function teamsAt(url: string): Promise<Teams> {
   const database = await openPostgres(url);
   onTestFinished(() => database.close());
   await prepareTables(database);
-  return createTeams(async () => database);
+  return createTeams(database);
 }
 
 export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): Promise<void> {
@@ -72,7 +73,7 @@ export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): P
 }
 
 /** Notices by PostgreSQL itself, for the running test alone. */
-async function noticesAt(url: string): Promise<Notices> {
+async function noticesAt(url: string): Promise<NonNullable<Engine["notices"]>> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   onTestFinished(() => client.end());
@@ -81,7 +82,10 @@ async function noticesAt(url: string): Promise<Notices> {
   for (const channel of ["mic_teams", "mic_rest"]) await client.query(`LISTEN ${channel}`);
   return {
     send: async (channel, text) => void (await client.query("SELECT pg_notify($1, $2)", [channel, text])),
-    on: (channel, hear) => hearers.set(channel, hear),
+    on(channel, hear) {
+      hearers.set(channel, hear);
+      return () => void hearers.delete(channel);
+    },
   };
 }
 
@@ -103,11 +107,14 @@ export async function instanceForTest(
     secrets: [],
     publicOrigin: PUBLIC,
     teamsAtHand: 500,
+    geographyBudget: "default",
     inlineBytes: 32_768,
     downloadSeconds: 600,
     ...more,
   };
-  const instance = composeTeams(settings, notices);
+  const engine = openEngine(settings);
+  onTestFinished(() => engine.close());
+  const instance = composeTeams(settings, { ...engine, notices });
   onTestFinished(() => instance.close());
   return instance;
 }

@@ -1,10 +1,8 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
 
-import type { Database } from "../../actions/database.ts";
 import { actionsOfService } from "../../actions/of-service.ts";
 import { overviewOf } from "../../actions/overview.ts";
 import { wireKeysOf } from "../../actions/wire-keys.ts";
-import { onceUntilFailure } from "../../async.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
 import { createSeals } from "../../auth/seals.ts";
 import { noTokenStore } from "../../auth/token-store.ts";
@@ -20,22 +18,21 @@ import { createTransport, type Transport } from "../../service/transport.ts";
 import { createTeamIdentity, type TeamIdentity } from "../../teams/identity.ts";
 import { createMembership } from "../../teams/membership.ts";
 import { actionsOutside, identityOutside, outsideFailure, tokensOutside } from "../../teams/outside.ts";
-import { createRuntimes, type Outside } from "../../teams/runtimes.ts";
+import { createRuntimes, type Guest, type Outside } from "../../teams/runtimes.ts";
 import { nameIn, questionsFor, taskIdsFor } from "../../teams/sealed.ts";
 import { createSecrets } from "../../teams/secrets.ts";
 import { createServiceRests } from "../../teams/service-rest.ts";
 import type { TeamsSettings } from "../../teams/settings.ts";
-import { prepareTables } from "../../teams/tables.ts";
 import { CHANNEL, createTeams, type Team } from "../../teams/teams.ts";
 import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
 import { StartedJob } from "../../toolkit/jobs/job-task.ts";
 import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
 import { createWatching } from "../../toolkit/resources/watching.ts";
-import { journalOf } from "../journal.ts";
 import { createLog, logOf } from "../log.ts";
-import { sharedGeography } from "../shared-geography.ts";
+import { geographyOn } from "../shared-geography.ts";
 import { runtimeOf } from "./caller-parts.ts";
 import { type CredentialParts, credentialParts } from "./credential-parts.ts";
+import type { Engine } from "./engine.ts";
 import { processParts } from "./process-parts.ts";
 
 /** Of one service, and of those what one team may have at once. */
@@ -44,20 +41,21 @@ const OF_ONE_TEAM = 8;
 
 export type Deployment = Pick<
   TeamsSettings,
-  "config" | "database" | "secretKeys" | "secrets" | "publicOrigin" | "teamsAtHand" | "inlineBytes" | "downloadSeconds"
+  | "config"
+  | "database"
+  | "secretKeys"
+  | "secrets"
+  | "publicOrigin"
+  | "teamsAtHand"
+  | "geographyBudget"
+  | "inlineBytes"
+  | "downloadSeconds"
 >;
 
 /** The parts of one team that is at hand. */
 interface TeamParts extends CredentialParts {
   readonly team: Team;
   readonly identity: TeamIdentity;
-}
-
-/** Notices between instances. */
-export interface Notices {
-  send(channel: string, text: string): Promise<void>;
-  /** Hears what all instances send there, this one included. */
-  on(channel: string, hear: (text: string) => void): unknown;
 }
 
 export interface ComposedTeams {
@@ -82,31 +80,22 @@ const WIRE = "wire";
 /** Of geography: nothing of it asks for a token. */
 const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs.");
 
-/** `notices`: left out, what another instance has changed is noticed within half a minute. */
-export function composeTeams(deployment: Deployment, notices?: Notices): ComposedTeams {
-  const { config, database, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
+/** Without notices, what another instance has changed is noticed within half a minute. */
+export function composeTeams(deployment: Deployment, { database, journal, notices }: Engine): ComposedTeams {
+  const { config, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
   const log = createLog(config.logLevel, redactor);
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
-  const [url = ""] = database.urls;
-  const journal = journalOf({ ...config, journalUrl: url });
   const parts = processParts({ config, log, transport, journal, redactor });
   const { timing, actions } = parts;
   const { now } = timing;
 
-  const opened = onceUntilFailure(async () => {
-    const { openPostgres } = await import("../../actions/postgres.ts");
-    const open = await openPostgres(url);
-    if (database.migrate) await prepareTables(open);
-    return open;
-  });
-  const teams = createTeams(opened.get);
+  const teams = createTeams(database);
   const seals = createSeals(secretKeys);
   const secrets = createSecrets({ seals, now });
-  const query: Database["query"] = async (sql, values) => await (await opened.get()).query(sql, values);
-  const rests = createServiceRests({ database: { query }, now, ...(notices && { notices }) });
-  const wireKey = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
+  const rests = createServiceRests({ database, now, ...(notices && { notices }) });
+  const wireSecret = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
 
   /** Geography takes no credentials: it is the deployment's, wherever the teams' services are. */
   async function geographyUrl(): Promise<string> {
@@ -120,7 +109,7 @@ export function composeTeams(deployment: Deployment, notices?: Notices): Compose
   const geography = createGeography({
     service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing }),
     perMinute: config.geographyRate,
-    ...sharedGeography({ ...config, journalUrl: url }, geographyUrl, now),
+    ...geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget, now }),
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
@@ -151,7 +140,7 @@ export function composeTeams(deployment: Deployment, notices?: Notices): Compose
     return { ...made, team, identity };
   }
 
-  function inside(of: TeamParts, caller: string): Runtime {
+  function inside(of: TeamParts, { id: caller, clientId: client }: Guest): Runtime {
     const { team, identity, service } = of;
     const { serviceName } = identity;
     const mine = actionsOfService({
@@ -160,10 +149,10 @@ export function composeTeams(deployment: Deployment, notices?: Notices): Compose
       serviceName,
       now,
       caller,
-      wireKey: wireKeysOf(wireKey, caller),
+      wireKey: wireKeysOf(wireSecret, caller),
       redact: of.redactor.redact,
     });
-    return runtimeOf({ ...parts, log: logOf(log, of.redactor, { team: team.name, caller }) }, of, {
+    return runtimeOf({ ...parts, log: logOf(log, of.redactor, { team: team.name, caller, client }) }, of, {
       actions: actionsWithin(mine, team.workspaceId),
       geography,
       files: filesFor(caller, team.name, service),
@@ -173,7 +162,7 @@ export function composeTeams(deployment: Deployment, notices?: Notices): Compose
     });
   }
 
-  function outside(caller: string, why: Outside): Runtime {
+  function outside({ id: caller, clientId: client }: Guest, why: Outside): Runtime {
     const failure = outsideFailure(why, `${publicOrigin}/mcp`);
     const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
     const nobody = {
@@ -182,7 +171,7 @@ export function composeTeams(deployment: Deployment, notices?: Notices): Compose
       redactor,
       watching: createWatching({ timing }),
     };
-    return runtimeOf({ ...parts, log: logOf(log, redactor, { caller }) }, nobody, {
+    return runtimeOf({ ...parts, log: logOf(log, redactor, { caller, client }) }, nobody, {
       actions: actionsOutside(failure),
       geography,
       files: filesFor(caller, undefined, service),
@@ -213,7 +202,7 @@ export function composeTeams(deployment: Deployment, notices?: Notices): Compose
     transport,
     timing,
     readiness: async () => {
-      await opened.get();
+      await database.query("SELECT 1");
       return { journal: { engine: "PostgreSQL", ...(await overviewOf(await journal.open(), now())) } };
     },
     log,
@@ -221,8 +210,6 @@ export function composeTeams(deployment: Deployment, notices?: Notices): Compose
     redactAll: (text) => runtimes.atHand().reduce((clean, at) => at.redactor.redact(clean), redactor.redact(text)),
     async close() {
       await geography.close();
-      await journal.close();
-      await (await opened.ifStarted()?.catch(() => undefined))?.close();
       await transport.close();
     },
   };
