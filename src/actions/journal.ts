@@ -88,16 +88,22 @@ const IS_UNSETTLED = "state IN ('open', 'unknown')";
 const isStillSame = (since: string): string =>
   `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${since}))`;
 
+const unheardSqls = new Map<number, string>();
+
 /**
  * Successes that were sent and not heard of, by so many keys or ids. One question for each index: with OR between them SQLite
  * would look through all actions of the service.
  */
 function unheardSql(count: number): string {
+  const known = unheardSqls.get(count);
+  if (known !== undefined) return known;
   const list = Array.from({ length: count }, (_, index) => `$${index + 2}`).join(", ");
   const by = (column: string) =>
     `SELECT key FROM actions WHERE service = $1 AND ${column} IN (${list})
        AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL`;
-  return `${by("key")} UNION ALL ${by("resource_id")}`;
+  const sql = `${by("key")} UNION ALL ${by("resource_id")}`;
+  unheardSqls.set(count, sql);
+  return sql;
 }
 
 export interface JournalTerms {
