@@ -97,7 +97,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
   const { workspaceId, serviceName } = identity;
   const ports: Ports = {
     service,
-    actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
+    actions: actionsOfService({ actions, journal: journal.open, serviceName }),
     geography,
     files: { folder: config.downloadDir, save: downloads.save },
     offers: createOffers(),
