@@ -36,6 +36,8 @@ export interface Reply {
 export interface ActionCall extends RepeatableCall, NamedCall {
   /** Makes the request of a new action; not asked for one that is resumed. */
   prepare(): Promise<EncodedRequest>;
+  /** Takes out what is secret of this call's credentials, beside what no outcome may hold. */
+  readonly redact?: ((text: string) => string) | undefined;
   /** The key on the wire of one that the agent names, where that is another. */
   readonly wireKey?: ((key: string) => string) | undefined;
   /** For whom the end is written into the audit, where there is one. */
@@ -143,7 +145,10 @@ export function createActions(options: ActionsOptions) {
     const idempotencyKey = stored.key;
     const wireKey = stored.wire_key === "" ? stored.key : stored.wire_key;
     let attempts = stored.attempts;
-    const written = (outcome: ActionOutcome) => redact(writeOutcome(outcome));
+    const written = (outcome: ActionOutcome) => {
+      const text = redact(writeOutcome(outcome));
+      return call.redact?.(text) ?? text;
+    };
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
       const reply = await call.send(request, wireKey, {
@@ -275,8 +280,9 @@ export function createActions(options: ActionsOptions) {
     hear: lookup.hear,
 
     /** The journal's latest actions. Throws Failure. */
-    list: async (wanted: Pick<ListingOptions, "service" | "state" | "limit">) =>
-      await listActions(await journal(), { ...wanted, redact }),
+    list: async (
+      wanted: Pick<ListingOptions, "service" | "state" | "limit"> & Partial<Pick<ListingOptions, "redact">>,
+    ) => await listActions(await journal(), { redact, ...wanted }),
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<PerformedAction> {

@@ -4,7 +4,8 @@ import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { askPostgres, endServer, freePort, postgresHere, signalAll, whenReady } from "./postgres.ts";
+import { freePort } from "./free-port.ts";
+import { askPostgres, endServer, postgresHere, signalAll, whenReady } from "./postgres.ts";
 
 /** What the disk does is not what failovers are about. */
 const SETTINGS = [
