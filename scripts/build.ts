@@ -25,11 +25,11 @@ const PARTS = {
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
   "parameter-schema": { source: "src/toolkit/jobs/parameter-schema.ts", maxKiB: 200 },
-  postgres: { source: "src/actions/postgres.ts", maxKiB: 125 },
+  postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
-  teams: { source: "src/cli/teams/program.ts", maxKiB: 1_500 },
+  teams: { source: "src/cli/teams/program.ts", maxKiB: 1_600 },
   jose: { source: "src/auth/jose.ts", maxKiB: 110 },
   oauth4webapi: { source: "src/auth/oauth4webapi.ts", maxKiB: 90 },
   "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 5 },

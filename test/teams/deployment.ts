@@ -1,13 +1,12 @@
 // A deployment for teams inside the test's process: PostgreSQL, an emulator with a client for each team, and callers whose tools are
 // served to real MCP clients. Who calls is given here; how that is known is sign-in's, and tested there.
 import { randomBytes } from "node:crypto";
-import pg from "pg";
 import { onTestFinished } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
 import { createSeals } from "../../src/auth/seals.ts";
 import { readSecretKeys } from "../../src/auth/secret-keys.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
-import { type Engine, openEngine } from "../../src/cli/compose/engine.ts";
+import { openEngine } from "../../src/cli/compose/engine.ts";
 import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
@@ -72,29 +71,11 @@ export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): P
   await teams.addMembers(team.name, team.members ?? []);
 }
 
-/** Notices by PostgreSQL itself, for the running test alone. */
-async function noticesAt(url: string): Promise<NonNullable<Engine["notices"]>> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  onTestFinished(() => client.end());
-  const hearers = new Map<string, (text: string) => void>();
-  client.on("notification", ({ channel, payload = "" }) => hearers.get(channel)?.(payload));
-  for (const channel of ["mic_teams", "mic_rest"]) await client.query(`LISTEN ${channel}`);
-  return {
-    send: async (channel, text) => void (await client.query("SELECT pg_notify($1, $2)", [channel, text])),
-    on(channel, hear) {
-      hearers.set(channel, hear);
-      return () => void hearers.delete(channel);
-    },
-  };
-}
-
 /** An instance, closed when the running test is done. */
 export async function instanceForTest(
   { url, keys, emulator }: Place,
   more: Partial<Deployment> = {},
 ): Promise<ComposedTeams> {
-  const notices = await noticesAt(url);
   const settings: Deployment = {
     config: readConfig({
       MIC_BASE_URL: emulator.baseUrl,
@@ -112,10 +93,11 @@ export async function instanceForTest(
     downloadSeconds: 600,
     ...more,
   };
-  const engine = openEngine(settings);
+  const engine = openEngine({ ...settings, auditDays: 365 });
   onTestFinished(() => engine.close());
-  const instance = composeTeams(settings, { ...engine, notices });
+  const instance = composeTeams(settings, engine);
   onTestFinished(() => instance.close());
+  await engine.notices.listening();
   return instance;
 }
 

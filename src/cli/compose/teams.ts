@@ -4,7 +4,7 @@ import { actionsOfService } from "../../actions/of-service.ts";
 import { overviewOf } from "../../actions/overview.ts";
 import { wireKeysOf } from "../../actions/wire-keys.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
-import { createSeals } from "../../auth/seals.ts";
+import { createSeals, type Seals } from "../../auth/seals.ts";
 import { noTokenStore } from "../../auth/token-store.ts";
 import type { Caller } from "../../caller.ts";
 import { notConfigured, reasonOf } from "../../failure.ts";
@@ -66,6 +66,7 @@ export interface ComposedTeams {
   /** Where calls to the service go out, and to whoever else is asked over HTTP. */
   readonly transport: Transport;
   readonly timing: Timing;
+  readonly seals: Seals;
   /** What /readyz says of the database. Rejects, saying why, where actions cannot be taken. */
   readiness(): Promise<object>;
   readonly log: Log;
@@ -80,8 +81,7 @@ const WIRE = "wire";
 /** Of geography: nothing of it asks for a token. */
 const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs.");
 
-/** Without notices, what another instance has changed is noticed within half a minute. */
-export function composeTeams(deployment: Deployment, { database, journal, notices }: Engine): ComposedTeams {
+export function composeTeams(deployment: Deployment, { database, journal, notices, durability }: Engine): ComposedTeams {
   const { config, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
@@ -94,7 +94,7 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
   const teams = createTeams(database);
   const seals = createSeals(secretKeys);
   const secrets = createSecrets({ seals, now });
-  const rests = createServiceRests({ database, now, ...(notices && { notices }) });
+  const rests = createServiceRests({ database, now, notices });
   const wireSecret = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
 
   /** Geography takes no credentials: it is the deployment's, wherever the teams' services are. */
@@ -147,10 +147,10 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
       actions,
       journal: journal.open,
       serviceName,
-      now,
       caller,
       wireKey: wireKeysOf(wireSecret, caller),
       redact: of.redactor.redact,
+      auditor: { caller, team: team.name, client },
     });
     return runtimeOf({ ...parts, log: logOf(log, of.redactor, { team: team.name, caller, client }) }, of, {
       actions: actionsWithin(mine, team.workspaceId),
@@ -188,12 +188,14 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
     making: { openTeam, endTeam: ({ identity }) => identity.end(), inside, outside },
   });
 
-  notices?.on(CHANNEL, (name) => {
+  function changed(name: string): void {
     runtimes
       .changed(name)
-      .catch((error: unknown) =>
-        log.warn({ team: name, reason: reasonOf(error) }, "a team that has changed cannot be read"),
-      );
+      .catch((error: unknown) => log.warn({ team: name, reason: reasonOf(error) }, "a changed team cannot be read"));
+  }
+  // What could not be heard may have been about any of them.
+  notices.on(CHANNEL, changed, () => {
+    for (const { team } of runtimes.atHand()) changed(team.name);
   });
 
   return {
@@ -201,9 +203,11 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
     promisedTo: runtimes.promised,
     transport,
     timing,
+    seals,
     readiness: async () => {
-      await database.query("SELECT 1");
-      return { journal: { engine: "PostgreSQL", ...(await overviewOf(await journal.open(), now())) } };
+      const found = await durability();
+      if (!found.isDurable) throw notConfigured(`${found.trouble}.`, found.next);
+      return { journal: { engine: "PostgreSQL", ...(await overviewOf(await journal.open())) } };
     },
     log,
     redactor,
