@@ -2,6 +2,7 @@
 
 import { tools } from "../../tools/index.ts";
 import { createActions } from "../actions/actions.ts";
+import { observedActions } from "../actions/observed.ts";
 import { actionsOfService } from "../actions/of-service.ts";
 import type { JournalHandle } from "../actions/open.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
@@ -19,6 +20,7 @@ import { isGone } from "../owner.ts";
 import { systemTiming } from "../service/attempts.ts";
 import { createService } from "../service/call.ts";
 import { createDownloads } from "../service/downloads.ts";
+import { observedTokens } from "../service/observed.ts";
 import { createTransport, type Transport } from "../service/transport.ts";
 import { readSkillFiles } from "../skills.ts";
 import { createOffers } from "../toolkit/jobs/offers.ts";
@@ -33,6 +35,7 @@ import { redactorOf } from "./crash.ts";
 import { journalOf } from "./journal.ts";
 import { createLog } from "./log.ts";
 import { sharedGeography } from "./shared-geography.ts";
+import { observedLog, type StartTelemetry } from "./telemetry.ts";
 import { version } from "./version.ts";
 
 const HOUR_MS = 3_600_000;
@@ -46,6 +49,8 @@ export interface ComposeOptions {
   readonly inProcess: boolean;
   /** How long a keychain may take: a server's calls wait less than a person at a prompt. */
   readonly keychainLimitMs: number;
+  /** Absent: nobody asked for telemetry. */
+  readonly telemetry?: StartTelemetry | undefined;
 }
 
 export interface Composed {
@@ -60,9 +65,14 @@ export interface Composed {
   close(): Promise<void>;
 }
 
-export function compose(config: Config, { notes, files = [], inProcess, keychainLimitMs }: ComposeOptions): Composed {
+export function compose(
+  config: Config,
+  { notes, files = [], inProcess, keychainLimitMs, ...more }: ComposeOptions,
+): Composed {
   const redactor = redactorOf(config);
-  const log = createLog(config.logLevel, redactor);
+  const ownLog = createLog(config.logLevel, redactor);
+  const telemetry = more.telemetry?.({ log: ownLog, redactor });
+  const log = telemetry ? observedLog(ownLog, config.logLevel, telemetry) : ownLog;
   const transport = createTransport({ proxies: !inProcess });
   const timing = systemTiming;
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
@@ -75,8 +85,9 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
         log.debug({ trouble, detail }, "keychain");
       })
     : noTokenStore;
-  const tokens = createTokens({ identity, store, transport, timing, redactor });
-  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
+  const tokenTransport = telemetry ? observedTokens(telemetry, transport) : transport;
+  const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, telemetry });
   const geography = createGeography({
     service,
     perMinute: config.geographyRate,
@@ -95,14 +106,18 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
     onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
   });
   const { workspaceId, serviceName } = identity;
+  const ownActions = actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now });
   const ports: Ports = {
     service,
-    actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
+    actions: telemetry ? observedActions(ownActions, telemetry) : ownActions,
     geography,
     files: { folder: config.downloadDir, save: downloads.save },
     offers: createOffers(),
     retries: createRetries(),
   };
+  const watching = createWatching({ timing });
+  telemetry?.gauge("mic.watched.resources", watching.count);
+  telemetry?.gauge("mic.geography.permits", geography.permits);
   return {
     runtime: {
       version,
@@ -112,12 +127,13 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
       ports,
       resources,
       candidates: createCandidates({ actions: ports.actions, now: timing.now, files }),
-      watching: createWatching({ timing }),
+      watching,
       sealingKey: createSealingKey(identity),
       skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
       readView: readViewFile,
       redactor,
       log,
+      telemetry,
       notes,
     },
     identity,

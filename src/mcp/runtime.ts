@@ -1,6 +1,7 @@
 // What all connections of one process share: configuration, tools, service, journal, secrets, log.
 import type { Redactor } from "../auth/redaction.ts";
 import type { Config } from "../config.ts";
+import type { Telemetry } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { Ports } from "../toolkit/ports.ts";
 import type { Candidates } from "../toolkit/resources/completion.ts";
@@ -37,6 +38,8 @@ export interface Runtime {
   readonly readView: (name: ViewName) => Promise<string>;
   readonly redactor: Redactor;
   readonly log: Log;
+  /** Of this runtime's caller. Absent: nobody asked for it, and nothing is wrapped. */
+  readonly telemetry?: Telemetry | undefined;
   /** Sentences for the server instructions that only this process knows. */
   readonly notes: readonly string[];
 }

@@ -2,9 +2,11 @@
 import type * as z from "zod/v4";
 import { type Endpoint, type JsonEndpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
+import type { Telemetry } from "../telemetry/port.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, isTriedAgain, type Timing, timeLeftMs } from "./attempts.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
+import { observedSend, type Sends } from "./observed.ts";
 import { cancelled, finalFailure, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
 import { dateOf } from "./problems.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
@@ -25,6 +27,7 @@ export interface ServiceOptions {
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** What is known of a request's earlier attempts, and who hears of the next. */
@@ -55,18 +58,19 @@ function refusedAtLength(error: unknown): WireAnswer {
 
 export type Service = ReturnType<typeof createService>;
 
-export function createService({ baseUrl, tokens, transport, timing }: ServiceOptions) {
+export function createService({ baseUrl, tokens, transport, timing, telemetry }: ServiceOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
-   * `drop` ends an answer that nobody is going to read.
+   * `drop` ends an answer that nobody is going to read. `sends` counts what one call sends.
    */
   async function authorized<A extends { status: number }>(
     endpoint: Endpoint,
     wire: WireRequest,
     context: CallContext,
-    send: (wire: WireRequest) => Promise<A>,
-    drop: (answer: A) => Promise<void> = nothing,
+    sendOnce: (wire: WireRequest) => Promise<A>,
+    { drop = nothing, sends = { count: 0 } }: { drop?: (answer: A) => Promise<void>; sends?: Sends } = {},
   ): Promise<A> {
+    const send = telemetry ? observedSend(telemetry, endpoint, sendOnce, sends) : sendOnce;
     const scopes = scopesToRequest(endpoint);
     if (scopes.length === 0) return await send(wire);
     const withToken = (token: string): WireRequest => ({
@@ -116,6 +120,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
   ): Promise<ServiceAnswer<z.output<S>>> {
     let sent = lostBefore;
     let lost = lostBefore;
+    const sends = { count: 0 };
 
     function sendOnce(wire: WireRequest): Promise<WireAnswer> {
       sent = true;
@@ -129,7 +134,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
       const sentBefore = sent;
       try {
         const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
-        const answer = await authorized(endpoint, wire, context, sendOnce);
+        const answer = await authorized(endpoint, wire, context, sendOnce, { sends });
         lost ||= answer.status >= 500;
         return answer;
       } catch (error) {

@@ -9,6 +9,7 @@ import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "./new-file.ts";
+import type { Sends } from "./observed.ts";
 import { cancelled, refusal, transportFailure } from "./outcomes.ts";
 import { partialName } from "./partial-files.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
@@ -85,6 +86,7 @@ async function attempt(
   request: CallRequest,
   target: DownloadTarget,
   context: CallContext,
+  sends: Sends,
 ) {
   const wire = wireRequest(await service.baseUrl(), endpoint, encodeRequest(endpoint, request));
   const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, service.timing)));
@@ -93,7 +95,7 @@ async function attempt(
     wire,
     context,
     (authorizedWire) => service.transport.open(authorizedWire, { timeoutMs, signal: context.signal }),
-    ({ body }) => body.dump(),
+    { drop: ({ body }) => body.dump(), sends },
   );
   if (answer.status !== endpoint.success.status) throw refusal(endpoint, await drain(answer), service.timing.now());
 
@@ -129,9 +131,10 @@ export async function downloadFile(
 ): Promise<SavedFile> {
   await prepareFolder(target.folder);
   if (target.fileName !== undefined) await refuseTaken(target.folder, target.fileName, "fileName");
+  const sends = { count: 0 };
   return await withRetries({ endpoint, context, timing: service.timing }, async () => {
     try {
-      return await attempt(service, endpoint, request, target, context);
+      return await attempt(service, endpoint, request, target, context, sends);
     } catch (error) {
       if (context.signal.aborted) throw cancelled(endpoint, undefined, false);
       throw error instanceof TransportError ? transportFailure(endpoint, error) : error;

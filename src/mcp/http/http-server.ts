@@ -39,7 +39,7 @@ const FAREWELL_MS = 250;
 const connectionsFor = (sessions: number): number => 2 * sessions + 56;
 
 export async function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
-  const { log, redact } = service;
+  const { log, redact, telemetry } = service;
   const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
   const sessions = createSessions(service, options);
   const modern = createModern(service);
@@ -47,6 +47,8 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
   const admission = createAdmission(options.token, log);
   /** For each connection, how to mark the last answer on it as unread. */
   const lastOut = new WeakMap<Socket, () => Promise<void>>();
+  let openStreams = 0;
+  const streamsUnobserved = telemetry?.gauge("mic.http.streams", () => openStreams);
   let isEnding = false;
   let gate: Gate = () => "Not listening yet.";
 
@@ -84,10 +86,13 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
     const signal = goneSignal(incoming, outgoing);
     // A client that asks for more has read what came before.
     lastOut.delete(incoming.socket);
-    const { response, over, unread } = await served(incoming, signal);
+    const serving = () => served(incoming, signal);
+    const { response, kind, over, unread } = await (telemetry?.arrived(incoming.headers, serving) ?? serving());
+    if (kind === "stream") openStreams += 1;
     // A client that may not come in must not hold a connection: their number is limited.
     const isLast = () => isEnding || response.status === 401 || response.status === 403;
     const isWhole = await send(response, incoming, outgoing, { signal, redact, isLast, ...limits });
+    if (kind === "stream") openStreams -= 1;
     await over(isWhole);
     if (isWhole && unread) lastOut.set(incoming.socket, unread);
     const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
@@ -136,6 +141,7 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
       server.close();
       server.closeAllConnections();
       await Promise.all(exchanges);
+      streamsUnobserved?.();
     },
   };
 }

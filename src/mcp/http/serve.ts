@@ -23,7 +23,7 @@ export async function serveOnHttp(runtime: Runtime, address: string, port: numbe
   const confirmation = createConfirmation(runtime);
   return await startHttpServer(
     {
-      createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
+      createServer: (connection, era) => createServer(runtime, { ...connection, confirmation, network: "tcp" }, era),
       createSubscriptions: () => createSubscriptions(runtime),
       answersAlone: readsAlone(runtime.tools),
       readiness: async () => ({
@@ -34,6 +34,7 @@ export async function serveOnHttp(runtime: Runtime, address: string, port: numbe
       }),
       redact: createRedact(runtime.redactor),
       log: runtime.log,
+      telemetry: runtime.telemetry,
     },
     {
       address,
