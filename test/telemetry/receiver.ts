@@ -1,5 +1,5 @@
 // A collector: takes OTLP over HTTP, as JSON and as protobuf, and gives what came as plain spans, points and lines.
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import protobuf from "otlp-decoder/build/src/generated/root.js";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
@@ -80,9 +80,11 @@ export interface Receiver {
   lines(): readonly Line[];
   /** As they were collected last, each series once. */
   points(): readonly MetricPoint[];
-  /** All that came, headers too. */
-  readonly bytes: () => Buffer;
-  readonly requests: () => number;
+  /** All bodies. */
+  bytes(): Buffer;
+  headers(): readonly IncomingHttpHeaders[];
+  /** How many have come, answered or not. */
+  requests(): number;
 }
 
 type Answer = (response: ServerResponse) => void;
@@ -91,6 +93,7 @@ type Answer = (response: ServerResponse) => void;
 export async function receiverForTest(answer: Answer = (response) => void response.end()): Promise<Receiver> {
   const bodies: z.infer<typeof Body>[] = [];
   const raw: Buffer[] = [];
+  const headers: IncomingHttpHeaders[] = [];
   let requests = 0;
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requests += 1;
@@ -98,7 +101,8 @@ export async function receiverForTest(answer: Answer = (response) => void respon
     for await (const chunk of request) chunks.push(chunk);
     const bytes = Buffer.concat(chunks);
     const isJson = request.headers["content-type"] === "application/json";
-    raw.push(Buffer.from(JSON.stringify(request.rawHeaders)), bytes);
+    raw.push(bytes);
+    headers.push(request.headers);
     bodies.push(Body.parse(isJson ? JSON.parse(bytes.toString()) : fromProtobuf(request.url ?? "", bytes)));
     answer(response);
   }
@@ -133,6 +137,7 @@ export async function receiverForTest(answer: Answer = (response) => void respon
       return [...latest.values()];
     },
     bytes: () => Buffer.concat(raw),
+    headers: () => headers,
     requests: () => requests,
   };
 }

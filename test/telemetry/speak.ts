@@ -71,28 +71,35 @@ function overHttp(url: string, fixed: Readonly<Record<string, string>>): Send {
   };
 }
 
-async function sessionOf(url: string): Promise<Readonly<Record<string, string>>> {
+async function sessionOf(url: string, entry: Readonly<Record<string, string>>) {
   const post = (message: object, headers = {}) =>
     fetch(url, {
       method: "POST",
-      headers: { accept: "application/json, text/event-stream", "content-type": "application/json", ...headers },
+      headers: {
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        ...entry,
+        ...headers,
+      },
       body: JSON.stringify(message),
     });
   const begun = await post(initializeMessage);
   await begun.text();
-  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  const session = { ...entry, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
   await (await post(initializedMessage, session)).text();
   return session;
 }
 
 async function begin(way: Way, env: Readonly<Record<string, string>>): Promise<{ program: Program; send: Send }> {
+  const { MIC_HTTP_TOKEN: token } = env;
+  const entry = token === undefined ? {} : { authorization: `Bearer ${token}` };
   if (way === "HTTP, older") {
     const program = await startHttp({ env });
-    return { program, send: overHttp(program.url, await sessionOf(program.url)) };
+    return { program, send: overHttp(program.url, await sessionOf(program.url, entry)) };
   }
   if (way === "HTTP, modern") {
     const program = await startHttp({ env });
-    return { program, send: overHttp(program.url, { "mcp-protocol-version": MODERN }) };
+    return { program, send: overHttp(program.url, { ...entry, "mcp-protocol-version": MODERN }) };
   }
   const program = start(["serve"], { env });
   if (way === "stdio, older") await initialize(program);
