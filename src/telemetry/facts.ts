@@ -32,6 +32,15 @@ export function loggedFacts(facts: object): Attributes {
   return Object.fromEntries(kept.map(([name, value]) => [`mic.log.${name}`, value]));
 }
 
+/** Of a log line that is one caller's. */
+export function whoIn(facts: object): Who {
+  const { team, caller } = { team: undefined, caller: undefined, ...facts };
+  return {
+    ...(typeof team === "string" && { team }),
+    ...(typeof caller === "string" && { caller }),
+  };
+}
+
 export type Carrier = Readonly<Record<string, unknown>>;
 
 const propagator = new W3CTraceContextPropagator();

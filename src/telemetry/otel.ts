@@ -14,7 +14,7 @@ import {
 } from "@opentelemetry/api";
 import { SeverityNumber } from "@opentelemetry/api-logs";
 import { createExporting } from "./exporting.ts";
-import { type Carrier, codeOf, contextIn, given, loggedFacts, ofWho, traceparent } from "./facts.ts";
+import { type Carrier, codeOf, contextIn, given, loggedFacts, ofWho, traceparent, whoIn } from "./facts.ts";
 import { ATTRIBUTE, COUNTERS, EXECUTE_TOOL, GAUGES, HISTOGRAMS, OTHER, TOOL_ERROR } from "./names.ts";
 import { type Ending, FLUSH_MS, type Operation, type Telemetry, type TelemetryLevel, type Who } from "./port.ts";
 import type { TelemetrySettings } from "./settings.ts";
@@ -70,8 +70,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { settings, redact, isReplayed } = options;
   const { tracer, meter, logger, close } = createExporting(options);
   const current = new AsyncLocalStorage<Current>();
-  /** The trace context of an HTTP request, until the operation that it brought has taken it. */
-  const arriving = new AsyncLocalStorage<{ link: SpanContext | undefined }>();
+  /** An HTTP request: who sends it, and its trace context until the operation that it brought has taken it. */
+  const arriving = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly who: Who }>();
   const histogram = ({ name, about, bounds }: (typeof HISTOGRAMS)[keyof typeof HISTOGRAMS]) =>
     meter.createHistogram(name, {
       description: about,
@@ -138,7 +138,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   }
 
   function bound(own: Who): Telemetry {
-    const whose = (): Who => ({ ...current.getStore()?.who, ...own });
+    const whose = (): Who => ({ ...arriving.getStore()?.who, ...current.getStore()?.who, ...own });
     const around = (): Context => current.getStore()?.context ?? ROOT_CONTEXT;
     const within = (): Pick<Piece, "parent" | "link"> =>
       current.getStore()?.isOver
@@ -148,8 +148,10 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       of: (who) => bound({ ...own, ...who }),
 
       arrived(headers, serve) {
-        return arriving.run({ link: trace.getSpanContext(extract(headers)) }, serve);
+        return arriving.run({ link: trace.getSpanContext(extract(headers)), who: {} }, serve);
       },
+
+      named: (who, serve) => arriving.run({ link: arriving.getStore()?.link, who }, serve),
 
       async operation<R>(asked: Operation, serve: () => Promise<R>, kindOf: (result: R) => string | undefined) {
         const { method, tool, prompt, id, network, version, meta } = asked;
@@ -269,7 +271,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           severityNumber: SEVERITY[level],
           severityText: level.toUpperCase(),
           body: redact(message),
-          attributes: given({ ...loggedFacts(facts), ...ofWho(whose()) }),
+          attributes: given({ ...ofWho({ ...whoIn(facts), ...whose() }), ...loggedFacts(facts) }),
           context: around(),
         });
       },

@@ -65,6 +65,8 @@ export interface Telemetry {
   of(who: Who): Telemetry;
   /** Runs what serves an HTTP request. Its headers' trace context is linked to the operation that it brings. */
   arrived<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
+  /** Runs what serves an HTTP request, once it is known who sends it: what the operation does is his. */
+  named<R>(who: Who, run: () => R): R;
   /** Runs what serves a request. `kindOf`: the kind of failure that its result tells of, if it does. */
   operation<R>(operation: Operation, run: () => Promise<R>, kindOf: (result: R) => string | undefined): Promise<R>;
   answered(requests: readonly Answered[]): void;
