@@ -1,7 +1,6 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
-
-import { actionsOfService } from "../../actions/of-service.ts";
 import { wireKeysOf } from "../../actions/wire-keys.ts";
+import { actionsOfService } from "../../actions/of-service.ts";
 import { onceUntilFailure } from "../../async.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
 import { createSeals } from "../../auth/seals.ts";
@@ -117,28 +116,13 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     );
   }
   const geography = createGeography({
-    service: createService({
-      baseUrl: geographyUrl,
-      tokens: tokensOutside(noCredentials),
-      transport,
-      timing,
-      telemetry,
-    }),
+    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing, telemetry }),
     perMinute: config.geographyRate,
     ...sharedGeography({ ...config, journalUrl: url }, geographyUrl, now),
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({
-      service,
-      inlineBytes,
-      seals,
-      publicUrl: publicOrigin,
-      seconds: downloadSeconds,
-      caller,
-      team,
-      now,
-    });
+    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),
@@ -180,24 +164,15 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   function outside(caller: string, why: Outside): Runtime {
     const failure = outsideFailure(why, `${publicOrigin}/mcp`);
     const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
-    const nobody = {
-      identity: identityOutside(failure, geographyUrl),
-      service,
-      redactor,
-      watching: createWatching({ timing }),
-    };
-    return runtimeOf(
-      { ...parts, log: logOf(log, redactor, { caller }), telemetry: telemetry?.of({ caller }) },
-      nobody,
-      {
-        actions: actionsOutside(failure),
-        geography,
-        files: filesFor(caller, undefined, service),
-        known: [],
-        ...sealedFor(nameIn(undefined, caller)),
-        notes: [],
-      },
-    );
+    const nobody = { identity: identityOutside(failure, geographyUrl), service, redactor, watching: createWatching({ timing }) };
+    return runtimeOf({ ...parts, log: logOf(log, redactor, { caller }), telemetry: telemetry?.of({ caller }) }, nobody, {
+      actions: actionsOutside(failure),
+      geography,
+      files: filesFor(caller, undefined, service),
+      known: [],
+      ...sealedFor(nameIn(undefined, caller)),
+      notes: [],
+    });
   }
 
   const runtimes = createRuntimes<TeamParts, Runtime>({
