@@ -14,7 +14,7 @@ function errorType(error: unknown): string {
   return error instanceof AnswerTooLarge ? "too_large" : "aborted";
 }
 
-/** The same sending, told to telemetry. Key and body stay the same bytes at every attempt; the trace context does not. */
+/** The same sending, told to telemetry (doubt 39). Key and body stay the same bytes at every attempt; the trace context does not. */
 export const observedSend =
   <A extends { readonly status: number }>(
     telemetry: Telemetry,
