@@ -72,8 +72,16 @@ const MANY = 40;
 
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 
-/** Letters alike but for their case. */
-const shapeOf = (value: unknown): string => JSON.stringify(value).replace(/[a-z]/g, "a").replace(/[A-Z]/g, "A");
+const ALIKE = [
+  [/[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/g, " "],
+  [/\\u00[0-9a-f]{2}|\\[bfnrt]|[\u007f-\u009f]/g, "\u007f"],
+  [/[a-z]/g, "a"],
+  [/[A-Z]/g, "A"],
+] as const;
+
+/** Letters alike but for their case, control characters alike, and blanks. */
+const shapeOf = (value: unknown): string =>
+  ALIKE.reduce((json, [kind, one]) => json.replace(kind, one), JSON.stringify(value));
 
 const oneOfEach = (values: readonly unknown[], kind: (value: unknown) => string): readonly unknown[] => [
   ...new Map(values.map((value) => [kind(value), value])).values(),
