@@ -90,15 +90,12 @@ const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = 
   "http with MIC_HTTP_TOKEN": (client) => overHttp(client, "a-token-0123456789-._~+/="),
 };
 
-/**
- * Each program comes over stdio each time; over HTTP the Inspector with a token, and those whose lines lines.test.ts has, without.
- * The SDKs' clients come in every way.
- */
+/** Each time: the SDKs' clients in every way, Codex over stdio, and the Inspector's newer era over HTTP with a token. */
+const OFTEN: Readonly<Record<string, string>> = { stdio: "Codex", "http with MIC_HTTP_TOKEN": "MCP Inspector" };
 const isLeftToCi = (transport: string, { isProgram, opens, name }: Client) =>
   !isThorough &&
   isProgram &&
-  transport !== "stdio" &&
-  (transport === "http" || !name.startsWith("MCP Inspector") || opens === "initialize");
+  (!name.startsWith(OFTEN[transport] ?? "none") || (transport !== "stdio" && opens === "initialize"));
 
 describe.each(Object.entries(transports))("over %s", (transport, prove) => {
   for (const client of clients) {

@@ -2,13 +2,11 @@
 // nobody who comes later can tell.
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { start } from "../../mcp/stdio/child.ts";
 import { folderForTest } from "../../support/home.ts";
-import { lineInside } from "../../support/server.ts";
-import { conversation, converse, type Message } from "./conversation.ts";
+import { conversation, type Message, toldByServer } from "./conversation.ts";
 
 const clientInfo = { name: "first-answers-test", title: "Test", version: "1" };
 const META = "io.modelcontextprotocol";
@@ -29,18 +27,6 @@ const initialized = { method: "notifications/initialized" };
 async function told(env: Readonly<Record<string, string>>, messages: readonly Message[]): Promise<string> {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent", ...env } });
   return await conversation(program, messages);
-}
-
-/** What the server itself says, with nobody before it. */
-async function toldByServer(env: Readonly<Record<string, string>>, messages: readonly Message[]): Promise<string> {
-  const { send, answers, end } = lineInside(env);
-  onTestFinished(end);
-  const lines = createInterface(answers)[Symbol.asyncIterator]();
-  let said = "";
-  await converse(messages, send, async () => {
-    said += `${(await lines.next()).value}\n`;
-  });
-  return said;
 }
 
 const legacy = (version: string): readonly Message[] => [
