@@ -28,8 +28,8 @@ export interface Instance {
   kill(): Promise<void>;
   /** SIGTERM; resolves when it has gone. */
   end(): Promise<void>;
-  /** Resolves when it is ready. */
-  start(env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Resolves when it is ready; `entry`: of another version, as in FleetOptions. */
+  start(entry?: readonly string[]): Promise<void>;
   signal(name: NodeJS.Signals): void;
   isReady(): Promise<boolean>;
   /** Of the process that runs now; 0 without one. */
@@ -96,10 +96,10 @@ function instanceOn(port: number, index: number, home: string, options: FleetOpt
       await running?.kill("SIGTERM");
       gone();
     },
-    async start(more = {}) {
-      const command = [process.execPath, ...entry, ...args, "--port", String(port)];
+    async start(another) {
+      const command = [process.execPath, ...(another ?? entry), ...args, "--port", String(port)];
       const started = launchProcess(isWrapped ? [...WRAP, ...command] : command, {
-        env: { ...bareEnvironment(home), ...env, ...more },
+        env: { ...bareEnvironment(home), ...env },
         isWrapped,
       });
       running = started;
