@@ -115,7 +115,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     const { instances, isolated = false, entry } = options;
     const fleet = undone(await startFleet({ instances, env, isolated, ...(entry && { entry }) }), (it) => it.stop());
     const urls = fleet.instances.map(({ url }) => url);
-    const balancer = undone(await startHaproxy(urls, port), (it) => it.stop());
+    const balancer = undone(await startHaproxy(urls, { port }), (it) => it.stop());
     const url = `${origin}/mcp`;
     const token: Deployment["token"] = (subject, members, scope) =>
       issuer.token({ subject, groups: members.map(({ claim }) => claim), audience: url, ...(scope && { scope }) });
