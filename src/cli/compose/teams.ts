@@ -25,11 +25,13 @@ import { createServiceRests } from "../../teams/service-rest.ts";
 import type { TeamsSettings } from "../../teams/settings.ts";
 import { CHANNEL, createTeams, type Team } from "../../teams/teams.ts";
 import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
 import { StartedJob } from "../../toolkit/jobs/job-task.ts";
 import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
 import { createWatching } from "../../toolkit/resources/watching.ts";
 import { createLog, logOf } from "../log.ts";
 import { geographyOn } from "../shared-geography.ts";
+import { observedLog, type StartTelemetry } from "../telemetry.ts";
 import { runtimeOf } from "./caller-parts.ts";
 import { type CredentialParts, credentialParts } from "./credential-parts.ts";
 import type { Engine } from "./engine.ts";
@@ -39,18 +41,22 @@ import { processParts } from "./process-parts.ts";
 const CONNECTIONS = 64;
 const OF_ONE_TEAM = 8;
 
-export type Deployment = Pick<
-  TeamsSettings,
-  | "config"
-  | "database"
-  | "secretKeys"
-  | "secrets"
-  | "publicOrigin"
-  | "teamsAtHand"
-  | "geographyBudget"
-  | "inlineBytes"
-  | "downloadSeconds"
->;
+export interface Deployment
+  extends Pick<
+    TeamsSettings,
+    | "config"
+    | "database"
+    | "secretKeys"
+    | "secrets"
+    | "publicOrigin"
+    | "teamsAtHand"
+    | "geographyBudget"
+    | "inlineBytes"
+    | "downloadSeconds"
+  > {
+  /** Absent: nobody asked for telemetry. */
+  readonly telemetry?: StartTelemetry | undefined;
+}
 
 /** The parts of one team that is at hand. */
 interface TeamParts extends CredentialParts {
@@ -71,6 +77,8 @@ export interface ComposedTeams {
   readiness(): Promise<object>;
   readonly log: Log;
   readonly redactor: Redactor;
+  /** For the door, and to be closed behind the last answer. */
+  readonly telemetry: Telemetry | undefined;
   /** The same text without the secrets of any team at hand: for what comes from nowhere in particular, such as a crash. */
   redactAll(text: string): string;
   close(): Promise<void>;
@@ -85,9 +93,11 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
   const { config, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
-  const log = createLog(config.logLevel, redactor);
+  const ownLog = createLog(config.logLevel, redactor);
+  const telemetry = deployment.telemetry?.({ log: ownLog, redactor });
+  const log = telemetry ? observedLog(ownLog, config.logLevel, telemetry) : ownLog;
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
-  const parts = processParts({ config, log, transport, journal, redactor });
+  const parts = processParts({ config, log, transport, journal, redactor, telemetry });
   const { timing, actions } = parts;
   const { now } = timing;
 
@@ -107,7 +117,7 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
     );
   }
   const geography = createGeography({
-    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing }),
+    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing, telemetry }),
     perMinute: config.geographyRate,
     ...geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget, now }),
   });
@@ -133,10 +143,9 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
     const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
     const share = { ...shareOf(transport, OF_ONE_TEAM), close: async () => undefined };
     const admit = admitOnly(team.workspaceId);
-    const made = credentialParts(
-      { identity, redactor: own, store: noTokenStore, transport: share, admit, rest: rests.of(team.name) },
-      parts,
-    );
+    const rest = rests.of(team.name);
+    const given = { identity, redactor: own, store: noTokenStore, transport: share, admit, rest };
+    const made = credentialParts(given, { ...parts, telemetry: telemetry?.of({ team: team.name }) });
     return { ...made, team, identity };
   }
 
@@ -152,7 +161,9 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
       redact: of.redactor.redact,
       auditor: { caller, team: team.name, client },
     });
-    return runtimeOf({ ...parts, log: logOf(log, of.redactor, { team: team.name, caller, client }) }, of, {
+    const who = { team: team.name, caller };
+    const mineAlone = { log: logOf(log, of.redactor, { ...who, client }), telemetry: telemetry?.of(who) };
+    return runtimeOf({ ...parts, ...mineAlone }, of, {
       actions: actionsWithin(mine, team.workspaceId),
       geography,
       files: filesFor(caller, team.name, service),
@@ -171,7 +182,8 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
       redactor,
       watching: createWatching({ timing }),
     };
-    return runtimeOf({ ...parts, log: logOf(log, redactor, { caller, client }) }, nobody, {
+    const mineAlone = { log: logOf(log, redactor, { caller, client }), telemetry: telemetry?.of({ caller }) };
+    return runtimeOf({ ...parts, ...mineAlone }, nobody, {
       actions: actionsOutside(failure),
       geography,
       files: filesFor(caller, undefined, service),
@@ -197,6 +209,8 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
   notices.on(CHANNEL, changed, () => {
     for (const { team } of runtimes.atHand()) changed(team.name);
   });
+  telemetry?.gauge("mic.watched.resources", () => runtimes.atHand().reduce((sum, at) => sum + at.watching.count(), 0));
+  telemetry?.gauge("mic.geography.permits", geography.permits);
 
   return {
     runtimeOf: runtimes.of,
@@ -211,6 +225,7 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
     },
     log,
     redactor,
+    telemetry,
     redactAll: (text) => runtimes.atHand().reduce((clean, at) => at.redactor.redact(clean), redactor.redact(text)),
     async close() {
       await geography.close();
