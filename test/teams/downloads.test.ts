@@ -10,6 +10,7 @@ import { emulatorForTest } from "../support/emulator.ts";
 import { type ClientFace, connectHttp, emulatorEnv } from "../support/mcp.ts";
 import { answer, cutShort, flood, type Stub, stubForTest } from "../support/stub.ts";
 import { assetTicket, type FileHouse, type FileHouseOptions, newKeys, startFileHouse } from "./file-house.ts";
+import { downloadsTrial, SMALL } from "./trials/downloads.ts";
 
 const TEAM = "alpha";
 const ANN = "ann";
@@ -328,4 +329,14 @@ describe("rows", () => {
     expect(isError).toBe(true);
     expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
   });
+});
+
+describe("an instance in a process of its own (trial 11)", () => {
+  test("streams many files at once in bounded memory, and killed in the middle leaves none that seems whole", async () => {
+    const { whole, peakMegabytes, broken, takenForWhole } = await downloadsTrial(SMALL);
+    expect(whole).toBe(SMALL.atOnce);
+    expect(takenForWhole).toBe(0);
+    expect(broken).toBeGreaterThan(0);
+    if (peakMegabytes !== undefined) expect(peakMegabytes).toBeLessThan(300);
+  }, 240_000);
 });

@@ -9,7 +9,7 @@ import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { createLinkedFiles } from "../../src/toolkit/links/linked-files.ts";
 import { tools } from "../../tools/index.ts";
-import { composed } from "../support/inside.ts";
+import { composed } from "../support/composed.ts";
 
 export const newKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
 

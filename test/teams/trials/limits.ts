@@ -3,7 +3,7 @@
 import * as z from "zod/v4";
 import { startEmulator } from "../../../src/emulator/index.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { programOf } from "./program.ts";
+import { startProgram } from "./program.ts";
 
 export interface LimitsCounts {
   readonly instances: number;
@@ -40,7 +40,6 @@ const Lists = z.array(z.int());
 export async function limitsTrial({ instances, questions, speed, diesAt }: LimitsCounts): Promise<LimitsReport> {
   const startedAt = Date.now();
   const clock = { now: () => startedAt + (Date.now() - startedAt) * speed };
-  const start = await programOf("geography-instance.ts");
   const emulator = await startEmulator({ clock, requestsPerPeer: PER_MINUTE });
   const postgres = await startPostgres();
   const { baseUrl } = emulator;
@@ -48,7 +47,9 @@ export async function limitsTrial({ instances, questions, speed, diesAt }: Limit
   const asked = async () =>
     Logged.parse(await (await admin("requests")).json()).filter(({ path }) => path.startsWith("/api/"));
   const task = { databaseUrl: await postgres.database(), baseUrl, windowMs: MINUTE_MS / speed };
-  const running = Array.from({ length: instances }, (_, at) => start({ ...task, diesAt: at === 0 ? diesAt : 0 }));
+  const running = Array.from({ length: instances }, (_, at) =>
+    startProgram("geography-instance.ts", { ...task, diesAt: at === 0 ? diesAt : 0 }),
+  );
   try {
     await Promise.all(running.map(({ heard }) => heard()));
     for (const [at, { say }] of running.entries()) {
