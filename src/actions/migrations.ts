@@ -99,10 +99,21 @@ const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
     "ALTER TABLE journal_version ADD COLUMN needs INTEGER",
     "ALTER TABLE actions ADD COLUMN wire_key TEXT NOT NULL DEFAULT ''",
   ],
+  [
+    // What clients of revisions before 2026-07-28 listen to, and answers of their people on the way to whoever asked: of a deployment for teams.
+    `CREATE TABLE subscriptions (
+       session TEXT NOT NULL, uri TEXT NOT NULL, team TEXT NOT NULL, version BIGINT, until BIGINT NOT NULL,
+       PRIMARY KEY (session, uri))`,
+    "CREATE INDEX subscriptions_until ON subscriptions (until)",
+    `CREATE TABLE session_answers (
+       session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL, until BIGINT NOT NULL,
+       PRIMARY KEY (session, question))`,
+    "CREATE INDEX session_answers_until ON session_answers (until)",
+  ],
 ];
 
 /** Of a version that only adds: the oldest one whose programs go on beside it. */
-const NEEDS: Readonly<Record<number, number>> = {};
+const NEEDS: Readonly<Record<number, number>> = { 6: 5 };
 
 export const JOURNAL_VERSION = MIGRATIONS.length;
 
