@@ -203,7 +203,7 @@ describe("a link", () => {
   });
 
   test("needs its caller's own token where the deployment says so", async () => {
-    const house = await open({ needsCaller: true });
+    const house = await open({ links: "bearer" });
     const url = `${house.url}/downloads/${await ticketIn(house)}`;
     expect((await download(url)).status).toBe(401);
     expect((await download(url, { authorization: "Bearer token of bob" })).status).toBe(404);
@@ -269,7 +269,7 @@ describe("a link", () => {
     stub.expect(answer(200, body));
     await bodyOf(await download(`${house.url}/downloads/${ticket}`));
     await download(`${house.url}/downloads/${ticket}x`);
-    await expect.poll(() => house.logged.length).toBe(2);
+    await expect.poll(() => house.logged.length).toBeGreaterThanOrEqual(2);
     for (const line of house.logged) for (const part of ticket.split(".")) if (part) expect(line).not.toContain(part);
   });
 });
