@@ -18,18 +18,8 @@ export interface DownloadCounts {
 export const SMALL: DownloadCounts = { teams: 3, atOnce: 12, bytes: 20_000_000 };
 export const WHOLE: DownloadCounts = { teams: 5, atOnce: 50, bytes: 1_000_000_000 };
 
-export interface DownloadReport {
-  /** Of `atOnce`: arrived with every byte as it was sent. */
-  readonly whole: number;
-  /** The most that the instance has held in memory, in megabytes, and before the first file; undefined where the system does not say. */
-  readonly peakMegabytes: number | undefined;
-  readonly idleMegabytes: number | undefined;
-  /** Of `atOnce`, while the instance was killed: bodies that broke, and bodies that were taken for whole and were not. */
-  readonly broken: number;
-  readonly takenForWhole: number;
-}
-
 const CHUNK = Buffer.alloc(65_536, "0123456789abcdef");
+const MOST_MEGABYTES = 300;
 const TOKEN_PATH = "/sandbox/oauth/token";
 
 /** A service that sends every asset at the speed at which it is read; half of them without saying how long they are. */
@@ -76,10 +66,11 @@ function hashOf(bytes: number): string {
   return hash.digest("hex");
 }
 
-async function peakMegabytes(pid: number): Promise<number | undefined> {
+/** The most that a process has held in memory so far; 0 where the system does not say. */
+async function peakMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
-  return kilobytes === undefined ? undefined : (Number(kilobytes) * 1024) / 1_000_000;
+  return (Number(kilobytes ?? 0) * 1024) / 1_000_000;
 }
 
 /** What arrived, as its hash; "broken" where the client was told that it is not all. */
@@ -98,7 +89,8 @@ async function taken(url: string, onBytes: (count: number) => void): Promise<str
   }
 }
 
-export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts): Promise<DownloadReport> {
+/** What was counted, and what is wrong, a sentence each. */
+export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
   const keys = newKeys();
   const seals = createSeals(readSecretKeys(keys));
   const service = await startService(bytes);
@@ -131,13 +123,21 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts): 
       isKilled = true;
       instance.child.kill("SIGKILL");
     });
-    return {
+    const counts = {
       whole: before.filter((hash) => hash === right).length,
-      peakMegabytes: peak,
-      idleMegabytes: idle,
+      // 0 where the system does not say.
+      idleMegabytes: Math.round(idle),
+      peakMegabytes: Math.round(peak),
       broken: during.filter((hash) => hash === "broken").length,
       takenForWhole: during.filter((hash) => hash !== "broken" && hash !== right).length,
     };
+    const wrong = [
+      counts.whole !== atOnce && `${counts.whole} of ${atOnce} files arrived whole`,
+      counts.peakMegabytes >= MOST_MEGABYTES && `${counts.peakMegabytes} MB of memory`,
+      counts.broken === 0 && "the instance was not killed in the middle",
+      counts.takenForWhole > 0 && `${counts.takenForWhole} parts were taken for whole`,
+    ];
+    return { counts, wrong: wrong.filter((each) => each !== false) };
   } finally {
     await instance.kill();
     await service.close();
