@@ -100,15 +100,15 @@ const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
     "ALTER TABLE actions ADD COLUMN wire_key TEXT NOT NULL DEFAULT ''",
   ],
   [
-    // What clients of revisions before 2026-07-28 listen to, and answers of their people on the way to whoever asked: of a deployment for teams.
+    // What clients of revisions before 2026-07-28 listen to, and what their people are asked: of a deployment for teams.
     `CREATE TABLE subscriptions (
        session TEXT NOT NULL, uri TEXT NOT NULL, team TEXT NOT NULL, version BIGINT, until BIGINT NOT NULL,
        PRIMARY KEY (session, uri))`,
     "CREATE INDEX subscriptions_until ON subscriptions (until)",
-    `CREATE TABLE session_answers (
-       session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL, until BIGINT NOT NULL,
+    `CREATE TABLE session_questions (
+       session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT, until BIGINT NOT NULL,
        PRIMARY KEY (session, question))`,
-    "CREATE INDEX session_answers_until ON session_answers (until)",
+    "CREATE INDEX session_questions_until ON session_questions (until)",
   ],
 ];
 

@@ -1,0 +1,15 @@
+// An instance in a process of its own, which a test may kill. It prints its URL. Its sessions' rows and its journal are in one database.
+import { openPostgres } from "../../../src/actions/postgres.ts";
+import { httpServiceOf } from "../../../src/mcp/http/serve.ts";
+import { createSessionRows } from "../../../src/teams/session-rows.ts";
+import { composed } from "../../support/inside.ts";
+import { noticesForTest, startInstance } from "./instances.ts";
+
+const { MIC_JOURNAL_URL = "", MIC_BASE_URL = "", MIC_CLIENT_ID = "", MIC_CLIENT_SECRET = "" } = process.env;
+const { runtime } = composed({ MIC_JOURNAL_URL, MIC_BASE_URL, MIC_CLIENT_ID, MIC_CLIENT_SECRET });
+// The journal makes the tables.
+await runtime.ports.actions.overview();
+const service = httpServiceOf(runtime);
+const rows = createSessionRows(await openPostgres(MIC_JOURNAL_URL), "team");
+const { url } = await startInstance({ serviceOf: () => service, rows, notices: noticesForTest() });
+process.stdout.write(`${JSON.stringify({ url })}\n`);
