@@ -30,6 +30,7 @@ const PARTS = {
   "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
   jose: { source: "src/auth/jose.ts", maxKiB: 110 },
+  oauth4webapi: { source: "src/auth/oauth4webapi.ts", maxKiB: 90 },
   "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 5 },
   "keychain-thread": { source: "src/auth/keychain/thread.ts", maxKiB: 140 },
 } as const;

@@ -3,6 +3,20 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { workspaceStyleId } from "./contract/text.ts";
 import { stateFolder } from "./platform-folders.ts";
+import {
+  anyText,
+  fitting,
+  givenVariables,
+  httpUrl,
+  oneOf,
+  postgresUrl,
+  printable,
+  type Read,
+  type Reader,
+  readVariables,
+  Wrong,
+  wholeNumber,
+} from "./variables.ts";
 
 /** A wrong variable or flag: told on stderr, exit code 2. */
 export class UsageError extends Error {
@@ -59,51 +73,12 @@ const DEFAULT_GEOGRAPHY_RATE = 28;
 /** Nobody else asks an emulator within this process: the whole country may be read at once. */
 export const EMULATED_GEOGRAPHY_RATE = 600;
 
-/** Reads one value. Throws Wrong. */
-type Reader<T> = (text: string) => T;
-
-/** What a value must be, in words. */
-class Wrong extends Error {}
-
-/** Takes what fits. */
-const fitting =
-  (what: string, fits: (text: string) => boolean): Reader<string> =>
-  (text) => {
-    if (fits(text)) return text;
-    throw new Wrong(what);
-  };
-
-const oneOf =
-  <const T extends string>(choices: readonly T[], what: string): Reader<T> =>
-  (text) => {
-    const choice = choices.find((each) => each === text);
-    if (choice !== undefined) return choice;
-    throw new Wrong(what);
-  };
-
-const wholeNumber =
-  (min: number, max: number): Reader<number> =>
-  (text) => {
-    const number = Number(text);
-    if (/^\d{1,6}$/.test(text) && number >= min && number <= max) return number;
-    throw new Wrong(`a whole number from ${min} to ${max}`);
-  };
-
-const isHttpUrl = (text: string): boolean => {
-  // What a path can be put behind: URL itself would trim, and take an empty query or fragment.
-  if (!/^https?:\/\/[\x21-\x7e]+$/i.test(text) || /[?#]/.test(text) || !URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username + password === "";
-};
-
-const httpUrl = fitting("an http or https URL without credentials, query or fragment", isHttpUrl);
 const baseUrl: Reader<string> = (text) => new URL(httpUrl(text)).href.replace(/\/+$/, "");
 
 const toolset = oneOf(TOOLSETS, `a comma list of ${TOOLSETS.join(", ")}`);
 const toolsets: Reader<readonly Toolset[]> = (text) =>
   [...new Set(text.split(",").map((name) => name.trim()))].map(toolset);
 
-const printable = fitting("printable ASCII text", (text) => /^[\x20-\x7e]+$/.test(text));
 const workspace = fitting(
   "a workspace id: 1-128 letters, digits, _ . : -",
   (text) => workspaceStyleId.safeParse(text).success,
@@ -112,10 +87,6 @@ const workspace = fitting(
 const bearerToken = fitting(
   "16 to 512 letters, digits or - . _ ~ + / with = at the end only (openssl rand -hex 32 makes one)",
   (text) => /^[A-Za-z0-9._~+/-]+=*$/.test(text) && text.length >= 16 && text.length <= 512,
-);
-const anyText: Reader<string> = (text) => text;
-const postgresUrl = fitting("a postgres:// URL", (text) =>
-  /^postgres(ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : ""),
 );
 
 function check<T>(what: string, read: Reader<T>, text: string): T {
@@ -131,8 +102,6 @@ export const checkBaseUrl = (text: string): string => check("base URL", baseUrl,
 export const checkCredential = (what: "client id" | "client secret", text: string): string =>
   check(what, printable, text);
 export const checkWorkspaceId = (text: string): string => check("workspace id", workspace, text);
-
-type Read = <T>(name: string, reader: Reader<T>) => T | undefined;
 
 const variables = (read: Read) => ({
   // The settings of a bundle's host say true and false.
@@ -160,23 +129,6 @@ const variables = (read: Read) => ({
 });
 type Variables = ReturnType<typeof variables>;
 
-/** Throws UsageError that names every wrong variable, never its value: it might be a secret in the wrong place. */
-function readVariables(given: Readonly<Record<string, string | undefined>>): Variables {
-  const wrong: string[] = [];
-  const values = variables((name, reader) => {
-    const text = given[name];
-    try {
-      return text === undefined ? undefined : reader(text);
-    } catch (error) {
-      if (!(error instanceof Wrong)) throw error;
-      wrong.push(`${name} takes ${error.message}.`);
-      return undefined;
-    }
-  });
-  if (wrong.length > 0) throw new UsageError(wrong.join("\n"));
-  return values;
-}
-
 function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Variables): Config["credentials"] {
   if (clientId === undefined && clientSecret === undefined) return undefined;
   if (clientId === undefined || clientSecret === undefined)
@@ -184,16 +136,11 @@ function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Va
   return { clientId, clientSecret };
 }
 
-// Hosts leave the placeholder of a question that was not answered.
-const isUnset = (value: string | undefined): boolean =>
-  value === "" || /^\$(?:\{user_config\.\w+\}|MIC_\w+)$/.test(value ?? "");
-
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  const given = Object.fromEntries(
-    Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)),
-  );
-  const env = readVariables(given);
+  const given = givenVariables(environment);
+  const { values: env, wrong } = readVariables(given, variables);
+  if (wrong.length > 0) throw new UsageError(wrong.join("\n"));
   const unknown = Object.keys(given).filter((name) => !(name in env));
   const emulator = env.MIC_EMULATOR === "1" || env.MIC_EMULATOR === "true";
   return {

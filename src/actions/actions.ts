@@ -35,6 +35,8 @@ export interface Reply {
 export interface ActionCall extends RepeatableCall, NamedCall {
   /** Makes the request of a new action; not asked for one that is resumed. */
   prepare(): Promise<EncodedRequest>;
+  /** Takes out what is secret of this call's credentials, beside what no outcome may hold. */
+  readonly redact?: ((text: string) => string) | undefined;
   /** The key on the wire of one that the agent names, where that is another. */
   readonly wireKey?: ((key: string) => string) | undefined;
   /** Sends the request under its key on the wire, with attempts of its own. Throws Failure. */
@@ -153,7 +155,10 @@ export function createActions(options: ActionsOptions) {
     const idempotencyKey = stored.key;
     const wireKey = stored.wire_key === "" ? stored.key : stored.wire_key;
     let attempts = stored.attempts;
-    const written = (outcome: ActionOutcome) => redact(writeOutcome(outcome));
+    const written = (outcome: ActionOutcome) => {
+      const text = redact(writeOutcome(outcome));
+      return call.redact?.(text) ?? text;
+    };
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
       const reply = await call.send(request, wireKey, {
@@ -284,8 +289,8 @@ export function createActions(options: ActionsOptions) {
     hear: lookup.hear,
 
     /** The journal's latest actions. Throws Failure. */
-    list: async (wanted: Pick<ListingOptions, "service" | "state" | "limit">) =>
-      await listActions(await journal(), { ...wanted, now: timing.now(), redact }),
+    list: async (wanted: Pick<ListingOptions, "service" | "state" | "limit"> & Partial<Pick<ListingOptions, "redact">>) =>
+      await listActions(await journal(), { redact, ...wanted, now: timing.now() }),
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<PerformedAction> {

@@ -13,7 +13,7 @@ export type NamedAction = Omit<NamedCall, "service">;
 
 export interface ServiceActions {
   /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
-  perform(call: Omit<ActionCall, "service" | "wireKey">): Promise<PerformedAction>;
+  perform(call: Omit<ActionCall, "service" | "wireKey" | "redact">): Promise<PerformedAction>;
   /** Whether this call is an action that the journal holds. Throws Failure. */
   isKnown(call: NamedAction): Promise<boolean>;
   /** The arguments of the action under this key. Throws Failure. */
@@ -41,11 +41,13 @@ interface Parts {
   readonly caller?: string;
   /** The key on the wire of one that this caller names (src/actions/wire-keys.ts). */
   readonly wireKey?: (key: string) => string;
+  /** Takes out what is secret of these credentials; absent: what is taken out of every outcome is all. */
+  readonly redact?: (text: string) => string;
 }
 
 const ServiceName = z.tuple([z.string(), z.string()]);
 
-export function actionsOfService({ actions, journal, serviceName, now, caller, wireKey }: Parts): ServiceActions {
+export function actionsOfService({ actions, journal, serviceName, now, caller, wireKey, redact }: Parts): ServiceActions {
   const ownName =
     caller === undefined
       ? serviceName
@@ -53,11 +55,11 @@ export function actionsOfService({ actions, journal, serviceName, now, caller, w
   // A person at his own machine sees what there is, whatever he is logged in to.
   const listedName = caller === undefined ? () => ownName().catch(() => undefined) : ownName;
   return {
-    perform: async (call) => await actions.perform({ ...call, service: await ownName(), wireKey }),
+    perform: async (call) => await actions.perform({ ...call, service: await ownName(), wireKey, redact }),
     isKnown: async (call) => await actions.isKnown({ ...call, service: await ownName() }),
     recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
     hear: (names) => actions.hear(ownName, names),
-    list: async (wanted) => await actions.list({ ...wanted, service: await listedName() }),
+    list: async (wanted) => await actions.list({ ...wanted, service: await listedName(), ...(redact && { redact }) }),
     overview: async () => await overviewOf(await journal(), now()),
     about: async (resourceId) => await actionsAbout(await journal(), await ownName(), resourceId, now()),
     argumentsOf: async (resourceId) => await createdBy(await journal(), await ownName(), resourceId),

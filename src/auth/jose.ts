@@ -2,8 +2,8 @@
 export {
   CompactEncrypt,
   compactDecrypt,
-  createLocalJWKSet,
   createRemoteJWKSet,
+  customFetch,
   EncryptJWT,
   errors,
   jwtDecrypt,

@@ -26,8 +26,10 @@ export interface ServiceOptions {
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
+  /** Looks at each request before it is sent. Throws Failure where it must not be. */
+  readonly admit?: ((request: EncodedRequest) => void) | undefined;
   /** Shared with all who use the same credentials; absent where a call knows only what it was told itself. */
-  readonly rest?: Rest;
+  readonly rest?: Rest | undefined;
 }
 
 /** What is known of a request's earlier attempts, and who hears of the next. */
@@ -72,7 +74,7 @@ const restfully =
     return answer;
   };
 
-export function createService({ baseUrl, tokens, transport, timing, rest }: ServiceOptions) {
+export function createService({ baseUrl, tokens, transport, timing, admit, rest }: ServiceOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
    * `drop` ends an answer that nobody is going to read.
@@ -160,6 +162,7 @@ export function createService({ baseUrl, tokens, transport, timing, rest }: Serv
     }
 
     try {
+      admit?.(encoded);
       for (let attempts = 1; ; attempts++) {
         onAttempt?.();
         try {

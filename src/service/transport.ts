@@ -196,8 +196,15 @@ export const CONNECTIONS = 32;
 /** Of files that are streamed. */
 const STREAMS = 64;
 
-/** Connections are kept alive, no pipelining. `proxies`: HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
-export function createTransport({ proxies } = { proxies: true }): Transport {
+interface TransportOptions {
+  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
+  readonly proxies: boolean;
+  /** Per origin; files that are streamed have others. */
+  readonly connections?: number;
+}
+
+/** Connections are kept alive, no pipelining. */
+export function createTransport({ proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true }): Transport {
   let undici: typeof import("./undici.ts") | undefined;
   let dispatcher: Dispatcher | undefined;
   let streams: Dispatcher | undefined;
@@ -211,7 +218,7 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
   }
   async function ready(): Promise<Dispatcher> {
     const { create } = await loaded();
-    dispatcher ??= create(CONNECTIONS);
+    dispatcher ??= create(connections);
     return dispatcher;
   }
   /** Files have connections of their own: however slowly somebody reads them, no call waits for one. */

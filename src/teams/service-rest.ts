@@ -25,8 +25,8 @@ export interface ServiceRestOptions {
 const READ_AGAIN_MS = 1_000;
 const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
-export const SERVICE_REST_TABLE =
-  "CREATE TABLE IF NOT EXISTS service_rest (team TEXT PRIMARY KEY, until_at BIGINT NOT NULL)";
+/** Times are milliseconds since 1970. */
+export const SERVICE_REST_TABLES = { service_rest: "team TEXT PRIMARY KEY, until_at BIGINT NOT NULL" };
 
 const Row = z.object({ left_ms: z.number() });
 

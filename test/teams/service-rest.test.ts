@@ -5,7 +5,8 @@ import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { systemTiming, type Timing } from "../../src/service/attempts.ts";
 import { createService, type Service } from "../../src/service/call.ts";
 import { createTransport } from "../../src/service/transport.ts";
-import { createServiceRests, type RestNotices, SERVICE_REST_TABLE } from "../../src/teams/service-rest.ts";
+import { createServiceRests, type RestNotices } from "../../src/teams/service-rest.ts";
+import { prepareSharedTables } from "../../src/teams/shared-tables.ts";
 import { job, micEnveloped } from "../contract/samples.ts";
 import { recordedTiming } from "../service/client.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
@@ -39,7 +40,7 @@ describe.skipIf(postgresMissing !== undefined)(
 
     async function instance(url: string, stub: Stub, team: string, timing: Timing, notices?: RestNotices) {
       const database = await openPostgres(url);
-      await database.query(SERVICE_REST_TABLE);
+      await prepareSharedTables(database);
       const transport = createTransport({ proxies: false });
       onTestFinished(async () => {
         await transport.close();

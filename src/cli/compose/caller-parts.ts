@@ -23,8 +23,8 @@ export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "no
 }
 
 export function runtimeOf(
-  { config, log, timing, skills }: ProcessParts,
-  { identity, service, watching, redactor }: CredentialParts,
+  { config, log, timing, skills }: Pick<ProcessParts, "config" | "log" | "timing" | "skills">,
+  { identity, service, watching, redactor }: Omit<CredentialParts, "tokens">,
   { actions, geography, files, known, taskIds, questions, notes }: CallerParts,
 ): Runtime {
   const ports: Ports = {

@@ -3,7 +3,7 @@ import type { Identity } from "../../auth/identity.ts";
 import type { Redactor } from "../../auth/redaction.ts";
 import type { TokenStore } from "../../auth/token-store.ts";
 import { createTokens, type Tokens } from "../../auth/tokens.ts";
-import { createService, type Service } from "../../service/call.ts";
+import { createService, type Service, type ServiceOptions } from "../../service/call.ts";
 import type { Transport } from "../../service/transport.ts";
 import { createWatching, type Watching } from "../../toolkit/resources/watching.ts";
 import type { ProcessParts } from "./process-parts.ts";
@@ -16,16 +16,16 @@ export interface CredentialParts {
   readonly watching: Watching;
 }
 
-interface Given extends Pick<CredentialParts, "identity" | "redactor"> {
+interface Given extends Pick<CredentialParts, "identity" | "redactor">, Pick<ServiceOptions, "admit"> {
   readonly store: TokenStore;
   readonly transport: Transport;
 }
 
 export function credentialParts(
-  { identity, redactor, store, transport }: Given,
+  { identity, redactor, store, transport, admit }: Given,
   { timing }: Pick<ProcessParts, "timing">,
 ): CredentialParts {
   const tokens = createTokens({ identity, store, transport, timing, redactor });
-  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, admit });
   return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
 }

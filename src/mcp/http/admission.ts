@@ -4,22 +4,21 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Log } from "../runtime.ts";
+import { bearerTokenOf } from "./bearer.ts";
 import { peerUid } from "./peer.ts";
 import { refusal } from "./refusal.ts";
 
 /** The refusal of a request that may not come in; undefined when it may. */
 export type Admission = (request: IncomingMessage) => Response | undefined;
 
-const BEARER = /^bearer +(\S+)$/i;
 const REALM = 'Bearer realm="mic-mcp"';
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 function byToken(token: string): Admission {
   const expected = digest(token);
-  return ({ headersDistinct: { authorization: given = [] } }) => {
-    const [header, ...more] = given;
-    const presented = header === undefined || more.length > 0 ? undefined : BEARER.exec(header)?.[1];
+  return (request) => {
+    const presented = bearerTokenOf(request);
     // Digests have one length, so the time of the comparison gives nothing of the token away.
     if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return undefined;
     // RFC 6750, 3.1: an error is named only where a token was given.

@@ -86,6 +86,8 @@ async function linger(from: IncomingMessage): Promise<void> {
 
 export interface SendOptions {
   readonly redact: Redact;
+  /** Stand on the response where it does not say them itself. */
+  headers(response: { readonly isStream: boolean }): Readonly<Record<string, string>> | undefined;
   /** The client has gone: see goneSignal. */
   readonly signal: AbortSignal;
   /** Nothing more comes on this connection. */
@@ -144,12 +146,13 @@ const flushed = (to: ServerResponse): Promise<void> =>
   });
 
 async function write(response: Response | Whole, from: IncomingMessage, to: ServerResponse, options: SendOptions) {
-  const { signal, redact, isLast, stalledTimeoutMs } = options;
+  const { signal, redact, isLast, stalledTimeoutMs, headers: common } = options;
   const { status, headers, whole, stream } = await parts(response, redact);
   // Nobody has to know of a Whole whether it arrived.
   if (response instanceof Response) await assertConnected(to);
   else if (isGone(to)) throw new Error("the client has gone");
   to.writeHead(status, {
+    ...common({ isStream: stream !== undefined }),
     ...headers,
     ...(whole && { "content-length": whole.length }),
     ...((isLast() || !from.complete) && { connection: "close" }),

@@ -1,69 +1,74 @@
-// The HTTP server of any HttpService: listens, takes each exchange through the gate and its route to its end, and drains.
+// The HTTP server behind any door: listens, takes each exchange through the door to its end, and drains.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf } from "../../failure.ts";
 import { inUrl } from "../../loopback.ts";
-import { createAdmission } from "./admission.ts";
-import { goneSignal, send } from "./exchange.ts";
-import { createGate, type Gate } from "./gate.ts";
+import type { Redact } from "../messages/redact.ts";
+import type { Log } from "../runtime.ts";
+import type { Door, Phase } from "./door.ts";
+import { goneSignal, type SendOptions, send } from "./exchange.ts";
 import { LISTENER_LIMITS, type ListenerLimits, listen } from "./listener.ts";
-import { createModern } from "./modern.ts";
+import { createLoopbackDoor, type LoopbackOptions } from "./loopback-door.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
-import { refusal } from "./refusal.ts";
-import { ending, MCP_PATH, route } from "./routes.ts";
-import { createSessions, type SessionLimits } from "./sessions.ts";
+import { ending, refusal } from "./refusal.ts";
+import { MCP_PATH, pathOf } from "./routes.ts";
 
-export interface HttpOptions extends SessionLimits {
-  /** A loopback address: see loopbackAddress. */
+export interface ListenOptions {
   readonly address: string;
   /** 0: any free one. */
   readonly port: number;
-  /** The bearer token that requests must carry; without one, on Linux, they must be of this process's user. */
-  readonly token?: string | undefined;
+}
+
+/** `address`: a loopback one, see loopbackAddress. */
+export interface HttpOptions extends ListenOptions, LoopbackOptions {
   readonly limits?: Partial<ListenerLimits>;
 }
 
 export interface HttpServer {
   readonly url: string;
   /**
-   * Serves nothing new from now on. Streams end; calls under way have `withinMs`, or until `now` fires, and are aborted then.
-   * Resolves when everything is closed and in the journal.
+   * For `delayMs` (0 by default), or until `now` fires, all is served as before, only not ready any more: who sends requests
+   * here learns of it. Then nothing new is served. Streams end; calls under way have `withinMs`, or until `now` fires, and are
+   * aborted then. Resolves when everything is closed and in the journal.
    */
-  drain(withinMs: number, now: AbortSignal): Promise<void>;
+  drain(withinMs: number, now: AbortSignal, delayMs?: number): Promise<void>;
 }
 
 const FAREWELL_MS = 250;
 
+const asItIs: Redact = (json) => json;
+
 /** A stream and a call for each session, and some for requests without a session. */
 const connectionsFor = (sessions: number): number => 2 * sessions + 56;
 
-export async function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
-  const { log, redact } = service;
-  const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
-  const sessions = createSessions(service, options);
-  const modern = createModern(service);
+/** Serves one HttpService to this machine. */
+export function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
+  const { address, maxSessions, limits } = options;
+  return startServer(service.log, (port) => createLoopbackDoor(service, { address, port, options }), {
+    ...options,
+    limits: { ...LISTENER_LIMITS, maxConnections: connectionsFor(maxSessions), ...limits },
+  });
+}
+
+/** `doorAt`: makes the door once it is known which port is listened on. */
+export async function startServer(
+  log: Log,
+  doorAt: (port: number) => Door,
+  { address, port: asked, limits }: ListenOptions & { readonly limits: ListenerLimits },
+): Promise<HttpServer> {
   const exchanges = new Set<Promise<void>>();
-  const admission = createAdmission(options.token, log);
   /** For each connection, how to mark the last answer on it as unread. */
   const lastOut = new WeakMap<Socket, () => Promise<void>>();
-  let isEnding = false;
-  let gate: Gate = () => "Not listening yet.";
+  let phase: Phase = "serving";
+  let door: Door | undefined;
+  // Pipelined requests on one connection count like those on several.
+  const isFull = () => exchanges.size >= limits.maxConnections;
 
   async function serve(incoming: IncomingMessage, signal: AbortSignal): Promise<Served> {
-    const reason = gate(incoming);
-    if (reason !== undefined) return plain(refusal(403, reason));
-    const refused = admission(incoming);
-    if (refused) return plain(refused);
-    // Pipelined requests on one connection count like those on several.
-    if (exchanges.size >= limits.maxConnections) return plain(refusal(503, "Too many requests at once; call again."));
-    const served = await route(incoming, signal, {
-      sessions,
-      modern,
-      isEnding: () => isEnding,
-      readiness: service.readiness,
-    });
-    if (!isEnding || served.kind === "call") return served;
+    if (!door) return plain(refusal(503, "Not listening yet."));
+    const served = await door.answer(incoming, { signal, phase: () => phase, isFull });
+    if (phase !== "ending" || served.kind === "call") return served;
     if (served.response instanceof Response) await served.response.body?.cancel();
     await served.over(false);
     return plain(ending());
@@ -84,13 +89,14 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
     const signal = goneSignal(incoming, outgoing);
     // A client that asks for more has read what came before.
     lastOut.delete(incoming.socket);
-    const { response, over, unread } = await served(incoming, signal);
-    // A client that may not come in must not hold a connection: their number is limited.
-    const isLast = () => isEnding || response.status === 401 || response.status === 403;
-    const isWhole = await send(response, incoming, outgoing, { signal, redact, isLast, ...limits });
+    const { response, over, unread, redact = door?.redact ?? asItIs } = await served(incoming, signal);
+    const isLast = () => phase !== "serving" || door?.isLast(response.status) === true;
+    const headers: SendOptions["headers"] = (of) => door?.headers?.(incoming, of);
+    const isWhole = await send(response, incoming, outgoing, { signal, redact, isLast, headers, ...limits });
     await over(isWhole);
     if (isWhole && unread) lastOut.set(incoming.socket, unread);
-    const path = incoming.url?.split("?")[0] === MCP_PATH ? MCP_PATH : "other";
+    const asked = pathOf(incoming);
+    const path = asked === MCP_PATH || asked.startsWith(`${MCP_PATH}/`) ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);
     const { status } = response;
     log[status === 500 ? "error" : "debug"]({ method: incoming.method, path, status, isWhole, ms }, "request");
@@ -111,8 +117,9 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
     waiting.abort();
   }
 
-  const { server, port } = await listen(options.address, options.port, limits, onRequest, log);
-  gate = createGate(options.address, port);
+  const { server, port } = await listen(address, asked, limits, onRequest, log);
+  const opened = doorAt(port);
+  door = opened;
   server.on("connection", (socket) =>
     socket.once("close", (hadError) => {
       // A reset: the client has gone with something in it unread.
@@ -124,13 +131,14 @@ export async function startHttpServer(service: HttpService, options: HttpOptions
   );
 
   return {
-    url: `http://${inUrl(options.address)}:${port}${MCP_PATH}`,
-    async drain(withinMs, now) {
-      isEnding = true;
-      sessions.endStreams();
-      await modern.endStreams();
+    url: `http://${inUrl(address)}:${port}${MCP_PATH}`,
+    async drain(withinMs, now, delayMs = 0) {
+      phase = "leaving";
+      if (delayMs > 0) await sleep(delayMs, undefined, { signal: now }).catch(() => undefined);
+      phase = "ending";
+      await opened.endStreams();
       await allOver(withinMs, now);
-      await Promise.all([sessions.close(), modern.close()]);
+      await opened.close();
       // Aborted calls still get their answers, if their clients listen.
       await allOver(FAREWELL_MS);
       server.close();

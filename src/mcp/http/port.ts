@@ -1,6 +1,7 @@
 // What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
 import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
+import type { Right } from "../../caller.ts";
 import type { Read } from "../messages/reads.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
@@ -18,6 +19,8 @@ export interface HttpConnection {
 /** Whether all that is ever said of this request is its answer, which carries no outcome of an action: it needs no stream. */
 export type AnswersAlone = (request: JSONRPCRequest) => boolean;
 
+export type RightFor = (message: { readonly method: string; readonly params?: unknown }) => Right;
+
 export interface HttpService {
   /** A new server each time: one for a session of the older revisions ("legacy"), one for a request of 2026-07-28 ("modern"). */
   createServer(connection: HttpConnection, era: ProtocolEra): ReturnType<McpServerFactory>;
@@ -29,6 +32,8 @@ export interface HttpService {
   readonly bus?: ServerEventBus;
   /** Absent: every request may stream. */
   readonly answersAlone?: AnswersAlone;
+  /** Where callers sign in: the right that a message takes; absent: reading. */
+  readonly rightFor?: RightFor;
   /** Takes secrets out of every message that leaves. */
   readonly redact: Redact;
   readonly log: Log;
@@ -46,6 +51,8 @@ export interface Served {
   readonly response: Response | Whole;
   /** "call": it ends by itself. "stream": it goes on until one side ends it. */
   readonly kind: "call" | "stream";
+  /** Takes the secrets of whoever is served out of it; absent: the door's own does. */
+  readonly redact?: Redact;
   /** Must be called at its end: `isWhole` when all of it was handed to the client's connection. */
   over(isWhole: boolean): Promise<void>;
   /** Call it when the client's connection was torn down after the whole of it, with something in it unread. */

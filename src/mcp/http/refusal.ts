@@ -25,3 +25,11 @@ export const refusal = (
   { code = SERVER_ERROR, data, message, headers = {} }: RefusalOptions = {},
 ): Response =>
   Response.json({ jsonrpc: "2.0", id: idOf(message), error: { code, message: reason, data } }, { status, headers });
+
+export const methodNotAllowed = (allowed: string): Response =>
+  refusal(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
+
+export const tooMany = (): Response => refusal(503, "Too many requests at once; call again.");
+
+export const ending = (message?: unknown): Response =>
+  refusal(503, "The server is ending; call again in a moment.", { message });

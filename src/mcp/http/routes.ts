@@ -1,24 +1,17 @@
-// Routes a request: to /mcp in either protocol era, to /healthz and /readyz, or nowhere.
+// Routes a request to /mcp by its protocol era, once its body is read.
 import type { IncomingMessage } from "node:http";
 import { isJSONRPCRequest, isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { reasonOf } from "../../failure.ts";
 import { exceededBound } from "../messages/bounds.ts";
 import { eraOf } from "./era.ts";
 import { type Asked, askedBy, MAX_BODY_BYTES, readBody } from "./exchange.ts";
-import type { Modern } from "./modern.ts";
-import { type HttpService, plain, type Served } from "./port.ts";
-import { refusal } from "./refusal.ts";
-import type { Sessions } from "./sessions.ts";
+import type { House } from "./house.ts";
+import { plain, type Served } from "./port.ts";
+import { ending, methodNotAllowed, refusal } from "./refusal.ts";
 
 export const MCP_PATH = "/mcp";
-const HEALTH_PATH = "/healthz";
-const READY_PATH = "/readyz";
 
-const methodNotAllowed = (allowed: string): Response =>
-  refusal(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
-
-export const ending = (message?: unknown): Response =>
-  refusal(503, "The server is ending; call again in a moment.", { message });
+/** A request's path, without its query. */
+export const pathOf = ({ url = "" }: Pick<IncomingMessage, "url">): string => url.split("?")[0] ?? "";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -47,49 +40,30 @@ async function jsonBody(
 }
 
 export interface Routes {
-  readonly sessions: Sessions;
-  readonly modern: Modern;
+  readonly house: House;
   readonly isEnding: () => boolean;
-  readonly readiness: HttpService["readiness"];
+  /** Refuses what its client may not ask, before anything is done. `body`: the parsed JSON of a POST. */
+  readonly vet?: (body: unknown) => Response | undefined;
 }
 
-const health = (method: string | undefined, isEnding: boolean): Response => {
-  if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET, HEAD");
-  return Response.json({ status: isEnding ? "ending" : "ok" }, { status: isEnding ? 503 : 200 });
-};
-
-/** Whether calls can be served, the journal included: 200, or 503 with the reason. */
-async function ready(method: string | undefined, { isEnding, readiness }: Routes): Promise<Response> {
-  const isAsked = method === "GET" || method === "HEAD";
-  if (!isAsked || isEnding()) return health(method, isEnding());
-  try {
-    return Response.json({ status: "ok", ...(await readiness?.()) });
-  } catch (error) {
-    return Response.json({ status: "not ready", reason: reasonOf(error) }, { status: 503 });
-  }
-}
-
-async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Promise<Served> {
+async function post(incoming: IncomingMessage, asked: Asked, { house, isEnding, vet }: Routes): Promise<Served> {
   const read = await jsonBody(incoming);
   if ("refused" in read) return plain(read.refused);
   const { body } = read;
   // Calls under way can still be cancelled, and get the person's answers.
-  if (routes.isEnding() && [body].flat().some((message) => isJSONRPCRequest(message))) return plain(ending(body));
+  if (isEnding() && [body].flat().some((message) => isJSONRPCRequest(message))) return plain(ending(body));
+  const refused = vet?.(body);
+  if (refused) return plain(refused);
   const era = eraOf(asked, body);
-  if (era === "legacy") return await routes.sessions.serve(asked, body);
-  return await routes.modern.serve(asked, body, { isSound: era === "modern" });
+  if (era === "legacy") return await house.sessions.serve(asked, body);
+  return await house.modern.serve(asked, body, { isSound: era === "modern" });
 }
 
-/** `signal` fires when the client has gone. */
-export async function route(incoming: IncomingMessage, signal: AbortSignal, routes: Routes): Promise<Served> {
-  const { method, url = "" } = incoming;
-  const [path] = url.split("?");
-  if (path === HEALTH_PATH) return plain(health(method, routes.isEnding()));
-  if (path === READY_PATH) return plain(await ready(method, routes));
-  if (path !== MCP_PATH)
-    return plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
+/** Routes what came to an MCP path. `signal` fires when the client has gone. */
+export async function routeMcp(incoming: IncomingMessage, signal: AbortSignal, routes: Routes): Promise<Served> {
+  const { method } = incoming;
   if (method !== "GET" && method !== "POST" && method !== "DELETE") return plain(methodNotAllowed("GET, POST, DELETE"));
   const asked = askedBy(incoming, `http://localhost${MCP_PATH}`, signal);
   if (method === "POST") return await post(incoming, asked, routes);
-  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.sessions.serve(asked);
+  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.house.sessions.serve(asked);
 }

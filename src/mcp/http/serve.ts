@@ -1,4 +1,5 @@
 // Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without.
+import { isJsonObject } from "../../contract/json.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { createRedact } from "../messages/redact.ts";
 import { createSubscriptions } from "../resources/subscriptions.ts";
@@ -6,7 +7,7 @@ import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
-import type { AnswersAlone, HttpService } from "./port.ts";
+import type { AnswersAlone, HttpService, RightFor } from "./port.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -17,13 +18,23 @@ function readsAlone(tools: readonly Tool[]): AnswersAlone {
     method === "tools/call" && reads.has(params?.["name"]) && params?._meta?.progressToken === undefined;
 }
 
-/** What is served of this runtime over HTTP. */
+/** Whatever may change something at the service is an action. */
+function rightsOf(tools: readonly Tool[]): RightFor {
+  const actions = new Set<unknown>(tools.flatMap(({ name, kind }) => (kind === "reading" ? [] : [name])));
+  return ({ method, params }) => {
+    const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
+    return isAction || method === "tasks/cancel" ? "act" : "read";
+  };
+}
+
+/** What the clients of one runtime are served. */
 export function httpServiceOf(runtime: Runtime): HttpService {
   const confirmation = createConfirmation(runtime);
   return {
     createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
     createSubscriptions: () => createSubscriptions(runtime),
     answersAlone: readsAlone(runtime.tools),
+    rightFor: rightsOf(runtime.tools),
     readiness: async () => ({
       journal: {
         engine: runtime.config.journalUrl === undefined ? "SQLite" : "PostgreSQL",

@@ -19,7 +19,7 @@ import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { QuestionSeals, Runtime } from "../runtime.ts";
 
 /** How long a person may take to answer. */
-const ANSWER_SECONDS = 600;
+export const ANSWER_SECONDS = 600;
 const CONFIRM = "confirm";
 
 /** What a question is about. It is sealed, since it comes back through the client. */

@@ -81,7 +81,13 @@ export async function startInstance({ serviceOf, rows, notices }: InstanceParts)
     const signal = goneSignal(incoming, outgoing);
     const { service, sessions } = houseOf(String(incoming.headers[CALLER] ?? "one"));
     const served = await sessions.serve(askedBy(incoming, "http://localhost/mcp", signal), await bodyOf(incoming));
-    const options = { redact: service.redact, signal, isLast: () => false, stalledTimeoutMs: 60_000 };
+    const options = {
+      redact: service.redact,
+      signal,
+      isLast: () => false,
+      headers: () => undefined,
+      stalledTimeoutMs: 60_000,
+    };
     await served.over(await send(served.response, incoming, outgoing, options));
   }
 

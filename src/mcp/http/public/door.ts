@@ -1,0 +1,200 @@
+// The door of a deployment for teams: every request names its caller by an access token, and goes to that caller's house.
+import type { IncomingMessage } from "node:http";
+import { isJSONRPCRequest } from "@modelcontextprotocol/server";
+import type { AccessTokens } from "../../../auth/access-tokens/access-tokens.ts";
+import { ProviderUnavailable } from "../../../auth/access-tokens/refused.ts";
+import type { Caller, Right } from "../../../caller.ts";
+import { isJsonObject } from "../../../contract/json.ts";
+import { reasonOf } from "../../../failure.ts";
+import type { Redact } from "../../messages/redact.ts";
+import type { Log } from "../../runtime.ts";
+import type { AtDoor, Door } from "../door.ts";
+import type { Guests } from "../guests.ts";
+import { createHouse, type House } from "../house.ts";
+import { type HttpService, plain, type Served } from "../port.ts";
+import { HEALTH_PATH, health, READY_PATH, ready } from "../probes.ts";
+import { refusal, tooMany } from "../refusal.ts";
+import { MCP_PATH, pathOf, routeMcp } from "../routes.ts";
+import type { Sessions } from "../sessions.ts";
+import { createEdge, type EdgeOptions } from "./edge.ts";
+import { createHouses, type HousesOptions } from "./houses.ts";
+import { type CallerLimits, createCallerLimits, type Entered } from "./limits.ts";
+import { type Resource, resourceAt } from "./resources.ts";
+import { createSignIn, providerUnavailable, type SignIn } from "./sign-in.ts";
+import { createWellKnown } from "./well-known.ts";
+
+/** What stands beside /mcp: undefined where it has no such path. `callerOf`: for what asks for a token as well. */
+export type Annex = (
+  request: IncomingMessage,
+  at: { readonly path: string; readonly signal: AbortSignal; callerOf(): Promise<Caller | Response> },
+) => Promise<Served | undefined>;
+
+export interface PublicDoorOptions extends EdgeOptions {
+  readonly guests: Guests;
+  /** The sessions of a caller's house. */
+  sessionsOf(service: HttpService, caller: Caller, team: string | undefined): Sessions;
+  readonly annex?: Annex;
+  readonly tokens: AccessTokens;
+  /** An audience that is good at every path, beside the path's own URL. */
+  readonly audience: string;
+  readonly scopes: Readonly<Record<Right, string>>;
+  readonly callerLimits: CallerLimits;
+  readonly houses: HousesOptions;
+  /** What calls depend on beside the identity provider: rejects, saying why, where they cannot be served. */
+  readonly readiness: () => Promise<object>;
+  readonly redact: Redact;
+  readonly log: Log;
+  monotonicMs(): number;
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+const overLimit = (why: string, seconds: number, message: unknown): Response =>
+  refusal(429, `This caller has ${why}; call again in ${seconds} s.`, {
+    message,
+    headers: { "retry-after": String(seconds) },
+  });
+
+/** What a body asks for: a stream that stays open, or so many calls. Notifications and answers are neither. */
+function askedIn(body: unknown): { readonly calls: number; readonly isStream: boolean } {
+  const requests = [body].flat().filter((message) => isJSONRPCRequest(message));
+  const isStream = requests.some(({ method }) => method === "subscriptions/listen");
+  return { calls: isStream ? 0 : requests.length, isStream };
+}
+
+interface Visit {
+  readonly caller: Caller;
+  readonly resource: Resource;
+  readonly service: HttpService;
+}
+
+export function createPublicDoor(options: PublicDoorOptions): Door {
+  const { guests, tokens, scopes, publicOrigin, readiness, redact, log } = options;
+  const edge = createEdge(options);
+  const signIn: SignIn = createSignIn(options);
+  const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
+  const houses = createHouses(options.houses);
+  const wellKnown = createWellKnown({
+    tokens,
+    scopes: Object.values(scopes),
+    resourceAt: (path) => resourceAt(publicOrigin, path),
+    rootPath: MCP_PATH,
+  });
+
+  async function document(request: IncomingMessage, path: string): Promise<Response | undefined> {
+    try {
+      return await wellKnown(request.method ?? "", path);
+    } catch (error) {
+      if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
+      throw error;
+    }
+  }
+
+  async function readyNow(): Promise<object> {
+    const [facts] = await Promise.all([readiness(), tokens.ready()]);
+    return facts;
+  }
+
+  /** Rights come first: a call that may not be made counts for nothing. */
+  function vet({ caller, resource, service }: Visit, body: unknown, entered: (leave: () => void) => void) {
+    for (const message of [body].flat()) {
+      if (!isJsonObject(message) || typeof message["method"] !== "string") continue;
+      const { method, params } = message;
+      const refused = signIn.refusalFor(caller, service.rightFor?.({ method, params }) ?? "read", resource);
+      if (refused) return refused;
+    }
+    const { calls, isStream } = askedIn(body);
+    if (calls === 0 && !isStream) return undefined;
+    return atLimit(isStream ? limits.enterStream(caller.id) : limits.enterCalls(caller.id, calls), body, entered);
+  }
+
+  function atLimit(result: Entered, message: unknown, entered: (leave: () => void) => void): Response | undefined {
+    if ("why" in result) return overLimit(result.why, result.retryAfterSeconds, message);
+    entered(result.leave);
+    return undefined;
+  }
+
+  async function visit(request: IncomingMessage, { signal, phase }: AtDoor, who: Visit): Promise<Served> {
+    const { caller, resource, service } = who;
+    const openHouse = (): House => createHouse(service, options.sessionsOf(service, caller, resource.team));
+    let leave = (): void => undefined;
+    const entered = (left: () => void) => {
+      leave = left;
+    };
+    if (request.method === "GET") {
+      const refused = atLimit(limits.enterStream(caller.id), undefined, entered);
+      if (refused) return plain(refused);
+    }
+    try {
+      const served = await houses.serveIn(service, openHouse, (house) =>
+        routeMcp(request, signal, {
+          house,
+          isEnding: () => phase() === "ending",
+          vet: (body) => vet(who, body, entered),
+        }),
+      );
+      return {
+        ...served,
+        async over(isWhole) {
+          leave();
+          await served.over(isWhole);
+        },
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  async function welcome(request: IncomingMessage, at: AtDoor, resource: Resource, address: string): Promise<Served> {
+    const caller = await signIn.callerOf(request, address, resource);
+    if (caller instanceof Response) return plain(caller);
+    let service: HttpService | undefined;
+    try {
+      service = await guests.enter(caller, resource.team);
+    } catch (error) {
+      log.error({ reason: reasonOf(error) }, "nobody can tell what a caller is served");
+      const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
+      return plain(refusal(503, "What you are served cannot be told now. Call again in a moment.", { headers }));
+    }
+    return service
+      ? await visit(request, at, { caller, resource, service })
+      : plain(refusal(404, "There is no such team, or you are not in it."));
+  }
+
+  return {
+    log,
+    redact,
+    headers: edge.headers,
+    // The connection is the balancer's, and others' requests come on it.
+    isLast: () => false,
+
+    async answer(request, at) {
+      const path = pathOf(request);
+      const { method } = request;
+      // Whoever probes knows neither our name nor the way through the balancer.
+      if (path === HEALTH_PATH) return plain(health(method, false));
+      if (path === READY_PATH) return plain(await ready(method, at.phase(), readyNow));
+      const judgement = edge.judge(request);
+      if ("refused" in judgement) return plain(judgement.refused);
+      if (at.isFull()) return plain(tooMany());
+      const { address } = judgement;
+      const resource = resourceAt(publicOrigin, path);
+      if (resource) return await welcome(request, at, resource, address);
+      const found = await document(request, path);
+      if (found) return plain(found);
+      const root = resourceAt(publicOrigin, MCP_PATH);
+      const beside =
+        root &&
+        (await options.annex?.(request, {
+          path,
+          signal: at.signal,
+          callerOf: () => signIn.callerOf(request, address, root),
+        }));
+      return beside ?? plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
+    },
+
+    endStreams: houses.endStreams,
+    close: houses.close,
+  };
+}

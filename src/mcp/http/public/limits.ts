@@ -1,0 +1,127 @@
+// How much one caller may ask of one instance, and how many bad tokens one address may bring. They protect an instance; each counts
+// by itself.
+import { isIPv6 } from "node:net";
+import { BoundedMap } from "../../../bounded-map.ts";
+
+export interface CallerLimits {
+  /** Calls a minute. */
+  readonly rate: number;
+  /** Calls at once. */
+  readonly calls: number;
+}
+
+/** Streams of one caller at once: clients hold one or two. */
+const MAX_STREAMS = 32;
+const MAX_CALLERS = 10_000;
+
+const MAX_ADDRESSES = 10_000;
+const BAD_TOKENS_A_MINUTE = 20;
+
+/** Fills with `perMinute` drops a minute and holds as many. */
+interface Bucket {
+  drops: number;
+  at: number;
+}
+
+function fill(bucket: Bucket, perMinute: number, nowMs: number): void {
+  bucket.drops = Math.min(perMinute, bucket.drops + ((nowMs - bucket.at) / 60_000) * perMinute);
+  bucket.at = nowMs;
+}
+
+/** How long until it holds so many. */
+const secondsUntil = (bucket: Bucket, drops: number, perMinute: number): number =>
+  Math.max(1, Math.ceil(((drops - bucket.drops) / perMinute) * 60));
+
+interface AtWork extends Bucket {
+  calls: number;
+  streams: number;
+}
+
+/** `why` completes "This caller has ...". */
+export type Entered = { readonly leave: () => void } | { readonly why: string; readonly retryAfterSeconds: number };
+
+export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: () => number) {
+  const callers = new Map<string, AtWork>();
+
+  /** Forgets whoever has nothing under way and a full bucket: a new one is the same. */
+  function forget(): void {
+    for (const [id, at] of callers) {
+      fill(at, rate, monotonicMs());
+      if (at.calls + at.streams === 0 && at.drops >= rate) callers.delete(id);
+    }
+  }
+
+  function workOf(id: string): AtWork {
+    const known = callers.get(id);
+    if (known) return known;
+    if (callers.size >= MAX_CALLERS) forget();
+    const made = { drops: rate, at: monotonicMs(), calls: 0, streams: 0 };
+    callers.set(id, made);
+    return made;
+  }
+
+  return {
+    /** So many calls in one request: they begin together or not at all. A batch that is larger than the limits counts as the limits. */
+    enterCalls(caller: string, count: number): Entered {
+      const work = workOf(caller);
+      fill(work, rate, monotonicMs());
+      const drops = Math.min(count, rate);
+      const slots = Math.min(count, calls);
+      if (work.drops < drops)
+        return { why: `made ${rate} calls within a minute`, retryAfterSeconds: secondsUntil(work, drops, rate) };
+      if (work.calls + slots > calls) return { why: `${calls} calls under way`, retryAfterSeconds: 1 };
+      work.drops -= drops;
+      work.calls += slots;
+      return {
+        leave() {
+          work.calls -= slots;
+        },
+      };
+    },
+
+    enterStream(caller: string): Entered {
+      const work = workOf(caller);
+      if (work.streams >= MAX_STREAMS) return { why: `${MAX_STREAMS} streams open`, retryAfterSeconds: 10 };
+      work.streams += 1;
+      return {
+        leave() {
+          work.streams -= 1;
+        },
+      };
+    },
+  };
+}
+
+/** Whoever has an IPv6 address has 2^64 of them. */
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = "", tail = ""] = address.split("::");
+  const groups = (text: string): string[] => (text === "" ? [] : text.split(":"));
+  const [first, last] = [groups(head), groups(tail)];
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
+  return [...first, ...zeros, ...last]
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16))
+    .join(":");
+}
+
+export function createAddressLimits(monotonicMs: () => number) {
+  const addresses = new BoundedMap<string, Bucket>(MAX_ADDRESSES);
+  return {
+    /** Undefined where it may bring a token that nobody knows yet; else how long it may not. */
+    restSeconds(address: string): number | undefined {
+      const bucket = addresses.get(networkOf(address));
+      if (!bucket) return undefined;
+      fill(bucket, BAD_TOKENS_A_MINUTE, monotonicMs());
+      return bucket.drops >= 1 ? undefined : secondsUntil(bucket, 1, BAD_TOKENS_A_MINUTE);
+    },
+
+    broughtBadToken(address: string): void {
+      const network = networkOf(address);
+      const bucket = addresses.get(network) ?? { drops: BAD_TOKENS_A_MINUTE, at: monotonicMs() };
+      fill(bucket, BAD_TOKENS_A_MINUTE, monotonicMs());
+      bucket.drops = Math.max(0, bucket.drops - 1);
+      addresses.set(network, bucket);
+    },
+  };
+}

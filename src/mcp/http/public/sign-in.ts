@@ -1,0 +1,99 @@
+// From a request's bearer token to who calls, or to the challenge that tells a client how to get a better one (RFC 6750, RFC 9728).
+import type { IncomingMessage } from "node:http";
+import { bearerAuthChallengeResponse, OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
+import type { AccessTokens } from "../../../auth/access-tokens/access-tokens.ts";
+import type { Presented } from "../../../auth/access-tokens/claims.ts";
+import { ProviderUnavailable, TokenRefused } from "../../../auth/access-tokens/refused.ts";
+import { type Caller, RIGHTS, type Right } from "../../../caller.ts";
+import { reasonOf } from "../../../failure.ts";
+import type { Log } from "../../runtime.ts";
+import { bearerTokenOf } from "../bearer.ts";
+import { refusal } from "../refusal.ts";
+import { createAddressLimits } from "./limits.ts";
+import type { Resource } from "./resources.ts";
+
+export interface SignInOptions {
+  readonly tokens: AccessTokens;
+  /** An audience that is good at every path, beside the path's own URL. */
+  readonly audience: string;
+  readonly scopes: Readonly<Record<Right, string>>;
+  readonly log: Log;
+  monotonicMs(): number;
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** On 401 clients would throw their login away, and it may be good. */
+export function providerUnavailable(error: ProviderUnavailable, log: Log): Response {
+  log.warn({ reason: reasonOf(error) }, "the identity provider cannot be asked");
+  return refusal(503, "Who calls cannot be told now: the identity provider does not answer. Call again in a moment.", {
+    headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
+  });
+}
+
+export type SignIn = ReturnType<typeof createSignIn>;
+
+export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: SignInOptions) {
+  const addresses = createAddressLimits(monotonicMs);
+
+  const challenge = (code: OAuthErrorCode, message: string, { metadataUrl }: Resource, rights: readonly Right[]) =>
+    bearerAuthChallengeResponse(new OAuthError(code, message), {
+      requiredScopes: rights.map((right) => scopes[right]),
+      resourceMetadataUrl: metadataUrl,
+    });
+
+  /** 403 with all scopes that are needed: a client asks for just those. */
+  const lacking = (resource: Resource, rights: readonly Right[]): Response =>
+    challenge(
+      OAuthErrorCode.InsufficientScope,
+      `This takes the scope ${rights.map((right) => scopes[right]).join(" ")}.`,
+      resource,
+      rights,
+    );
+
+  function judged({ caller, audiences }: Presented, resource: Resource): Caller {
+    if (audiences.some((each) => each === audience || each === resource.url.href)) return caller;
+    throw new TokenRefused("The token was issued for another server.");
+  }
+
+  async function presented(token: string, address: string): Promise<Presented | Response> {
+    const known = tokens.known(token);
+    if (known) return known;
+    const rest = addresses.restSeconds(address);
+    if (rest === undefined) return await tokens.present(token);
+    return refusal(429, `Too many bad tokens came from ${address}; call again in ${rest} s.`, {
+      headers: { "retry-after": String(rest) },
+    });
+  }
+
+  return {
+    /** The caller, or why he may not come in. */
+    async callerOf(request: IncomingMessage, address: string, resource: Resource): Promise<Caller | Response> {
+      const token = bearerTokenOf(request);
+      if (token === undefined)
+        return challenge(
+          OAuthErrorCode.InvalidToken,
+          "This server takes requests with an access token only.",
+          resource,
+          ["read"],
+        );
+      try {
+        const found = await presented(token, address);
+        if (found instanceof Response) return found;
+        const caller = judged(found, resource);
+        return caller.rights.has("read") ? caller : lacking(resource, ["read"]);
+      } catch (error) {
+        if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
+        if (!(error instanceof TokenRefused)) throw error;
+        addresses.broughtBadToken(address);
+        log.info({ address, reason: error.message }, "a token was refused");
+        return challenge(OAuthErrorCode.InvalidToken, error.message, resource, ["read"]);
+      }
+    },
+
+    /** Undefined where the caller has the right. */
+    refusalFor({ rights }: Caller, needed: Right, resource: Resource): Response | undefined {
+      return rights.has(needed) ? undefined : lacking(resource, needed === "read" ? ["read"] : RIGHTS);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+// Variables of the environment: how their texts become values, and what is said of those that are wrong.
+
+/** Reads one value. Throws Wrong. */
+export type Reader<T> = (text: string) => T;
+
+/** What a value must be, in words. */
+export class Wrong extends Error {}
+
+/** Takes what fits. */
+export const fitting =
+  (what: string, fits: (text: string) => boolean): Reader<string> =>
+  (text) => {
+    if (fits(text)) return text;
+    throw new Wrong(what);
+  };
+
+export const oneOf =
+  <const T extends string>(choices: readonly T[], what: string): Reader<T> =>
+  (text) => {
+    const choice = choices.find((each) => each === text);
+    if (choice !== undefined) return choice;
+    throw new Wrong(what);
+  };
+
+export const wholeNumber =
+  (min: number, max: number): Reader<number> =>
+  (text) => {
+    const number = Number(text);
+    if (/^\d{1,6}$/.test(text) && number >= min && number <= max) return number;
+    throw new Wrong(`a whole number from ${min} to ${max}`);
+  };
+
+export const isHttpUrl = (text: string): boolean => {
+  // What a path can be put behind: URL itself would trim, and take an empty query or fragment.
+  if (!/^https?:\/\/[\x21-\x7e]+$/i.test(text) || /[?#]/.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username + password === "";
+};
+
+export const httpUrl = fitting("an http or https URL without credentials, query or fragment", isHttpUrl);
+export const printable = fitting("printable ASCII text", (text) => /^[\x20-\x7e]+$/.test(text));
+export const anyText: Reader<string> = (text) => text;
+export const postgresUrl = fitting("a postgres:// URL", (text) =>
+  /^postgres(ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : ""),
+);
+
+// Hosts leave the placeholder of a question that was not answered.
+const isUnset = (value: string | undefined): boolean =>
+  value === "" || /^\$(?:\{user_config\.\w+\}|MIC_\w+)$/.test(value ?? "");
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The MIC_* variables that are set; an empty one counts as unset. */
+export const givenVariables = (environment: Variables): Variables =>
+  Object.fromEntries(Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)));
+
+/** The value of one variable; undefined where it is unset or wrong. */
+export type Read = <T>(name: string, reader: Reader<T>) => T | undefined;
+
+/** `wrong`: a sentence for each variable that is, never its value: it might be a secret in the wrong place. */
+export function readVariables<T>(
+  given: Variables,
+  variables: (read: Read) => T,
+): { readonly values: T; readonly wrong: readonly string[] } {
+  const wrong: string[] = [];
+  const values = variables((name, reader) => {
+    const text = given[name];
+    try {
+      return text === undefined ? undefined : reader(text);
+    } catch (error) {
+      if (!(error instanceof Wrong)) throw error;
+      wrong.push(`${name} takes ${error.message}.`);
+      return undefined;
+    }
+  });
+  return { values, wrong };
+}
