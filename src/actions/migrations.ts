@@ -99,21 +99,10 @@ const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
     "ALTER TABLE journal_version ADD COLUMN needs INTEGER",
     "ALTER TABLE actions ADD COLUMN wire_key TEXT NOT NULL DEFAULT ''",
   ],
-  [
-    // What clients of revisions before 2026-07-28 listen to, and what their people are asked: of a deployment for teams.
-    `CREATE TABLE subscriptions (
-       session TEXT NOT NULL, uri TEXT NOT NULL, team TEXT NOT NULL, version BIGINT, until BIGINT NOT NULL,
-       PRIMARY KEY (session, uri))`,
-    "CREATE INDEX subscriptions_until ON subscriptions (until)",
-    `CREATE TABLE session_questions (
-       session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT, until BIGINT NOT NULL,
-       PRIMARY KEY (session, question))`,
-    "CREATE INDEX session_questions_until ON session_questions (until)",
-  ],
 ];
 
 /** Of a version that only adds: the oldest one whose programs go on beside it. */
-const NEEDS: Readonly<Record<number, number>> = { 6: 5 };
+const NEEDS: Readonly<Record<number, number>> = {};
 
 export const JOURNAL_VERSION = MIGRATIONS.length;
 

@@ -3,6 +3,14 @@ import * as z from "zod/v4";
 import type { Database } from "../actions/database.ts";
 import type { SessionRows } from "../mcp/http/sealed/port.ts";
 
+/** Times are milliseconds since 1970. `version`: which one the client can know of. `answer`: JSON of the message. */
+export const SESSION_TABLES = {
+  subscriptions: `session TEXT NOT NULL, uri TEXT NOT NULL, team TEXT NOT NULL, version BIGINT, until BIGINT NOT NULL,
+    PRIMARY KEY (session, uri)`,
+  session_questions: `session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT, until BIGINT NOT NULL,
+    PRIMARY KEY (session, question)`,
+};
+
 const SubscriptionRow = z.object({ uri: z.string(), version: z.int().nullable() });
 const AnswerRow = z.object({ answer: z.string() });
 

@@ -23,17 +23,32 @@ export const CALLER = "x-caller";
 const KEYS = readSecretKeys(`first ${Buffer.alloc(32, 7).toString("base64")}`);
 export const sealsForTest = createSeals(KEYS);
 
+export interface TestNotices extends Notices {
+  /** Until `find` nobody hears any. */
+  lose(): void;
+  find(): void;
+}
+
+const MISSED = "missed";
+
 /** What one says, all hear, a turn of the event loop later, as over PostgreSQL. */
-export function noticesForTest(): Notices & { /** From now on nobody hears any. */ lose(): void } {
+export function noticesForTest(): TestNotices {
   const emitter = new EventEmitter().setMaxListeners(0);
+  let isLost = false;
   return {
-    lose: () => void emitter.removeAllListeners(),
-    async send(channel, text) {
-      setImmediate(() => emitter.emit(channel, text));
+    lose() {
+      isLost = true;
     },
-    on(channel, hear) {
-      emitter.on(channel, hear);
-      return () => void emitter.off(channel, hear);
+    find() {
+      isLost = false;
+      emitter.emit(MISSED);
+    },
+    async send(channel, text) {
+      if (!isLost) setImmediate(() => emitter.emit(channel, text));
+    },
+    on(channel, hear, missed) {
+      emitter.on(channel, hear).on(MISSED, missed);
+      return () => void emitter.off(channel, hear).off(MISSED, missed);
     },
   };
 }

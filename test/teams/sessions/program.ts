@@ -2,14 +2,15 @@
 import { openPostgres } from "../../../src/actions/postgres.ts";
 import { httpServiceOf } from "../../../src/mcp/http/serve.ts";
 import { createSessionRows } from "../../../src/teams/session-rows.ts";
+import { prepareSharedTables } from "../../../src/teams/shared-tables.ts";
 import { composed } from "../../support/inside.ts";
 import { noticesForTest, startInstance } from "./instances.ts";
 
 const { MIC_JOURNAL_URL = "", MIC_BASE_URL = "", MIC_CLIENT_ID = "", MIC_CLIENT_SECRET = "" } = process.env;
 const { runtime } = composed({ MIC_JOURNAL_URL, MIC_BASE_URL, MIC_CLIENT_ID, MIC_CLIENT_SECRET });
-// The journal makes the tables.
-await runtime.ports.actions.overview();
 const service = httpServiceOf(runtime);
-const rows = createSessionRows(await openPostgres(MIC_JOURNAL_URL), "team");
+const database = await openPostgres(MIC_JOURNAL_URL);
+await prepareSharedTables(database);
+const rows = createSessionRows(database, "team");
 const { url } = await startInstance({ serviceOf: () => service, rows, notices: noticesForTest() });
 process.stdout.write(`${JSON.stringify({ url })}\n`);

@@ -30,7 +30,11 @@ const Notice = z.discriminatedUnion("kind", [
 export type Notice = z.infer<typeof Notice>;
 const Envelope = z.object({ from: z.string(), notice: Notice });
 
-type Listener = (notice: Notice) => void;
+interface Listener {
+  hear(notice: Notice): void;
+  /** Notices may have been lost. */
+  missed(): void;
+}
 
 /** A listener's way to all others, of this process and of other instances. */
 export interface Member {
@@ -48,7 +52,7 @@ export function createSessionBus(notices: Notices, log: Log) {
 
   function dispatch(notice: Notice, by?: Listener): void {
     if (notice.kind === "ended") ended.set(notice.session, true);
-    for (const listener of listeners) if (listener !== by) listener(notice);
+    for (const listener of listeners) if (listener !== by) listener.hear(notice);
   }
 
   function hear(text: string): void {
@@ -56,13 +60,19 @@ export function createSessionBus(notices: Notices, log: Log) {
     if (from !== own) dispatch(notice);
   }
 
-  const leave = notices.on(CHANNEL, (text) => {
-    try {
-      hear(text);
-    } catch (error) {
-      log.warn({ reason: reasonOf(error) }, "a notice of another instance was not understood");
-    }
-  });
+  const leave = notices.on(
+    CHANNEL,
+    (text) => {
+      try {
+        hear(text);
+      } catch (error) {
+        log.warn({ reason: reasonOf(error) }, "a notice of another instance was not understood");
+      }
+    },
+    () => {
+      for (const listener of listeners) listener.missed();
+    },
+  );
 
   return {
     join(listener: Listener): Member {

@@ -20,7 +20,7 @@ import { createQuestion } from "./intake.ts";
 import type { SessionRows } from "./port.ts";
 import { initializeAgain, type Session } from "./session.ts";
 
-/** A notice may be lost; then an answer is found this much later. */
+/** A notice may be lost, or not be sent; then an answer is found this much later. */
 const LOOK_MS = 5_000;
 /** Longer than the SDK waits for a person. */
 const ANSWER_MS = 660_000;

@@ -1,10 +1,10 @@
 // What sealed sessions need of their deployment: instances that hear each other, and rows that all of them see.
 
-/** Tells all instances, this one included. What is told while an instance is not connected is lost to it. */
+/** Tells all instances, this one included. */
 export interface Notices {
   send(channel: string, text: string): Promise<void>;
-  /** Hears what is sent from now on; call the returned function to hear no more. */
-  on(channel: string, hear: (text: string) => void): () => void;
+  /** Hears what is sent from now on; call the returned function to hear no more. `missed`: some may not have been heard. */
+  on(channel: string, hear: (text: string) => void, missed: () => void): () => void;
 }
 
 export interface Subscribed {

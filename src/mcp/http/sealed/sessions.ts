@@ -94,7 +94,12 @@ export function createSealedSessions({ service, caller, seals, bus, rows }: Seal
     await Promise.all(callsOf(session).map((call) => call.end()));
   }
 
-  const { send, leave } = bus.join(hear);
+  const { send, leave } = bus.join({
+    hear,
+    missed() {
+      for (const stream of streams.values()) stream.refresh();
+    },
+  });
 
   async function keepAnswer(session: string, question: string, message: JSONRPCResponse): Promise<void> {
     if (await rows.answer(session, question, JSON.stringify(message)))
