@@ -99,10 +99,17 @@ const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
     "ALTER TABLE journal_version ADD COLUMN needs INTEGER",
     "ALTER TABLE actions ADD COLUMN wire_key TEXT NOT NULL DEFAULT ''",
   ],
+  [
+    // Who did what, of a deployment for teams: never an argument, never a body.
+    `CREATE TABLE audit (
+       id TEXT PRIMARY KEY, at BIGINT NOT NULL, event TEXT NOT NULL, caller TEXT NOT NULL, team TEXT NOT NULL, client TEXT NOT NULL,
+       tool TEXT, key TEXT, resource_id TEXT, outcome TEXT NOT NULL, trace_id TEXT)`,
+    "CREATE INDEX audit_by_time ON audit (at)",
+  ],
 ];
 
 /** Of a version that only adds: the oldest one whose programs go on beside it. */
-const NEEDS: Readonly<Record<number, number>> = {};
+const NEEDS: Readonly<Record<number, number>> = { 6: 5 };
 
 export const JOURNAL_VERSION = MIGRATIONS.length;
 
@@ -110,6 +117,11 @@ const VersionRow = z.object({ version: z.int(), needs: z.int().nullish() });
 
 export class NewerJournal extends Error {
   override readonly name = "NewerJournal";
+}
+
+/** Its tables are to be brought forward by somebody else. */
+export class OlderJournal extends Error {
+  override readonly name = "OlderJournal";
 }
 
 /** The version of the tables. Throws NewerJournal where one of `known` cannot work with them. */
@@ -123,15 +135,16 @@ async function versionOf(query: Database["query"], known: number): Promise<numbe
 
 /**
  * Brings the tables up to JOURNAL_VERSION; later ones that only add to it stay as they are. Throws NewerJournal when a later mic-mcp has
- * changed what is there.
+ * changed what is there, OlderJournal where they are not to be brought forward here.
  */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database, migrates = true): Promise<void> {
   const found = await versionOf(database.query, JOURNAL_VERSION).catch((error: unknown) => {
     if (error instanceof NewerJournal) throw error;
     // The table is not there yet. Whatever else it is shows below.
     return 0;
   });
   if (found >= JOURNAL_VERSION) return;
+  if (!migrates) throw new OlderJournal(`it has version ${found}, and this mic-mcp needs ${JOURNAL_VERSION}`);
   await database.exclusively(async (query) => {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL)");
     // Another process may have been faster.

@@ -77,7 +77,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
   const downloads = createDownloads(service);
   const { serviceName } = identity;
   const runtime = runtimeOf(parts, credentials, {
-    actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
+    actions: actionsOfService({ actions, journal: journal.open, serviceName }),
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     known: files,
