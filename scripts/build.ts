@@ -21,7 +21,7 @@ const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 2 },
   start: { source: "src/cli/start/start.ts", maxKiB: 68 },
   "code-cache": { source: "src/cli/start/code-cache.ts", maxKiB: 5 },
-  main: { source: "src/cli/main.ts", maxKiB: 1_450 },
+  main: { source: "src/cli/main.ts", maxKiB: 1_480 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
   "parameter-schema": { source: "src/toolkit/jobs/parameter-schema.ts", maxKiB: 200 },
