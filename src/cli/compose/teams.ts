@@ -117,7 +117,13 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
     );
   }
   const geography = createGeography({
-    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing, telemetry }),
+    service: createService({
+      baseUrl: geographyUrl,
+      tokens: tokensOutside(noCredentials),
+      transport,
+      timing,
+      telemetry,
+    }),
     perMinute: config.geographyRate,
     ...geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget, now }),
   });
