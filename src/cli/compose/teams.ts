@@ -1,7 +1,6 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
-
-import { actionsOfService } from "../../actions/of-service.ts";
 import { wireKeysOf } from "../../actions/wire-keys.ts";
+import { actionsOfService } from "../../actions/of-service.ts";
 import { onceUntilFailure } from "../../async.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
 import { createSeals } from "../../auth/seals.ts";
@@ -25,12 +24,14 @@ import { createSecrets } from "../../teams/secrets.ts";
 import { prepareTables } from "../../teams/tables.ts";
 import { createTeams, type Team } from "../../teams/teams.ts";
 import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
 import { StartedJob } from "../../toolkit/jobs/job-task.ts";
 import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
 import { createWatching } from "../../toolkit/resources/watching.ts";
 import { journalOf } from "../journal.ts";
 import { createLog, logOf } from "../log.ts";
 import { sharedGeography } from "../shared-geography.ts";
+import { observedLog, type StartTelemetry } from "../telemetry.ts";
 import { runtimeOf } from "./caller-parts.ts";
 import { type CredentialParts, credentialParts } from "./credential-parts.ts";
 import { processParts } from "./process-parts.ts";
@@ -49,6 +50,8 @@ export interface Deployment {
   readonly teamsAtHand: number;
   readonly inlineBytes: number;
   readonly downloadSeconds: number;
+  /** Absent: nobody asked for telemetry. */
+  readonly telemetry?: StartTelemetry | undefined;
 }
 
 /** The parts of one team that is at hand. */
@@ -66,6 +69,8 @@ export interface ComposedTeams {
   teamChanged(name: string): Promise<void>;
   readonly log: Log;
   readonly redactor: Redactor;
+  /** For the door, and to be closed behind the last answer. */
+  readonly telemetry: Telemetry | undefined;
   /** The same text without the secrets of any team at hand: for what comes from nowhere in particular, such as a crash. */
   redactAll(text: string): string;
   close(): Promise<void>;
@@ -80,11 +85,13 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   const { config, database, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
-  const log = createLog(config.logLevel, redactor);
+  const ownLog = createLog(config.logLevel, redactor);
+  const telemetry = deployment.telemetry?.({ log: ownLog, redactor });
+  const log = telemetry ? observedLog(ownLog, config.logLevel, telemetry) : ownLog;
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
   const [url = ""] = database.urls;
   const journal = journalOf({ ...config, journalUrl: url });
-  const parts = processParts({ config, log, transport, journal, redactor });
+  const parts = processParts({ config, log, transport, journal, redactor, telemetry });
   const { timing, actions } = parts;
   const { now } = timing;
 
@@ -109,22 +116,13 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     );
   }
   const geography = createGeography({
-    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing }),
+    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing, telemetry }),
     perMinute: config.geographyRate,
     ...sharedGeography({ ...config, journalUrl: url }, geographyUrl, now),
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({
-      service,
-      inlineBytes,
-      seals,
-      publicUrl: publicOrigin,
-      seconds: downloadSeconds,
-      caller,
-      team,
-      now,
-    });
+    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),
@@ -135,7 +133,8 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
     const share = { ...shareOf(transport, OF_ONE_TEAM), close: async () => undefined };
     const admit = admitOnly(team.workspaceId);
-    const made = credentialParts({ identity, redactor: own, store: noTokenStore, transport: share, admit }, parts);
+    const given = { identity, redactor: own, store: noTokenStore, transport: share, admit };
+    const made = credentialParts(given, { ...parts, telemetry: telemetry?.of({ team: team.name }) });
     return { ...made, team, identity };
   }
 
@@ -150,7 +149,8 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
       wireKey: wireKeysOf(wireKey, caller),
       redact: of.redactor.redact,
     });
-    return runtimeOf({ ...parts, log: logOf(log, of.redactor, { team: team.name, caller }) }, of, {
+    const who = { team: team.name, caller };
+    return runtimeOf({ ...parts, log: logOf(log, of.redactor, who), telemetry: telemetry?.of(who) }, of, {
       actions: actionsWithin(mine, team.workspaceId),
       geography,
       files: filesFor(caller, team.name, service),
@@ -163,13 +163,8 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   function outside(caller: string, why: Outside): Runtime {
     const failure = outsideFailure(why, `${publicOrigin}/mcp`);
     const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
-    const nobody = {
-      identity: identityOutside(failure, geographyUrl),
-      service,
-      redactor,
-      watching: createWatching({ timing }),
-    };
-    return runtimeOf({ ...parts, log: logOf(log, redactor, { caller }) }, nobody, {
+    const nobody = { identity: identityOutside(failure, geographyUrl), service, redactor, watching: createWatching({ timing }) };
+    return runtimeOf({ ...parts, log: logOf(log, redactor, { caller }), telemetry: telemetry?.of({ caller }) }, nobody, {
       actions: actionsOutside(failure),
       geography,
       files: filesFor(caller, undefined, service),
@@ -186,12 +181,16 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     making: { openTeam, endTeam: ({ identity }) => identity.end(), inside, outside },
   });
 
+  telemetry?.gauge("mic.watched.resources", () => runtimes.atHand().reduce((sum, at) => sum + at.watching.count(), 0));
+  telemetry?.gauge("mic.geography.permits", geography.permits);
+
   return {
     runtimeOf: runtimes.of,
     promisedTo: runtimes.promised,
     teamChanged: runtimes.changed,
     log,
     redactor,
+    telemetry,
     redactAll: (text) => runtimes.atHand().reduce((clean, at) => at.redactor.redact(clean), redactor.redact(text)),
     async close() {
       await geography.close();
