@@ -69,6 +69,8 @@ export function presentedBy(claims: unknown, { issuer, teamClaim, scopes }: Clai
   if (OF_ID_TOKENS.some((claim) => claim in data))
     throw new TokenRefused("This is an ID token; an access token is needed.");
   const granted = new Set([...wordsOf(data.scope), ...wordsOf(data.scp)]);
+  // RFC 9449 and RFC 8705: whoever cannot see the key's proof must not take the token.
+  if ("cnf" in data) throw new TokenRefused("The token is bound to a key; a bearer token is needed.");
   return {
     caller: {
       id: callerId(issuer, data.sub),
