@@ -4,8 +4,9 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import Provider from "oidc-provider";
-import MemoryAdapter from "oidc-provider/lib/adapters/memory_adapter.js";
+import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
 import * as z from "zod/v4";
+import { onceUntilFailure } from "../../src/async.ts";
 
 export const SCOPES = { read: "mic:read", act: "mic:act" } as const;
 /** A public client, as agents are. */
@@ -34,6 +35,8 @@ export interface IdentityProvider {
   readonly issuer: string;
   /** A token as the provider issues them to people, for this audience. */
   token(audience: string, options?: TokenOptions): Promise<string>;
+  /** What ROBOT gets for itself at the token endpoint. */
+  robotToken(resource: string, scope?: string): Promise<string>;
   /** In PEM. */
   publicKey(): Promise<string>;
   /** From now on it signs with another key, and publishes no other. */
@@ -65,10 +68,11 @@ async function newKey(kid: string) {
 type Key = Awaited<ReturnType<typeof newKey>>;
 
 /** Making one takes long: all providers of a run begin with the same. */
-let firstKey: Promise<Key> | undefined;
+const firstKey = onceUntilFailure(() => newKey("key-1"));
 
 const configuration = (key: Key, { format = "jwt", accessTokenSeconds = 600, groupsOf }: IdentityProviderOptions) => ({
-  adapter: MemoryAdapter,
+  // The one that it takes by itself, without its warning.
+  adapter: createMemoryAdapter(0),
   jwks: { keys: [key.jwk] },
   cookies: { keys: ["of a test"] },
   scopes: ["openid", "offline_access", SCOPES.read, SCOPES.act],
@@ -98,6 +102,7 @@ const configuration = (key: Key, { format = "jwt", accessTokenSeconds = 600, gro
   ],
   findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
   issueRefreshToken: () => true,
+  ttl: { ClientCredentials: accessTokenSeconds },
   extraTokenClaims: (_context: unknown, token: { accountId?: string; clientId?: string }) => ({
     groups: groupsOf?.(token.accountId ?? token.clientId ?? "") ?? [],
   }),
@@ -181,7 +186,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   const port = await listenOn(server, options.port ?? 0);
   const issuer = `http://127.0.0.1:${port}`;
   let keys = 1;
-  let key = await (firstKey ??= newKey("key-1"));
+  let key = await firstKey.get();
   const publish = () => {
     handle = serving(new Provider(issuer, configuration(key, options)));
   };
@@ -213,6 +218,15 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       return await new SignJWT(payload)
         .setProtectedHeader({ alg: "RS256", typ: "at+jwt", kid: key.kid, ...header })
         .sign(key.privateKey);
+    },
+
+    async robotToken(resource, scope = SCOPES.read) {
+      const response = await fetch(`${issuer}/token`, {
+        method: "POST",
+        headers: { authorization: `Basic ${Buffer.from(`${ROBOT.id}:${ROBOT.secret}`).toString("base64")}` },
+        body: new URLSearchParams({ grant_type: "client_credentials", resource, scope }),
+      });
+      return z.object({ access_token: z.string() }).parse(await response.json()).access_token;
     },
 
     async stop() {

@@ -25,6 +25,5 @@ declare module "oidc-provider" {
 }
 
 declare module "oidc-provider/lib/adapters/memory_adapter.js" {
-  const MemoryAdapter: object;
-  export default MemoryAdapter;
+  export function createMemoryAdapter(clockTolerance: number): object;
 }

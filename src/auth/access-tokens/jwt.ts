@@ -52,16 +52,17 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 
 export function createJwtVerifier(provider: Provider, monotonicMs: () => number): Verifier {
-  let held: { readonly jwksUri: string; readonly keys: Keys; readAtMs: number } | undefined;
+  /** One for all who come at once. */
+  let held: { readonly jwksUri: string; readonly keys: Promise<Keys>; readAtMs: number } | undefined;
 
   async function keysNow(): Promise<Keys> {
     const { jwks_uri: jwksUri } = await provider.metadata();
     if (jwksUri === undefined) throw new ProviderUnavailable("the identity provider's metadata names no jwks_uri");
-    if (held?.jwksUri !== jwksUri)
-      held = { jwksUri, keys: await keysAt(jwksUri, provider.fetch), readAtMs: monotonicMs() };
-    const { keys } = held;
-    if (keys.jwks() && monotonicMs() - held.readAtMs > KEYS_MS) {
-      held.readAtMs = monotonicMs();
+    if (held?.jwksUri !== jwksUri) held = { jwksUri, keys: keysAt(jwksUri, provider.fetch), readAtMs: monotonicMs() };
+    const current = held;
+    const keys = await current.keys;
+    if (keys.jwks() && monotonicMs() - current.readAtMs > KEYS_MS) {
+      current.readAtMs = monotonicMs();
       keys.reload().catch(() => undefined);
     }
     return keys;
