@@ -7,15 +7,28 @@ import type { SavedFile } from "../src/service/download.ts";
 import { fileNameSchema } from "../src/service/file-names.ts";
 import { previewOf } from "../src/service/file-preview.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import type { LinkedFile, LinkedFiles, WantedAsset } from "../src/toolkit/links/linked-files.ts";
+import type { Link } from "../src/toolkit/links/ticket.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { wholeResult } from "../src/toolkit/results.ts";
+import type { FolderFiles } from "../src/toolkit/ports.ts";
+import { type ToolResult, wholeResult } from "../src/toolkit/results.ts";
+import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
 const NO_PREVIEW = "no preview: not text";
 
-interface PreviewedFile extends SavedFile {
+interface AnyFile {
   readonly summary: string;
+  readonly fileName: string;
+  readonly contentType: string;
   readonly preview?: string;
 }
+
+type AnswerHere = AnyFile & SavedFile;
+
+type AnswerElsewhere = AnyFile & Link & Pick<LinkedFile, "bytes" | "sha256">;
+
+const previewText = (preview: string | undefined): string =>
+  preview === undefined ? `${NO_PREVIEW}.` : `It begins: ${json(preview)}`;
 
 /** An asset's id has no form that would tell: what the service does not know may be an input's (doubt 6). */
 function told(error: unknown, assetId: string): unknown {
@@ -23,6 +36,40 @@ function told(error: unknown, assetId: string): unknown {
   return isInput
     ? error.with({ next: "This is an input's id: its referenceId is the asset; get_input shows it." })
     : error;
+}
+
+async function saved(
+  { assetId, fileName, preview }: WantedAsset,
+  { context, report }: ToolCall,
+  files: FolderFiles,
+): Promise<ToolResult<AnswerHere>> {
+  const target = { folder: files.folder, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
+  const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, context, (bytes) =>
+    report({ progress: bytes, message: `${bytes} bytes` }),
+  );
+  const summary = `Saved ${word(file.fileName)} to the download folder.`;
+  const text = `${summary}\n${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
+  if (!preview) return wholeResult({ summary, ...file }, { text });
+  const lines = await previewOf(file);
+  return wholeResult({ summary, ...file, preview: lines ?? NO_PREVIEW }, { text: `${text}\n${previewText(lines)}` });
+}
+
+async function offered(
+  wanted: WantedAsset,
+  { context }: ToolCall,
+  files: LinkedFiles,
+): Promise<ToolResult<AnswerElsewhere>> {
+  const { preview, ...file } = await files.asset(getMicPublicAssetContent, wanted, context);
+  const { content, ...said } = file;
+  const summary = content
+    ? `${word(file.fileName)} is in this answer.`
+    : `${word(file.fileName)} can be downloaded by its link until ${file.expiresAt}.`;
+  const size = file.bytes === undefined ? "" : `${file.bytes} bytes, `;
+  const facts = `${size}${word(file.contentType)}${file.sha256 === undefined ? "" : `, sha256 ${file.sha256}`}.`;
+  const shown = wanted.preview && !content ? [previewText(preview)] : [];
+  const text = [summary, ...(content ? [] : [file.url]), facts, ...shown].join("\n");
+  const begins = wanted.preview ? { preview: preview ?? NO_PREVIEW } : {};
+  return wholeResult({ summary, ...said, ...begins }, { text, file });
 }
 
 export const downloadAsset = defineTool({
@@ -36,7 +83,7 @@ export const downloadAsset = defineTool({
     fileName: fileNameSchema.describe("No path; default: its own name.").optional(),
     preview: z.boolean().optional(),
   }),
-  output: outputs.whole<PreviewedFile>({
+  output: outputs.whole<AnswerHere | AnswerElsewhere>({
     summary: outputs.text,
     path: outputs.text,
     bytes: outputs.integer,
@@ -44,20 +91,25 @@ export const downloadAsset = defineTool({
     contentType: outputs.text,
     fileName: outputs.text,
   }),
-  async run({ assetId, fileName, preview = false }, { context, report }, { files }) {
-    const target = { folder: files.folder, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
-    const saving = files.save(getMicPublicAssetContent, { path: { assetId } }, target, context, (bytes) =>
-      report({ progress: bytes, message: `${bytes} bytes` }),
-    );
-    const file = await saving.catch((error: unknown) => {
+  withLinks: {
+    description: "An asset's original bytes: small text or image in the answer, and a short-lived link.",
+    output: outputs.whole<AnswerHere | AnswerElsewhere>({
+      summary: outputs.text,
+      bytes: outputs.integer,
+      sha256: outputs.text,
+      contentType: outputs.text,
+      fileName: outputs.text,
+      url: outputs.text,
+      expiresAt: outputs.text,
+    }),
+  },
+  async run({ assetId, fileName, preview = false }, call, { files }) {
+    const getting =
+      files.kind === "links"
+        ? offered({ assetId, fileName, preview }, call, files)
+        : saved({ assetId, fileName, preview }, call, files);
+    return await getting.catch((error: unknown) => {
       throw told(error, assetId);
     });
-    const summary = `Saved ${word(file.fileName)} to the download folder.`;
-    const text = `${summary}\n${word(file.path)}: ${file.bytes} bytes, ${word(file.contentType)}, sha256 ${file.sha256}.`;
-    const saved = { summary, ...file };
-    if (!preview) return wholeResult<PreviewedFile>(saved, { text });
-    const lines = await previewOf(file);
-    const shown = lines === undefined ? `${NO_PREVIEW}.` : `It begins: ${json(lines)}`;
-    return wholeResult<PreviewedFile>({ ...saved, preview: lines ?? NO_PREVIEW }, { text: `${text}\n${shown}` });
   },
 });

@@ -108,11 +108,10 @@ export const listDistricts = defineTool({
     const vintage = vintageText(value);
     if (saveAs !== undefined) {
       const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
-      const saved = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows });
-      return answerResult(
-        { ...about, ...saved },
-        { advice: { summary: `${counts} ${savedText(saved)}` }, body: vintage, drift },
-      );
+      const madeBy = { tool: call.tool, arguments: { state, saveAs } };
+      const { said, file } = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows }, madeBy);
+      const advice = { summary: `${counts} ${savedText(said)}` };
+      return answerResult({ ...about, ...said }, { advice, body: vintage, drift, file });
     }
     const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
     const none =

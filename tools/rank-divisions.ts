@@ -126,9 +126,10 @@ async function answer<R extends DivisionRow>(
   const sheet = { columns, rows: rows.map(cells) };
   if (page.saveAs !== undefined) {
     if (!exact) throw incomplete(tail.coverage);
-    const saved = await saveRows(ports, page.saveAs, sheet);
+    const madeBy = { tool: call.tool, arguments: page.args };
+    const { said, file } = await saveRows(ports, page.saveAs, sheet, madeBy);
     const body = [inAll, ...consistency, line].join("\n");
-    return answerResult({ ...saved, ...facts }, { advice: { summary: savedText(saved) }, body, drift });
+    return answerResult({ ...said, ...facts }, { advice: { summary: savedText(said) }, body, drift, file });
   }
   const nextStep = nextFor(ranking, page, tail.coverage, call);
   const taken = page.areStatesNamed ? states.map(({ code }) => code) : undefined;

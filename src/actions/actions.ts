@@ -22,6 +22,7 @@ import {
   unknownOutcome,
   withRepeatAdvice,
 } from "./unknown-outcome.ts";
+import { withOwnKey } from "./wire-keys.ts";
 
 export interface Reply {
   readonly value: unknown;
@@ -34,7 +35,11 @@ export interface Reply {
 export interface ActionCall extends RepeatableCall, NamedCall {
   /** Makes the request of a new action; not asked for one that is resumed. */
   prepare(): Promise<EncodedRequest>;
-  /** Sends the request under its key, with attempts of its own. Throws Failure. */
+  /** Takes out what is secret of this call's credentials, beside what no outcome may hold. */
+  readonly redact?: ((text: string) => string) | undefined;
+  /** The key on the wire of one that the agent names, where that is another. */
+  readonly wireKey?: ((key: string) => string) | undefined;
+  /** Sends the request under its key on the wire, with attempts of its own. Throws Failure. */
   send(request: EncodedRequest, key: string, attempts: Attempts): Promise<Reply>;
   /** The id of the resource that an answer is about. */
   resourceId(value: unknown): string | undefined;
@@ -148,11 +153,15 @@ export function createActions(options: ActionsOptions) {
   /** Sends an action that this process has claimed, and writes down how it ended. */
   async function sendClaimed(open: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
     const idempotencyKey = stored.key;
+    const wireKey = stored.wire_key === "" ? stored.key : stored.wire_key;
     let attempts = stored.attempts;
-    const written = (outcome: ActionOutcome) => redact(writeOutcome(outcome));
+    const written = (outcome: ActionOutcome) => {
+      const text = redact(writeOutcome(outcome));
+      return call.redact?.(text) ?? text;
+    };
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
-      const reply = await call.send(request, idempotencyKey, {
+      const reply = await call.send(request, wireKey, {
         lost: stored.in_doubt === 1,
         onAttempt: () => {
           attempts += 1;
@@ -164,7 +173,8 @@ export function createActions(options: ActionsOptions) {
       return { ...reply, attempts, idempotencyKey };
     } catch (error) {
       // A fault of our own in the middle: whether anything was sent is not known.
-      const failure = error instanceof Failure ? error.with({ idempotencyKey }) : unknownOutcome(reasonOf(error));
+      const failure =
+        error instanceof Failure ? withOwnKey(error, wireKey, idempotencyKey) : unknownOutcome(reasonOf(error));
       const outcome = written({ failure: failure.facts });
       await settle(open, stored, { ...settlementOf(failure), attempts, outcome, resourceId: undefined }, call);
       throw failure.facts.sideEffect === "unknown" ? stillUnknown(failure, stored, call) : failure;
@@ -234,6 +244,7 @@ export function createActions(options: ActionsOptions) {
     const action: NewAction = {
       service: call.service,
       key: call.explicitKey ?? call.proposedKey ?? makeKey(),
+      wireKey: call.explicitKey === undefined ? undefined : call.wireKey?.(call.explicitKey),
       tool: call.tool,
       arguments: identity.canonical,
       subjectHash: identity.subjectHash,
@@ -278,8 +289,8 @@ export function createActions(options: ActionsOptions) {
     hear: lookup.hear,
 
     /** The journal's latest actions. Throws Failure. */
-    list: async (wanted: Pick<ListingOptions, "service" | "state" | "limit">) =>
-      await listActions(await journal(), { ...wanted, now: timing.now(), redact }),
+    list: async (wanted: Pick<ListingOptions, "service" | "state" | "limit"> & Partial<Pick<ListingOptions, "redact">>) =>
+      await listActions(await journal(), { redact, ...wanted, now: timing.now() }),
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<PerformedAction> {

@@ -19,6 +19,7 @@ const KeptId = z.string().transform((kept) => (kept.startsWith(AS_JSON) ? String
 const Stored = z.object({
   service: z.string(),
   key: z.string(),
+  wire_key: z.string(),
   tool: z.string(),
   arguments: z.string(),
   path: z.string(),
@@ -40,12 +41,14 @@ const Stored = z.object({
   about: KeptId,
 });
 
-/** One action as it stands in the journal. Times are milliseconds since 1970. */
+/** One action as it stands in the journal. Times are milliseconds since 1970. `wire_key`: empty where the service knows it by `key`. */
 export type StoredAction = z.infer<typeof Stored>;
 
 export interface NewAction {
   readonly service: string;
   readonly key: string;
+  /** The key on the wire, where that is another. */
+  readonly wireKey?: string | undefined;
   readonly tool: string;
   readonly arguments: string;
   readonly subjectHash: string;
@@ -85,16 +88,22 @@ const IS_UNSETTLED = "state IN ('open', 'unknown')";
 const isStillSame = (since: string): string =>
   `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${since}))`;
 
+const unheardSqls = new Map<number, string>();
+
 /**
  * Successes that were sent and not heard of, by so many keys or ids. One question for each index: with OR between them SQLite
  * would look through all actions of the service.
  */
 function unheardSql(count: number): string {
+  const known = unheardSqls.get(count);
+  if (known !== undefined) return known;
   const list = Array.from({ length: count }, (_, index) => `$${index + 2}`).join(", ");
   const by = (column: string) =>
     `SELECT key FROM actions WHERE service = $1 AND ${column} IN (${list})
        AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL`;
-  return `${by("key")} UNION ALL ${by("resource_id")}`;
+  const sql = `${by("key")} UNION ALL ${by("resource_id")}`;
+  unheardSqls.set(count, sql);
+  return sql;
 }
 
 export interface JournalTerms {
@@ -121,8 +130,8 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
       write(
         `INSERT INTO actions (service, key, tool, arguments, arguments_hash, subject_hash, work_hash, explicit, path, if_match,
            body, body_hash, state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at,
-           updated_at, first_sent_at, delivered_at, about)
-         SELECT $1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, 'open', 0, 0, $12, $13, NULL, 0, NULL, $14, $14, $14, NULL, $16
+           updated_at, first_sent_at, delivered_at, about, wire_key)
+         SELECT $1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, 'open', 0, 0, $12, $13, NULL, 0, NULL, $14, $14, $14, NULL, $16, $17
          WHERE $7 = 1 OR NOT (
            EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND subject_hash = $5 AND ${isStillSame("$15")})
            OR EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND work_hash = $6 AND ${IS_UNSETTLED}))
@@ -144,6 +153,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
           now(),
           now() - repeatMs,
           keptId(action.about),
+          action.wireKey ?? "",
         ],
       ),
 

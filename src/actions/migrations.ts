@@ -49,6 +49,7 @@ async function identifyAll(query: Database["query"]): Promise<void> {
  * Times are milliseconds since 1970. `subject_hash`, `work_hash`, `about`: src/actions/identity.ts. `delivered_at`: when the outcome was
  * last sent to the agent. `heard_at`: when the agent showed that it had heard. `explicit`: 1 where the agent named the key itself. `in_doubt`: 1 where an attempt of
  * an earlier claim may have taken effect unseen. `repeatable`: 1 where nothing happened and the same bytes may be sent again.
+ * `wire_key`: the Idempotency-Key on the wire, empty where it is `key`.
  */
 const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
   [
@@ -93,35 +94,64 @@ const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
     "CREATE INDEX actions_about ON actions (service, about)",
     "CREATE INDEX actions_made ON actions (service, resource_id) WHERE resource_id IS NOT NULL",
   ],
+  [
+    // `needs`: the oldest journal version that a program must know to work with tables of this one. NULL: this one.
+    "ALTER TABLE journal_version ADD COLUMN needs INTEGER",
+    "ALTER TABLE actions ADD COLUMN wire_key TEXT NOT NULL DEFAULT ''",
+  ],
+  [
+    // What clients of revisions before 2026-07-28 listen to, and answers of their people on the way to whoever asked: of a deployment for teams.
+    `CREATE TABLE subscriptions (
+       session TEXT NOT NULL, uri TEXT NOT NULL, team TEXT NOT NULL, version BIGINT, until BIGINT NOT NULL,
+       PRIMARY KEY (session, uri))`,
+    "CREATE INDEX subscriptions_until ON subscriptions (until)",
+    `CREATE TABLE session_answers (
+       session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL, until BIGINT NOT NULL,
+       PRIMARY KEY (session, question))`,
+    "CREATE INDEX session_answers_until ON session_answers (until)",
+  ],
 ];
 
+/** Of a version that only adds: the oldest one whose programs go on beside it. */
+const NEEDS: Readonly<Record<number, number>> = { 6: 5 };
+
 export const JOURNAL_VERSION = MIGRATIONS.length;
+
+const VersionRow = z.object({ version: z.int(), needs: z.int().nullish() });
 
 export class NewerJournal extends Error {
   override readonly name = "NewerJournal";
 }
 
-/** Brings the tables up to JOURNAL_VERSION. Throws NewerJournal when a later mic-mcp has written them. */
+/** The version of the tables. Throws NewerJournal where one of `known` cannot work with them. */
+async function versionOf(query: Database["query"], known: number): Promise<number> {
+  const rows = (await query("SELECT * FROM journal_version")).map((row) => VersionRow.parse(row));
+  const version = Math.max(0, ...rows.map((row) => row.version));
+  const needs = Math.max(0, ...rows.map((row) => row.needs ?? row.version));
+  if (needs > known) throw new NewerJournal(`it has version ${version}, and this mic-mcp knows ${known}`);
+  return version;
+}
+
+/**
+ * Brings the tables up to JOURNAL_VERSION; later ones that only add to it stay as they are. Throws NewerJournal when a later mic-mcp has
+ * changed what is there.
+ */
 export async function migrate(database: Database): Promise<void> {
-  const versionOf = async (query: Database["query"]): Promise<number> => {
-    const [row] = await query("SELECT MAX(version) AS version FROM journal_version");
-    const version = typeof row?.["version"] === "number" ? row["version"] : 0;
-    if (version > JOURNAL_VERSION)
-      throw new NewerJournal(`it has version ${version}, and this mic-mcp knows ${JOURNAL_VERSION}`);
-    return version;
-  };
-  const found = await versionOf(database.query).catch((error: unknown) => {
+  const found = await versionOf(database.query, JOURNAL_VERSION).catch((error: unknown) => {
     if (error instanceof NewerJournal) throw error;
     // The table is not there yet. Whatever else it is shows below.
     return 0;
   });
-  if (found === JOURNAL_VERSION) return;
+  if (found >= JOURNAL_VERSION) return;
   await database.exclusively(async (query) => {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL)");
     // Another process may have been faster.
-    for (let version = await versionOf(query); version < JOURNAL_VERSION; version++) {
-      for (const step of MIGRATIONS[version] ?? []) await (typeof step === "string" ? query(step) : step(query));
-      await query("INSERT INTO journal_version (version) VALUES ($1)", [version + 1]);
+    for (let version = (await versionOf(query, JOURNAL_VERSION)) + 1; version <= JOURNAL_VERSION; version++) {
+      for (const step of MIGRATIONS[version - 1] ?? []) await (typeof step === "string" ? query(step) : step(query));
+      await query("INSERT INTO journal_version (version) VALUES ($1)", [version]);
+      const needs = NEEDS[version];
+      if (needs !== undefined)
+        await query("UPDATE journal_version SET needs = $2 WHERE version = $1", [version, needs]);
     }
   });
 }

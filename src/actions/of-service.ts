@@ -1,4 +1,5 @@
-// The actions of one service. Who works with them need know neither the journal nor whose Idempotency-Keys these are.
+// The actions of one service, or of one caller at it. Who works with them need know neither the journal nor whose Idempotency-Keys these are.
+import * as z from "zod/v4";
 import type { ActionCall, Actions, PerformedAction } from "./actions.ts";
 import { type ActionAbout, actionsAbout, createdBy } from "./history.ts";
 import type { Arguments } from "./identity.ts";
@@ -12,14 +13,14 @@ export type NamedAction = Omit<NamedCall, "service">;
 
 export interface ServiceActions {
   /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
-  perform(call: Omit<ActionCall, "service">): Promise<PerformedAction>;
+  perform(call: Omit<ActionCall, "service" | "wireKey" | "redact">): Promise<PerformedAction>;
   /** Whether this call is an action that the journal holds. Throws Failure. */
   isKnown(call: NamedAction): Promise<boolean>;
   /** The arguments of the action under this key. Throws Failure. */
   recall(tool: string, key: string): Promise<Arguments | undefined>;
   /** An agent has named these: it has heard of the actions that they are keys or results of. */
   hear(names: readonly string[]): void;
-  /** The journal's latest actions; of every service where this one has no name yet. Throws Failure. */
+  /** The journal's latest actions; of every service where this one has no name yet, but to a caller only his own. Throws Failure. */
   list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<readonly ListedAction[]>;
   /** How much of the journal is not settled, whoever's it is. Throws Failure where it cannot be used. */
   overview(): Promise<JournalOverview>;
@@ -33,18 +34,34 @@ interface Parts {
   readonly actions: Actions;
   /** Throws Failure. */
   readonly journal: () => Promise<Journal>;
-  /** Base URL and client. Throws Failure `not_configured`. */
+  /** JSON [base URL, client id]. Throws Failure `not_configured`. */
   readonly serviceName: () => Promise<string>;
   readonly now: () => number;
+  /** Who calls, of several that share the client's credentials: no action is anybody else's. */
+  readonly caller?: string;
+  /** The key on the wire of one that this caller names (src/actions/wire-keys.ts). */
+  readonly wireKey?: (key: string) => string;
+  /** Takes out what is secret of these credentials; absent: what is taken out of every outcome is all. */
+  readonly redact?: (text: string) => string;
 }
 
-export const actionsOfService = ({ actions, journal, serviceName, now }: Parts): ServiceActions => ({
-  perform: async (call) => await actions.perform({ ...call, service: await serviceName() }),
-  isKnown: async (call) => await actions.isKnown({ ...call, service: await serviceName() }),
-  recall: async (tool, key) => await actions.recall(await serviceName(), tool, key),
-  hear: (names) => actions.hear(serviceName, names),
-  list: async (wanted) => await actions.list({ ...wanted, service: await serviceName().catch(() => undefined) }),
-  overview: async () => await overviewOf(await journal(), now()),
-  about: async (resourceId) => await actionsAbout(await journal(), await serviceName(), resourceId, now()),
-  argumentsOf: async (resourceId) => await createdBy(await journal(), await serviceName(), resourceId),
-});
+const ServiceName = z.tuple([z.string(), z.string()]);
+
+export function actionsOfService({ actions, journal, serviceName, now, caller, wireKey, redact }: Parts): ServiceActions {
+  const ownName =
+    caller === undefined
+      ? serviceName
+      : async () => JSON.stringify([...ServiceName.parse(JSON.parse(await serviceName())), caller]);
+  // A person at his own machine sees what there is, whatever he is logged in to.
+  const listedName = caller === undefined ? () => ownName().catch(() => undefined) : ownName;
+  return {
+    perform: async (call) => await actions.perform({ ...call, service: await ownName(), wireKey, redact }),
+    isKnown: async (call) => await actions.isKnown({ ...call, service: await ownName() }),
+    recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
+    hear: (names) => actions.hear(ownName, names),
+    list: async (wanted) => await actions.list({ ...wanted, service: await listedName(), ...(redact && { redact }) }),
+    overview: async () => await overviewOf(await journal(), now()),
+    about: async (resourceId) => await actionsAbout(await journal(), await ownName(), resourceId, now()),
+    argumentsOf: async (resourceId) => await createdBy(await journal(), await ownName(), resourceId),
+  };
+}

@@ -61,6 +61,9 @@ const named = (values: readonly Value[] = []): Record<string, Value> =>
 
 const isReading = (sql: string): boolean => /^\s*SELECT/i.test(sql);
 
+/** Questions that found nothing and are kept in mind, of one text: with others after that. */
+const MAX_KNOWN_EMPTY = 500;
+
 const isRow = (value: unknown): value is DatabaseRow => typeof value === "object" && value !== null;
 
 /** Nobody else may read what agents did: the folder is made 0700, the file 0600 (SQLite gives its side files the same). */
@@ -135,9 +138,44 @@ export async function openFile(folder: string, name = FILE): Promise<SqliteFile>
     return known;
   }
 
+  /**
+   * Questions that have found nothing since anybody wrote. Whoever reads a job asks two about it, and nearly always the answer
+   * is nothing: whether anybody has written meanwhile is asked once for both.
+   */
+  const knownEmpty = new Map<string, Set<string>>();
+  const version = engine.prepare("PRAGMA data_version");
+  let versionSeen: unknown;
+
+  /** Forgets what was found before another connection's last write. */
+  function forgetIfWritten(): void {
+    const [row] = version.all({});
+    const current = isRow(row) ? row["data_version"] : undefined;
+    if (current !== versionSeen) knownEmpty.clear();
+    versionSeen = current;
+  }
+
+  function read(sql: string, values: readonly Value[] = []): readonly unknown[] {
+    forgetIfWritten();
+    const name = JSON.stringify(values);
+    const empty = knownEmpty.get(sql);
+    if (empty?.has(name)) return [];
+    const rows = prepare(sql).all(named(values));
+    if (rows.length === 0) {
+      if (empty && empty.size < MAX_KNOWN_EMPTY) empty.add(name);
+      else knownEmpty.set(sql, new Set([name]));
+    }
+    return rows;
+  }
+
+  function write(sql: string, values: readonly Value[] | undefined): readonly unknown[] {
+    knownEmpty.clear();
+    return prepare(sql).all(named(values));
+  }
+
   const query: Database["query"] = async (sql, values) => {
-    const rows = await whenFree(() => prepare(sql).all(named(values)));
-    if (!isReading(sql)) emptyWalSoon();
+    if (isReading(sql)) return (await whenFree(() => read(sql, values))).filter(isRow);
+    const rows = await whenFree(() => write(sql, values));
+    emptyWalSoon();
     return rows.filter(isRow);
   };
 
@@ -148,7 +186,7 @@ export async function openFile(folder: string, name = FILE): Promise<SqliteFile>
         // In WAL mode NORMAL leaves the syncing to the next write that asks for it.
         engine.exec("PRAGMA synchronous = NORMAL");
         try {
-          return prepare(sql).all(named(values));
+          return write(sql, values);
         } finally {
           engine.exec("PRAGMA synchronous = FULL");
         }
@@ -163,6 +201,7 @@ export async function openFile(folder: string, name = FILE): Promise<SqliteFile>
         await whenFree(() => engine.exec("COMMIT"));
         emptyWalSoon();
       } catch (error) {
+        knownEmpty.clear();
         try {
           engine.exec("ROLLBACK");
         } catch {

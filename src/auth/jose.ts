@@ -5,6 +5,7 @@ export {
   createRemoteJWKSet,
   customFetch,
   EncryptJWT,
+  errors,
   jwtDecrypt,
   jwtVerify,
 } from "jose";

@@ -14,6 +14,12 @@ const MAX_CHARS = 16_384;
 
 const loadJose = () => import("./jose.ts");
 
+interface Opened<T> {
+  /** For whom it was sealed. */
+  readonly caller: string;
+  readonly value: T;
+}
+
 export type Seals = ReturnType<typeof createSeals>;
 
 /** A secret that no key of this deployment opens, or that was sealed for another team. */
@@ -26,6 +32,31 @@ export function createSeals(keys: SecretKeys) {
     const key = keys.derive(kid, purpose);
     if (key) return key;
     throw new SealBroken(`it was sealed with the key ${JSON.stringify(kid)}, which MIC_SECRET_KEYS does not have`);
+  }
+
+  async function unsealed<T>(
+    purpose: Purpose,
+    sealed: string,
+    schema: z.ZodType<T>,
+    subject?: string,
+  ): Promise<Opened<T> | "late" | undefined> {
+    if (sealed.length > MAX_CHARS) return undefined;
+    const { jwtDecrypt, errors } = await loadJose();
+    const options = {
+      ...(subject !== undefined && { subject }),
+      audience: purpose,
+      keyManagementAlgorithms: ["dir"],
+      contentEncryptionAlgorithms: ["A256GCM"],
+      requiredClaims: ["exp", "sub"],
+    };
+    try {
+      const { payload } = await jwtDecrypt(sealed, ({ kid = "" }: { kid?: string }) => keyOf(kid, purpose), options);
+      const value = schema.safeParse(payload["value"]);
+      return value.success ? { caller: payload.sub ?? "", value: value.data } : undefined;
+    } catch (error) {
+      // What is not ours has no time: it is decrypted before its claims are read.
+      return error instanceof errors.JWTExpired ? "late" : undefined;
+    }
   }
 
   return {
@@ -71,21 +102,12 @@ export function createSeals(keys: SecretKeys) {
 
     /** Undefined where it is not ours, altered, for another purpose or caller, or too old. */
     async open<T>(purpose: Purpose, caller: string, sealed: string, schema: z.ZodType<T>): Promise<T | undefined> {
-      if (sealed.length > MAX_CHARS) return undefined;
-      const { jwtDecrypt } = await loadJose();
-      const options = {
-        subject: caller,
-        audience: purpose,
-        keyManagementAlgorithms: ["dir"],
-        contentEncryptionAlgorithms: ["A256GCM"],
-        requiredClaims: ["exp"],
-      };
-      try {
-        const { payload } = await jwtDecrypt(sealed, ({ kid = "" }: { kid?: string }) => keyOf(kid, purpose), options);
-        return schema.safeParse(payload["value"]).data;
-      } catch {
-        return undefined;
-      }
+      const opened = await unsealed(purpose, sealed, schema, caller);
+      return typeof opened === "object" ? opened.value : undefined;
     },
+
+    /** The same of whoever brings it: it says for whom it was sealed. "late": it was ours, and its time is over. */
+    redeem: <T>(purpose: Purpose, sealed: string, schema: z.ZodType<T>): Promise<Opened<T> | "late" | undefined> =>
+      unsealed(purpose, sealed, schema),
   };
 }

@@ -126,6 +126,7 @@ export const COMMANDS = {
       seed: { type: "string", value: "TEXT", about: "the same ids each time" },
       "stage-ms": { type: "string", value: "N", about: "how long a stage takes (500)" },
       "requests-per-minute": { type: "string", value: "N", about: "of the geography API, from one address (30)" },
+      clients: { type: "string", value: "N", about: "clients, each with a workspace of its own (1)" },
       "trust-forwarded-for": { type: "boolean", about: "counts clients by X-Forwarded-For" },
     },
     examples: [{ line: "mic-mcp emulator --port 8940 --seed demo", does: "a service to develop against" }],

@@ -1,41 +1,28 @@
-// The composition root: from a configuration to everything a connection needs.
-
-import { tools } from "../../tools/index.ts";
-import { createActions } from "../actions/actions.ts";
+// The composition root of a server for one person: from a configuration to everything a connection needs. compose/ has the parts,
+// by whose they are: the process's, those of one set of client credentials, the caller's.
 import { actionsOfService } from "../actions/of-service.ts";
 import type { JournalHandle } from "../actions/open.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain/keychain.ts";
 import { readSign } from "../auth/login-sign.ts";
+import { createSealedIds } from "../auth/sealed-ids.ts";
 import { createSealingKey } from "../auth/sealing.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
-import { createTokens, type Tokens } from "../auth/tokens.ts";
+import type { Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { createSkills } from "../mcp/skills/skills.ts";
-import { isOfferedTool } from "../mcp/tools/offered-tools.ts";
-import { isGone } from "../owner.ts";
-import { systemTiming } from "../service/attempts.ts";
-import { createService } from "../service/call.ts";
 import { createDownloads } from "../service/downloads.ts";
 import { createTransport, type Transport } from "../service/transport.ts";
-import { readSkillFiles } from "../skills.ts";
-import { createOffers } from "../toolkit/jobs/offers.ts";
-import { createRetries } from "../toolkit/jobs/retries.ts";
-import type { Ports } from "../toolkit/ports.ts";
+import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import type { Candidate } from "../toolkit/resources/candidate.ts";
-import { createCandidates } from "../toolkit/resources/completion.ts";
-import { resources } from "../toolkit/resources/index.ts";
-import { createWatching } from "../toolkit/resources/watching.ts";
-import { readViewFile } from "../view-files.ts";
+import { runtimeOf } from "./compose/caller-parts.ts";
+import { credentialParts } from "./compose/credential-parts.ts";
+import { processParts } from "./compose/process-parts.ts";
 import { redactorOf } from "./crash.ts";
 import { journalOf } from "./journal.ts";
 import { createLog } from "./log.ts";
 import { sharedGeography } from "./shared-geography.ts";
-import { version } from "./version.ts";
-
-const HOUR_MS = 3_600_000;
 
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
@@ -64,7 +51,10 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
   const redactor = redactorOf(config);
   const log = createLog(config.logLevel, redactor);
   const transport = createTransport({ proxies: !inProcess });
-  const timing = systemTiming;
+  const journal = journalOf(config);
+  const parts = processParts({ config, log, transport, journal, redactor });
+  const { timing, actions } = parts;
+
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
   const loginSign = () => readSign(config.loginFolder);
@@ -75,8 +65,9 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
         log.debug({ trouble, detail }, "keychain");
       })
     : noTokenStore;
-  const tokens = createTokens({ identity, store, transport, timing, redactor });
-  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
+  const credentials = credentialParts({ identity, redactor, store, transport }, parts);
+  const { service, tokens } = credentials;
+
   const geography = createGeography({
     service,
     perMinute: config.geographyRate,
@@ -84,42 +75,18 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
     ...(!inProcess && sharedGeography(config, identity.baseUrl, timing.now)),
   });
   const downloads = createDownloads(service);
-  const journal = journalOf(config);
-  const actions = createActions({
-    journal: journal.open,
-    timing,
-    resendMs: config.actionResendHours * HOUR_MS,
-    monotonicMs: () => performance.now(),
-    isGone,
-    redact: redactor.redact,
-    onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
-  });
-  const { workspaceId, serviceName } = identity;
-  const ports: Ports = {
-    service,
+  const { serviceName } = identity;
+  const runtime = runtimeOf(parts, credentials, {
     actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
     geography,
-    files: { folder: config.downloadDir, save: downloads.save },
-    offers: createOffers(),
-    retries: createRetries(),
-  };
+    files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
+    known: files,
+    taskIds: createSealedIds(StartedJob, createSealingKey(identity)),
+    questions: undefined,
+    notes,
+  });
   return {
-    runtime: {
-      version,
-      config,
-      workspaceId,
-      tools: tools.map((tool) => tool.create(ports)),
-      ports,
-      resources,
-      candidates: createCandidates({ actions: ports.actions, now: timing.now, files }),
-      watching: createWatching({ timing }),
-      sealingKey: createSealingKey(identity),
-      skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
-      readView: readViewFile,
-      redactor,
-      log,
-      notes,
-    },
+    runtime,
     identity,
     tokens,
     keychain,

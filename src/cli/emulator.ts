@@ -1,14 +1,20 @@
 // `mic-mcp emulator`: the service alone, until a signal ends it.
 import { parseArgs } from "node:util";
+import { UsageError } from "../config.ts";
 import { COMMANDS } from "./commands.ts";
 import { wholeNumber } from "./flags.ts";
 import { SIGNALS } from "./signals.ts";
+
+/** Each world takes memory and a moment. */
+const MAX_CLIENTS = 100;
 
 export async function emulator(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.emulator.flags });
   const port = wholeNumber("port", values.port, 65535);
   const stageMs = wholeNumber("stage-ms", values["stage-ms"], 86_400_000);
   const requestsPerPeer = wholeNumber("requests-per-minute", values["requests-per-minute"], 1_000_000);
+  const clients = wholeNumber("clients", values.clients, MAX_CLIENTS);
+  if (clients === 0) throw new UsageError("--clients is at least 1.");
   const { startEmulator } = await import("../emulator/index.ts");
   const running = await startEmulator({
     ...(values.host !== undefined && { host: values.host }),
@@ -17,13 +23,14 @@ export async function emulator(args: readonly string[]): Promise<number> {
     ...(stageMs !== undefined && { stageMs }),
     ...(requestsPerPeer !== undefined && { requestsPerPeer }),
     ...(values["trust-forwarded-for"] === true && { trustReportedAddress: true }),
+    ...(clients !== undefined && { clients }),
   });
-  const { close, isLocal, files: _, ...facts } = running;
+  const { close, isLocal, files: _, clients: all, ...facts } = running;
   if (!isLocal)
     process.stderr.write(
       `mic-mcp: with --host ${values.host} the emulator answers to every machine that can reach it; /__emulator to this one alone.\n`,
     );
-  process.stdout.write(`${JSON.stringify(facts)}\n`);
+  process.stdout.write(`${JSON.stringify(all.length > 1 ? { ...facts, clients: all } : facts)}\n`);
   await new Promise<void>((resolve) => {
     for (const signal of SIGNALS) process.once(signal, () => resolve());
   });

@@ -23,3 +23,19 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
     },
   );
 }
+
+/** The same log for one of several who are served: `facts` stand on each line, and what is secret for him is taken out. */
+export function logOf(log: Log, redactor: Redactor, facts: Readonly<Record<string, string>>): Log {
+  const clean = (said: object): object => {
+    const all = { ...facts, ...said };
+    const text = JSON.stringify(all);
+    const redacted: object = redactor.finds(text) ? JSON.parse(redactor.redact(text)) : all;
+    return redacted;
+  };
+  return {
+    debug: (said, message) => log.debug(clean(said), redactor.redact(message)),
+    info: (said, message) => log.info(clean(said), redactor.redact(message)),
+    warn: (said, message) => log.warn(clean(said), redactor.redact(message)),
+    error: (said, message) => log.error(clean(said), redactor.redact(message)),
+  };
+}

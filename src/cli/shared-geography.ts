@@ -1,5 +1,6 @@
 // What the servers behind one address share of the geography, lists and limit: files beside the journal, or the journal's
 // PostgreSQL.
+import type { Database } from "../actions/database.ts";
 import type { Config } from "../config.ts";
 import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
 import { listFiles } from "../geography/list-files.ts";
@@ -23,13 +24,32 @@ async function openPostgres(url: string): Promise<SharedDatabase> {
   return { ...database, clock: CLOCK, isInPlace: () => true };
 }
 
+interface SharedGeography {
+  readonly store: GeographyStore;
+  readonly shared: SharedAddress;
+}
+
 /** Throws nothing: what cannot be shared is not. */
 export function sharedGeography(
   { journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">,
   baseUrl: SharedAddress["baseUrl"],
   now: () => number,
-): { readonly store: GeographyStore; readonly shared: SharedAddress } {
+): SharedGeography {
   const open = () => (journalUrl === undefined ? openFile(stateDir) : openPostgres(journalUrl));
   const place = journalUrl === undefined ? listFiles({ stateDir, now }) : listTable({ open, now });
   return { store: createGeographyStore({ place, baseUrl, now }), shared: { open, baseUrl } };
+}
+
+/** Of the instances of a deployment for teams, on the database that they have anyway. `budget`: names the address they leave by. */
+export function geographyOn(
+  database: Database,
+  { baseUrl, budget, now }: Pick<SharedAddress, "baseUrl"> & { readonly budget: string; readonly now: () => number },
+): SharedGeography {
+  // It is the process's: who has done with the geography does not close it.
+  const shared: SharedDatabase = { ...database, clock: CLOCK, isInPlace: () => true, close: async () => undefined };
+  const open = async () => shared;
+  return {
+    store: createGeographyStore({ place: listTable({ open, now }), baseUrl, now }),
+    shared: { open, baseUrl, budget },
+  };
 }

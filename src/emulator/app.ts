@@ -3,20 +3,20 @@ import { operations } from "./api/index.ts";
 import type { Context, OperationHandler } from "./api/operation.ts";
 import { authorize } from "./authorization.ts";
 import { ID_PREFIX } from "./choices.ts";
+import type { Client } from "./clients.ts";
 import type { Fault, Faults } from "./faults.ts";
 import { afterCommit, beforeAnything, type FaultOutcome, strikesBefore } from "./faulty.ts";
 import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
 import type { Denial } from "./http/gate.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { type RequestTarget, readTarget } from "./http/target.ts";
-import { Idempotency, isClaim } from "./idempotency.ts";
-import { answerTokenRequest, type Credentials, oauthError } from "./oauth.ts";
+import { isClaim } from "./idempotency.ts";
+import { answerTokenRequest, oauthError } from "./oauth.ts";
 import { type Playground, playgroundRefusal } from "./playground.ts";
 import { problemOf, Refusal, refuseField } from "./problems.ts";
-import type { Records } from "./records.ts";
+import type { Records, RequestNote } from "./records.ts";
 import { type Area, areaOf, type Match, route } from "./router.ts";
 import type { IssuedTokens } from "./tokens.ts";
-import type { World } from "./world/world.ts";
 
 export interface App {
   /** To a request for this URL that may not come in: nothing was looked at, and nothing counts. */
@@ -33,10 +33,10 @@ export interface Patience {
 }
 
 export interface AppParts {
-  readonly world: World;
+  /** The first one's clock is the service's, and its ids name the requests. */
+  readonly clients: readonly [Client, ...Client[]];
   readonly playground: Playground;
   readonly tokens: IssuedTokens;
-  readonly credentials: Credentials;
   readonly faults: Faults;
   readonly records: Records;
 }
@@ -46,14 +46,15 @@ interface Passage {
   readonly area: Area;
   readonly request: HttpRequest;
   readonly requestId: string;
+  readonly note: RequestNote;
   /** What a delay or a hang does before execution; false: the client has gone unanswered, do nothing. */
   pause(): Promise<boolean>;
 }
 
 const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(operations.map((each) => [each.endpoint.id, each]));
 
-export function makeApp({ world, playground, tokens, credentials, faults, records }: AppParts): App {
-  const idempotency = new Idempotency(world.clock);
+export function makeApp({ clients, playground, tokens, faults, records }: AppParts): App {
+  const { clock, ids } = clients[0].world;
 
   /** The refusal in the words of its API. */
   const refused = (refusal: Refusal, area: Area, requestId: string): Answer => {
@@ -67,9 +68,10 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
     { parameters }: Match,
     passage: Passage,
   ): Promise<Answer | undefined> => {
-    const { request, requestId, pause } = passage;
+    const { request, requestId, note, pause } = passage;
+    const { world, credentials, idempotency } = authorize(operation.endpoint, request, tokens);
+    note.client(credentials.clientId);
     const context: Context = { world, requestId, isHead: request.method === "HEAD" };
-    authorize(operation.endpoint, request, tokens);
     const { command, execute } = operation.prepare(request, parameters, context);
     if (command === undefined) return (await pause()) ? execute() : undefined;
 
@@ -81,7 +83,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
       const answer = withHeaders(execute(), { "X-Request-Id": requestId });
       claim.settle(answer);
       isSettled = true;
-      records.execution(command.operationId, command.key);
+      records.execution(credentials.clientId, command.operationId, command.key);
       return answer;
     } finally {
       if (!isSettled) claim.release();
@@ -93,7 +95,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
     if (operation !== undefined) return operate(operation, match, passage);
     if (!(await passage.pause())) return undefined;
     return passage.area === "token"
-      ? answerTokenRequest(passage.request, credentials, tokens)
+      ? answerTokenRequest(passage.request, clients, tokens)
       : playground.answer(match.operationId, passage.request);
   };
 
@@ -137,10 +139,11 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
   const passThrough = async (
     request: HttpRequest,
     found: Match | Refusal,
+    note: RequestNote,
     patience: Patience,
   ): Promise<FaultOutcome> => {
     const area = areaAt(request.target);
-    const requestId = world.ids.next(ID_PREFIX.request);
+    const requestId = ids.next(ID_PREFIX.request);
     const limited = area === "playground" ? playground.limit(request) : undefined;
     if (limited !== undefined) return { kind: "answer", answer: limited };
     if (found instanceof Refusal)
@@ -149,7 +152,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
     const fault = faults.take(found.operationId);
     if (fault?.kind === "expire-token") tokens.expireAll();
     if (strikesBefore(fault)) return beforeAnything(fault, area, requestId);
-    const passage: Passage = { area, request, requestId, pause: pauseOf(fault, patience) };
+    const passage: Passage = { area, request, requestId, note, pause: pauseOf(fault, patience) };
     const answer = await answerOf(() => perform(found, passage), passage);
     return answer === undefined
       ? { kind: "hang" }
@@ -159,7 +162,7 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
   return {
     deny(url, { header, reason }) {
       const area = areaAt(readTarget(url));
-      const requestId = world.ids.next(ID_PREFIX.request);
+      const requestId = ids.next(ID_PREFIX.request);
       return identified(
         refused(refuseField("REQUEST_DENIED", `/header/${header}`, reason), area, requestId),
         area,
@@ -169,11 +172,11 @@ export function makeApp({ world, playground, tokens, credentials, faults, record
     async handle(request, url, patience) {
       const found = tryFind(request);
       const note = records.request(found instanceof Refusal ? null : found.operationId, url, request);
-      const outcome = await passThrough(request, found, patience);
+      const outcome = await passThrough(request, found, note, patience);
       if (outcome.kind !== "answer") return outcome;
-      note(outcome.answer.status);
+      note.status(outcome.answer.status);
       // RFC 9110, 6.6.1: the origin server's clock, by which all its other instants are.
-      return { ...outcome, answer: withHeaders(outcome.answer, { Date: new Date(world.clock.now()).toUTCString() }) };
+      return { ...outcome, answer: withHeaders(outcome.answer, { Date: new Date(clock.now()).toUTCString() }) };
     },
   };
 }

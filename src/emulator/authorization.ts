@@ -1,6 +1,7 @@
 // Who may call a job-processing operation: RFC 6750 and the contract's section 5.
 import { type Endpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { REALM } from "./choices.ts";
+import type { Client } from "./clients.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { Refusal } from "./problems.ts";
 import type { IssuedTokens } from "./tokens.ts";
@@ -19,8 +20,8 @@ function refuseToken(message: string, parameters?: Readonly<Record<string, strin
   });
 }
 
-/** Throws a Refusal unless the request carries a valid token whose scopes cover the operation. */
-export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: IssuedTokens): void {
+/** Whose token the request carries. Throws a Refusal unless it is a valid one whose scopes cover the operation. */
+export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: IssuedTokens): Client {
   const [value, second] = request.header("authorization");
   if (value === undefined) throw refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
   if (second !== undefined)
@@ -34,15 +35,15 @@ export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: Issu
     throw /^bearer( |$)/i.test(value)
       ? refuseToken("The access token is malformed.", { error: "invalid_token" })
       : refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
-  const scopes = tokens.scopesOf(token);
-  if (scopes === undefined)
+  const grant = tokens.grantOf(token);
+  if (grant === undefined)
     throw refuseToken("The access token is unknown or has expired: request a new one.", {
       error: "invalid_token",
       error_description: "The access token is unknown or has expired",
     });
   const required = scopesToRequest(endpoint);
-  const missing = required.filter((scope) => !scopes.has(scope));
-  if (missing.length === 0) return;
+  const missing = required.filter((scope) => !grant.scopes.has(scope));
+  if (missing.length === 0) return grant.client;
   throw new Refusal("INSUFFICIENT_SCOPE", {
     headers: challenge({ error: "insufficient_scope", scope: required.join(" ") }),
     fieldErrors: missing.map((scope) => ({

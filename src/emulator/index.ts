@@ -1,22 +1,18 @@
 // The service as the contract describes it, on this machine: start and stop.
-import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inUrl } from "../loopback.ts";
 import { makeAdmin } from "./admin.ts";
 import { makeApp } from "./app.ts";
-import { ID_PREFIX, REQUESTS_PER_PEER, STAGE_MS } from "./choices.ts";
+import { ID_PREFIX, MAX_KEPT, REQUESTS_PER_PEER, STAGE_MS } from "./choices.ts";
+import { type ClientFacts, type Credentials, factsOf, makeClients } from "./clients.ts";
 import { adjustable, type Clock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
 import { type HostCheck, isThisMachine, makeGate } from "./http/gate.ts";
-import { type Ids, makeIds } from "./ids.ts";
-import type { Credentials } from "./oauth.ts";
 import { makePlayground } from "./playground.ts";
 import { Records } from "./records.ts";
 import { makeServer } from "./server.ts";
 import { IssuedTokens } from "./tokens.ts";
-import { seed as plant } from "./world/seed.ts";
-import { makeWorld } from "./world/world.ts";
 
 export type { Clock } from "./clock.ts";
 
@@ -37,24 +33,19 @@ export interface EmulatorOptions {
   readonly requestsPerPeer?: number;
   /** Default: the id made from the seed, the secret at random unless a seed was given. */
   readonly secrets?: Credentials;
+  /** How many clients it serves, each with a workspace of its own; default 1. */
+  readonly clients?: number;
+  /** How many of the latest requests /__emulator/requests tells; default 1000. */
+  readonly requestsKept?: number;
 }
 
-export interface Emulator {
+/** The first client's facts, and where it listens. */
+export interface Emulator extends ClientFacts {
   readonly baseUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly workspaceId: string;
-  /** In this order, a job on the file: succeeds, fails retryably, fails for good, waits for review, pauses; then files
-   *  not scanned yet and infected; then more that succeed. */
-  readonly fileIds: readonly string[];
-  /** Their names, and what is in them. */
+  /** The files' names, and what is in them. */
   readonly files: readonly { readonly id: string; readonly name: string; readonly about: string }[];
-  /** The files whose content can be downloaded. */
-  readonly assetIds: readonly string[];
-  /** First one for each file, in the files' order; then an acquisition, a dataset version, an expired and a withdrawn one. */
-  readonly inputIds: readonly string[];
-  /** Offered now; the first takes one input and flat parameters, the second nested ones with references. */
-  readonly recipeVersionIds: readonly string[];
+  /** All of them, the first included. */
+  readonly clients: readonly ClientFacts[];
   /** Other machines cannot reach it. */
   readonly isLocal: boolean;
   /** Ends within 100 ms, with open or hanging connections too. */
@@ -62,12 +53,6 @@ export interface Emulator {
 }
 
 const DEFAULT_SEED = "mic-mcp";
-
-function makeCredentials({ seed, secrets }: EmulatorOptions, ids: Ids): Credentials {
-  const clientId = ids.next(ID_PREFIX.client);
-  if (secrets !== undefined) return secrets;
-  return { clientId, clientSecret: seed === undefined ? randomBytes(32).toString("base64url") : ids.named("secret") };
-}
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
@@ -103,24 +88,25 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     stageMs = STAGE_MS,
     trustReportedAddress = false,
     requestsPerPeer = REQUESTS_PER_PEER,
+    clients: count = 1,
+    requestsKept = MAX_KEPT.requests,
   } = options;
   const clock = adjustable(options.clock ?? systemClock);
-  const ids = makeIds(seed);
-  const credentials = makeCredentials(options, ids);
-  const world = makeWorld(clock, ids, stageMs);
-  plant(world);
+  const isRepeatable = options.seed !== undefined;
+  const clients = makeClients(clock, count - 1, { seed, isRepeatable, secrets: options.secrets, stageMs });
+  const [{ world }] = clients;
 
   const tokens = new IssuedTokens(clock);
   const faults = new Faults();
-  const records = new Records(clock);
+  const records = new Records(clock, { requestsKept, namesClients: count > 1 });
   const playground = makePlayground(clock, { trustReportedAddress, requestsPerPeer });
   const closing = new AbortController();
   let gate: HostCheck = () => ({ header: "Host", reason: "The emulator does not listen yet." });
   const server = makeServer({
-    app: makeApp({ world, playground, tokens, credentials, faults, records }),
+    app: makeApp({ clients, playground, tokens, faults, records }),
     admin: makeAdmin({ clock, faults, records, tokens, playground }),
     gate: () => gate,
-    nextRequestId: () => ids.next(ID_PREFIX.request),
+    nextRequestId: () => world.ids.next(ID_PREFIX.request),
     closing: closing.signal,
   });
   const listening = await listen(server, host, port);
@@ -129,15 +115,9 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   let closed: Promise<void> | undefined;
   return {
     baseUrl: `http://${urlHost(host)}:${listening.port}`,
-    ...credentials,
-    workspaceId: world.workspaceId,
-    fileIds: world.files.map(({ id }) => id),
+    ...factsOf(clients[0]),
     files: world.files.map(({ id, name, about }) => ({ id, name, about })),
-    assetIds: world.files.filter(({ scan }) => scan === "clean").map(({ id }) => id),
-    inputIds: world.inputs.seeded.map(({ id }) => id),
-    recipeVersionIds: world.recipes
-      .filter((recipe) => recipe.isOfferedAt(clock.now()))
-      .map(({ definition }) => definition.versionId),
+    clients: clients.map(factsOf),
     isLocal: isThisMachine(listening.address),
     close() {
       closing.abort();

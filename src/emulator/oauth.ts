@@ -3,15 +3,11 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
+import type { Client } from "./clients.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { isMediaType } from "./http/media-type.ts";
 import type { HttpRequest } from "./http/request.ts";
 import type { IssuedTokens } from "./tokens.ts";
-
-export interface Credentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
 
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap(scopesToRequest));
 const FORM = "application/x-www-form-urlencoded";
@@ -44,14 +40,18 @@ function isSame(sent: string, expected: string): boolean {
   return raw || decoded;
 }
 
-function knowsClient(authorization: string, { clientId, clientSecret }: Credentials): boolean {
+/** Whose credentials these are; every client is compared. */
+function clientOf(authorization: string, clients: readonly Client[]): Client | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1];
-  if (encoded === undefined) return false;
+  if (encoded === undefined) return undefined;
   const pair = Buffer.from(encoded, "base64").toString("utf8");
   const colon = pair.indexOf(":");
-  if (colon < 0) return false;
-  const idFits = isSame(pair.slice(0, colon), clientId);
-  return isSame(pair.slice(colon + 1), clientSecret) && idFits;
+  if (colon < 0) return undefined;
+  const [fitting] = clients.filter(({ credentials }) => {
+    const idFits = isSame(pair.slice(0, colon), credentials.clientId);
+    return isSame(pair.slice(colon + 1), credentials.clientSecret) && idFits;
+  });
+  return fitting;
 }
 
 /** The form's parameters; undefined when an escape is malformed or one is repeated (RFC 6749, 3.2). */
@@ -74,7 +74,7 @@ function readScopes(text: string): readonly string[] | undefined {
   return scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) ? scopes : undefined;
 }
 
-export function answerTokenRequest(request: HttpRequest, credentials: Credentials, tokens: IssuedTokens): Answer {
+export function answerTokenRequest(request: HttpRequest, clients: readonly Client[], tokens: IssuedTokens): Answer {
   if (request.target.query === undefined || request.target.query.length > 0)
     return invalidRequest("Parameters are sent in the body, not in the URI.");
   const [contentType = "", secondType] = request.header("content-type");
@@ -88,7 +88,8 @@ export function answerTokenRequest(request: HttpRequest, credentials: Credential
   if (authorization === undefined) return invalidClient("Authenticate with HTTP Basic.");
   if (second !== undefined || form.has("client_secret"))
     return invalidRequest("Authenticate once, with HTTP Basic alone.");
-  if (!knowsClient(authorization, credentials)) return invalidClient("The client id or the client secret is wrong.");
+  const client = clientOf(authorization, clients);
+  if (client === undefined) return invalidClient("The client id or the client secret is wrong.");
 
   const grantType = form.get("grant_type");
   if (grantType === undefined || grantType === "") return invalidRequest("grant_type is required.");
@@ -101,7 +102,7 @@ export function answerTokenRequest(request: HttpRequest, credentials: Credential
 
   const granted = new Set(scopes);
   const body = {
-    access_token: tokens.issue(granted),
+    access_token: tokens.issue(client, granted),
     token_type: "Bearer",
     expires_in: TOKEN_LIFETIME_SECONDS,
     scope: [...granted].join(" "),

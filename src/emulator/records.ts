@@ -14,24 +14,41 @@ interface RequestRecord {
   /** Of what was read of the body. */
   readonly bodySha256: string;
   readonly idempotencyKey?: string;
+  /** Whose token it carried, once that was looked at. */
+  clientId?: string;
   /** Null while unanswered, and for ever when the answer was withheld. */
   status: number | null;
   readonly at: string;
 }
 
 interface Execution {
+  readonly clientId?: string;
   readonly operationId: string;
   readonly idempotencyKey: string;
   executions: number;
+}
+
+/** Fills in what is not known yet when a request comes. */
+export interface RequestNote {
+  client(clientId: string): void;
+  status(status: number): void;
+}
+
+interface Keeping {
+  readonly requestsKept: number;
+  /** Where there are several. */
+  readonly namesClients: boolean;
 }
 
 export class Records {
   readonly #requests: RequestRecord[] = [];
   readonly #executions = new BoundedMap<string, Execution>(MAX_KEPT.executions);
   readonly #clock: Clock;
+  readonly #keeping: Keeping;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, keeping: Keeping) {
     this.#clock = clock;
+    this.#keeping = keeping;
   }
 
   get requests(): readonly RequestRecord[] {
@@ -42,8 +59,7 @@ export class Records {
     return [...this.#executions.values()];
   }
 
-  /** Notes a request; the answer's status is filled in with what this returns. */
-  request(operationId: string | null, url: string, request: HttpRequest): (status: number) => void {
+  request(operationId: string | null, url: string, request: HttpRequest): RequestNote {
     const [idempotencyKey] = request.header("idempotency-key");
     const record: RequestRecord = {
       operationId,
@@ -56,16 +72,22 @@ export class Records {
       at: instant(this.#clock.now()),
     };
     this.#requests.push(record);
-    if (this.#requests.length > MAX_KEPT.requests) this.#requests.shift();
-    return (status) => {
-      record.status = status;
+    if (this.#requests.length > this.#keeping.requestsKept) this.#requests.shift();
+    return {
+      client: (clientId) => {
+        if (this.#keeping.namesClients) record.clientId = clientId;
+      },
+      status: (status) => {
+        record.status = status;
+      },
     };
   }
 
-  execution(operationId: string, idempotencyKey: string): void {
-    const name = `${operationId}\n${idempotencyKey}`;
+  execution(clientId: string, operationId: string, idempotencyKey: string): void {
+    const name = `${clientId}\n${operationId}\n${idempotencyKey}`;
     const known = this.#executions.get(name);
-    if (known === undefined) this.#executions.set(name, { operationId, idempotencyKey, executions: 1 });
+    const whose = this.#keeping.namesClients ? { clientId } : {};
+    if (known === undefined) this.#executions.set(name, { ...whose, operationId, idempotencyKey, executions: 1 });
     else known.executions += 1;
   }
 }

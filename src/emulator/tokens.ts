@@ -2,9 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { BoundedMap } from "../bounded-map.ts";
 import { MAX_KEPT, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
+import type { Client } from "./clients.ts";
 import { type Clock, SECOND } from "./clock.ts";
 
-interface Grant {
+export interface Grant {
+  readonly client: Client;
   readonly scopes: ReadonlySet<string>;
   readonly expiresAt: number;
 }
@@ -17,18 +19,18 @@ export class IssuedTokens {
     this.#clock = clock;
   }
 
-  issue(scopes: ReadonlySet<string>): string {
+  issue(client: Client, scopes: ReadonlySet<string>): string {
     const now = this.#clock.now();
     this.#grants.forgetWhile((grant) => grant.expiresAt <= now);
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
-    this.#grants.set(token, { scopes, expiresAt: now + TOKEN_LIFETIME_SECONDS * SECOND });
+    this.#grants.set(token, { client, scopes, expiresAt: now + TOKEN_LIFETIME_SECONDS * SECOND });
     return token;
   }
 
-  /** The scopes of a token that is valid now. */
-  scopesOf(token: string): ReadonlySet<string> | undefined {
+  /** What a token stands for that is valid now. */
+  grantOf(token: string): Grant | undefined {
     const grant = this.#grants.get(token);
-    return grant !== undefined && this.#clock.now() < grant.expiresAt ? grant.scopes : undefined;
+    return grant !== undefined && this.#clock.now() < grant.expiresAt ? grant : undefined;
   }
 
   expireAll(): void {

@@ -36,6 +36,10 @@ export interface Ledger {
   end(entry: Entry): Promise<void>;
   /** It was never sent. */
   giveBack(entry: Entry): Promise<void>;
+  /** Whether this request may read the list: no other is at it. */
+  takeTurn(entry: Entry, list: string): Promise<boolean>;
+  /** Others find the list now, or may read it themselves. */
+  endTurn(entry: Entry): Promise<void>;
   /** The service answered 429: nothing leaves for so long, and then half as much. */
   pause(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -101,6 +105,13 @@ export class OwnLedger implements Ledger {
   async giveBack(entry: Entry): Promise<void> {
     this.#running.delete(entry);
   }
+
+  /** Within a process, requests for the same list are one (shared-requests.ts). */
+  async takeTurn(): Promise<boolean> {
+    return true;
+  }
+
+  async endTurn(): Promise<void> {}
 
   async pause(ms: number): Promise<void> {
     this.#frozenUntilAt = Math.max(this.#frozenUntilAt, this.#now() + ms);

@@ -18,6 +18,10 @@ export interface Permit {
   end(): void;
   /** It was never sent. */
   giveBack(): void;
+  /** Whether it may read this list: no other process is at it. */
+  takeTurn(list: string): Promise<boolean>;
+  /** Other processes find the list now, or may read it themselves. */
+  endTurn(): Promise<void>;
 }
 
 export interface PermitRequest {
@@ -196,6 +200,8 @@ export class Limiter {
     return {
       end: over((each) => this.#ledger.end(each)),
       giveBack: over((each) => this.#ledger.giveBack(each)),
+      takeTurn: (list) => this.#ledger.takeTurn(entry, list),
+      endTurn: () => this.#ledger.endTurn(entry),
     };
   }
 

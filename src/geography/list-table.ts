@@ -3,7 +3,8 @@ import * as z from "zod/v4";
 import { instantOf, makeTables, type SharedDatabase } from "./neighbours.ts";
 import { type ListPlace, OLD_MS } from "./store.ts";
 
-const TABLES = {
+/** Times are milliseconds since 1970. */
+export const LIST_TABLES = {
   geography_lists:
     "service TEXT NOT NULL, list TEXT NOT NULL, kept_at BIGINT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (service, list)",
 };
@@ -24,7 +25,7 @@ export function listTable({ open, now }: ListTableOptions): ListPlace {
   async function prepared(): Promise<SharedDatabase> {
     const database = await open();
     try {
-      await makeTables(database, TABLES);
+      await makeTables(database, LIST_TABLES);
       const oldAt = (await instantOf(database, database.query, now)) - OLD_MS;
       await database.query("DELETE FROM geography_lists WHERE kept_at <= $1", [oldAt]);
       return database;

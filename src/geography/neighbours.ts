@@ -1,5 +1,5 @@
-// What the processes behind one address know of each other, in a database that all of them open: the requests that count now, the
-// pause that the service asked for, and whose turn it is to read a list. A process that dies gives its share back by time.
+// What the processes behind one address know of each other, in a database that all of them open: the requests that count now with the
+// list that each reads, and the rest that the service asked for. A process that dies gives its share back by time.
 import { randomUUID } from "node:crypto";
 import * as z from "zod/v4";
 import { ATTEMPT_LIMIT_MS } from "../service/attempts.ts";
@@ -20,14 +20,14 @@ export interface SharedDatabase {
   close(): Promise<void>;
 }
 
-/** A list that takes longer may be read by another process, too: that costs a request. */
-const TURN_MS = 10_000;
-
-const TABLES = {
-  geography_requests: "service TEXT NOT NULL, id TEXT NOT NULL, free_at BIGINT NOT NULL, PRIMARY KEY (service, id)",
-  geography_pauses: "service TEXT PRIMARY KEY, frozen_until BIGINT NOT NULL, slowed_until BIGINT NOT NULL",
-  geography_turns: `service TEXT NOT NULL, list TEXT NOT NULL, owner TEXT NOT NULL, until_at BIGINT NOT NULL,
-    PRIMARY KEY (service, list)`,
+/**
+ * Instants are milliseconds since 1970, `budget` is the address that requests leave by. A permit is a request that counts until
+ * `free_at`; `what`: the list that it reads, until others can find that. No two read the same.
+ */
+export const GEOGRAPHY_TABLES = {
+  geography_permits: `budget TEXT NOT NULL, id TEXT NOT NULL, what TEXT, begun_at BIGINT NOT NULL, free_at BIGINT NOT NULL,
+    PRIMARY KEY (budget, id), UNIQUE (budget, what)`,
+  geography_rest: "budget TEXT PRIMARY KEY, until_at BIGINT NOT NULL, slowed_until BIGINT NOT NULL",
 };
 
 /** By the clock that all processes share. */
@@ -53,12 +53,14 @@ export async function makeTables(database: SharedDatabase, tables: Readonly<Reco
 
 const Instant = z.object({ now: z.number() });
 const FreeAt = z.object({ free_at: z.number() });
-const Pause = z.object({ frozen_until: z.number(), slowed_until: z.number() });
+const Rest = z.object({ until_at: z.number(), slowed_until: z.number() });
 
 export interface NeighboursOptions {
   readonly open: () => Promise<SharedDatabase>;
   /** Whose requests they are. Throws Failure where no service is configured. */
   readonly baseUrl: () => Promise<string>;
+  /** Names the address that they leave by: the service counts by it. */
+  readonly budget?: string | undefined;
   readonly limits: RequestLimits;
   readonly windowMs: number;
   /** Our own clock. */
@@ -68,7 +70,6 @@ export interface NeighboursOptions {
 /** Every method throws where the database cannot be used. */
 export class Neighbours {
   readonly #options: NeighboursOptions;
-  readonly #owner = randomUUID();
   #database: SharedDatabase | undefined;
   /** One after the other: a connection has one transaction at a time. */
   #last: Promise<unknown> = Promise.resolve();
@@ -81,70 +82,65 @@ export class Neighbours {
   async take(isUrgent: boolean): Promise<{ readonly id: string | undefined; readonly state: LedgerState }> {
     const { limits, windowMs } = this.#options;
     let id: string | undefined;
-    const state = await this.#look(async (query, service, now) => {
-      const known = await stateOf(query, service);
+    const state = await this.#look(async (query, budget, now) => {
+      const known = await stateOf(query, budget);
       if (!mayLeave(known, limits, isUrgent, now)) return known;
       id = randomUUID();
-      // Should this process die with it, it counts for as long as it can have been under way.
+      // Should this process die with it, it counts as one that ended when its time was over.
       const freeAt = now + ATTEMPT_LIMIT_MS + windowMs;
-      const values = [service, id, freeAt];
-      await query("INSERT INTO geography_requests (service, id, free_at) VALUES ($1, $2, $3)", values);
+      const values = [budget, id, now, freeAt];
+      await query("INSERT INTO geography_permits (budget, id, begun_at, free_at) VALUES ($1, $2, $3, $4)", values);
       return { ...known, freeAt: [...known.freeAt, freeAt] };
     });
     return { id, state };
   }
 
   end(id: string): Promise<LedgerState> {
-    return this.#look(async (query, service, now) => {
-      const values = [service, id, now + this.#options.windowMs];
-      await query("UPDATE geography_requests SET free_at = $3 WHERE service = $1 AND id = $2", values);
-      return await stateOf(query, service);
+    return this.#look(async (query, budget, now) => {
+      const values = [budget, id, now + this.#options.windowMs];
+      await query("UPDATE geography_permits SET free_at = $3 WHERE budget = $1 AND id = $2", values);
+      return await stateOf(query, budget);
     });
   }
 
+  /** Its turn goes with it. */
   giveBack(id: string): Promise<LedgerState> {
-    return this.#look(async (query, service) => {
-      await query("DELETE FROM geography_requests WHERE service = $1 AND id = $2", [service, id]);
-      return await stateOf(query, service);
+    return this.#look(async (query, budget) => {
+      await query("DELETE FROM geography_permits WHERE budget = $1 AND id = $2", [budget, id]);
+      return await stateOf(query, budget);
     });
   }
 
   pause(ms: number): Promise<LedgerState> {
-    return this.#look(async (query, service, now) => {
-      const known = await stateOf(query, service);
+    return this.#look(async (query, budget, now) => {
+      const known = await stateOf(query, budget);
       const frozenUntilAt = Math.max(now + ms, known.frozenUntilAt);
       const slowedUntilAt = Math.max(frozenUntilAt + SLOWED_MS, known.slowedUntilAt);
-      await query("DELETE FROM geography_pauses WHERE service = $1", [service]);
-      const values = [service, frozenUntilAt, slowedUntilAt];
-      await query("INSERT INTO geography_pauses (service, frozen_until, slowed_until) VALUES ($1, $2, $3)", values);
+      await query("DELETE FROM geography_rest WHERE budget = $1", [budget]);
+      const values = [budget, frozenUntilAt, slowedUntilAt];
+      await query("INSERT INTO geography_rest (budget, until_at, slowed_until) VALUES ($1, $2, $3)", values);
       return { ...known, frozenUntilAt, slowedUntilAt };
     });
   }
 
-  /** Whether the list is ours to read now: no other process is at it. */
-  async takeTurn(list: string): Promise<boolean> {
+  /** Whether this request may read the list: no other is at it. */
+  async takeTurn(id: string, list: string): Promise<boolean> {
     let isOurs = false;
-    await this.#run(async (query, service, now) => {
-      await query("DELETE FROM geography_turns WHERE until_at <= $1", [now]);
-      const held = await query("SELECT 1 FROM geography_turns WHERE service = $1 AND list = $2 AND owner <> $3", [
-        service,
-        list,
-        this.#owner,
-      ]);
+    await this.#run(async (query, budget, now) => {
+      // No request is under way for longer: its process has died, or could not say that it was over.
+      const deadSince = now - ATTEMPT_LIMIT_MS;
+      await query("UPDATE geography_permits SET what = NULL WHERE budget = $1 AND begun_at <= $2", [budget, deadSince]);
+      const held = await query("SELECT 1 FROM geography_permits WHERE budget = $1 AND what = $2", [budget, list]);
       isOurs = held.length === 0;
-      if (!isOurs) return;
-      // Our own may be left of a reading that was given up.
-      await query("DELETE FROM geography_turns WHERE service = $1 AND list = $2", [service, list]);
-      const values = [service, list, this.#owner, now + TURN_MS];
-      await query("INSERT INTO geography_turns (service, list, owner, until_at) VALUES ($1, $2, $3, $4)", values);
+      if (isOurs)
+        await query("UPDATE geography_permits SET what = $3 WHERE budget = $1 AND id = $2", [budget, id, list]);
     });
     return isOurs;
   }
 
-  endTurn(list: string): Promise<void> {
-    return this.#run(async (query, service) => {
-      const values = [service, list, this.#owner];
-      await query("DELETE FROM geography_turns WHERE service = $1 AND list = $2 AND owner = $3", values);
+  endTurn(id: string): Promise<void> {
+    return this.#run(async (query, budget) => {
+      await query("UPDATE geography_permits SET what = NULL WHERE budget = $1 AND id = $2", [budget, id]);
     });
   }
 
@@ -155,13 +151,13 @@ export class Neighbours {
   }
 
   /** Does `work` on what counts still; its state by our own clock. */
-  async #look(work: (query: Query, service: string, now: number) => Promise<LedgerState>): Promise<LedgerState> {
+  async #look(work: (query: Query, budget: string, now: number) => Promise<LedgerState>): Promise<LedgerState> {
     const { windowMs, now: ownNow } = this.#options;
     let state: LedgerState = { freeAt: [], frozenUntilAt: 0, slowedUntilAt: 0 };
     let lead = 0;
-    await this.#run(async (query, service, now) => {
-      await query("DELETE FROM geography_requests WHERE free_at <= $1", [now]);
-      state = await work(query, service, now);
+    await this.#run(async (query, budget, now) => {
+      await query("DELETE FROM geography_permits WHERE free_at <= $1", [now]);
+      state = await work(query, budget, now);
       lead = now - ownNow();
     });
     const own = (at: number): number => at - lead;
@@ -174,13 +170,15 @@ export class Neighbours {
     };
   }
 
-  #run(work: (query: Query, service: string, now: number) => Promise<void>): Promise<void> {
+  #run(work: (query: Query, budget: string, now: number) => Promise<void>): Promise<void> {
     const run = this.#last
       .catch(() => undefined)
       .then(async () => {
-        const [database, service] = [await this.#open(), await this.#options.baseUrl()];
-        const { now } = this.#options;
-        await database.exclusively(async (query) => work(query, service, await instantOf(database, query, now)));
+        const { now, baseUrl, budget } = this.#options;
+        const [database, service] = [await this.#open(), await baseUrl()];
+        // Each service counts for itself.
+        const name = budget === undefined ? service : `${budget} ${service}`;
+        await database.exclusively(async (query) => work(query, name, await instantOf(database, query, now)));
       });
     this.#last = run;
     return run;
@@ -192,7 +190,7 @@ export class Neighbours {
     this.#database = undefined;
     const database = await this.#options.open();
     try {
-      await makeTables(database, TABLES);
+      await makeTables(database, GEOGRAPHY_TABLES);
     } catch (error) {
       await database.close().catch(() => undefined);
       throw error;
@@ -202,13 +200,13 @@ export class Neighbours {
   }
 }
 
-async function stateOf(query: Query, service: string): Promise<LedgerState> {
-  const requests = await query("SELECT free_at FROM geography_requests WHERE service = $1 ORDER BY free_at", [service]);
-  const [row] = await query("SELECT frozen_until, slowed_until FROM geography_pauses WHERE service = $1", [service]);
-  const pause = row === undefined ? undefined : Pause.parse(row);
+async function stateOf(query: Query, budget: string): Promise<LedgerState> {
+  const permits = await query("SELECT free_at FROM geography_permits WHERE budget = $1 ORDER BY free_at", [budget]);
+  const [row] = await query("SELECT until_at, slowed_until FROM geography_rest WHERE budget = $1", [budget]);
+  const rest = row === undefined ? undefined : Rest.parse(row);
   return {
-    freeAt: requests.map((each) => FreeAt.parse(each).free_at),
-    frozenUntilAt: pause?.frozen_until ?? 0,
-    slowedUntilAt: pause?.slowed_until ?? 0,
+    freeAt: permits.map((each) => FreeAt.parse(each).free_at),
+    frozenUntilAt: rest?.until_at ?? 0,
+    slowedUntilAt: rest?.slowed_until ?? 0,
   };
 }

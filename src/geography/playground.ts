@@ -15,7 +15,7 @@ import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { type Ledger, OwnLedger, type RequestLimits, WINDOW_MS } from "./ledger.ts";
 import { Limiter, type Permit } from "./limiter.ts";
 import { Neighbours, type SharedDatabase } from "./neighbours.ts";
-import { SharedLedger, type Turns } from "./shared-ledger.ts";
+import { SharedLedger } from "./shared-ledger.ts";
 import { SharedRequests } from "./shared-requests.ts";
 import type { GeographyStore } from "./store.ts";
 
@@ -37,6 +37,8 @@ export interface SharedAddress {
   readonly open: () => Promise<SharedDatabase>;
   /** Of the service. Throws Failure where none is configured. */
   readonly baseUrl: () => Promise<string>;
+  /** Names the address that requests leave by; left out, all who share a database leave by one. */
+  readonly budget?: string | undefined;
 }
 
 export interface PlaygroundOptions {
@@ -60,15 +62,12 @@ function limitsFor(perMinute: number): RequestLimits {
   return { ahead: Math.min(perMinute, direct - KEPT_FOR_DIRECT), direct };
 }
 
-/** A process by itself reads whatever it needs. */
-const OWN_TURNS: Turns = { take: async () => true, end: async () => undefined };
-
 function ledgerOf({ perMinute, timing, shared, windowMs = WINDOW_MS }: PlaygroundOptions) {
   const limits = limitsFor(perMinute);
   const own = new OwnLedger(limits, timing, windowMs);
-  if (shared === undefined) return { limits, ledger: own, turns: OWN_TURNS };
-  const ledger = new SharedLedger(new Neighbours({ ...shared, limits, windowMs, now: timing.now }), own, timing.now);
-  return { limits, ledger, turns: ledger.turns };
+  if (shared === undefined) return { limits, ledger: own };
+  const neighbours = new Neighbours({ ...shared, limits, windowMs, now: timing.now });
+  return { limits, ledger: new SharedLedger(neighbours, own, timing.now) };
 }
 
 /** One list: where it may be known from, how it is read, how it is kept for others. */
@@ -83,7 +82,6 @@ export class PlaygroundReader {
   readonly limiter: Limiter;
   readonly cache: CatalogueCache;
   readonly #ledger: Ledger;
-  readonly #turns: Turns;
   readonly #service: Pick<Service, "call">;
   readonly #timing: Timing;
   readonly #states = new SharedRequests<DatedAnswer<StatesResponse>>();
@@ -92,11 +90,10 @@ export class PlaygroundReader {
 
   constructor(options: PlaygroundOptions) {
     const { service, timing, closing, store, windowMs = WINDOW_MS } = options;
-    const { limits, ledger, turns } = ledgerOf(options);
+    const { limits, ledger } = ledgerOf(options);
     this.#service = service;
     this.#timing = timing;
     this.#ledger = ledger;
-    this.#turns = turns;
     this.limiter = new Limiter({ limits, ledger, timing, closing, windowMs });
     this.cache = new CatalogueCache(timing.now, store);
   }
@@ -167,7 +164,7 @@ export class PlaygroundReader {
   ): Promise<DatedAnswer<T>> {
     for (;;) {
       const permit = await getPermit(signal);
-      const isOurs = await this.#turns.take(list);
+      const isOurs = await permit.takeTurn(list);
       // It may have come while the permit was waited for.
       const known = await recall();
       if (isOurs && known === undefined) {
@@ -178,11 +175,11 @@ export class PlaygroundReader {
           return reading;
         } finally {
           // Not before the others find it. Nobody waits for that.
-          (kept ?? Promise.resolve()).then(() => this.#turns.end(list));
+          (kept ?? Promise.resolve()).then(() => permit.endTurn());
         }
       }
+      // Its turn goes with it.
       permit.giveBack();
-      if (isOurs) await this.#turns.end(list);
       const found = known ?? (await this.#lookFor(recall, signal));
       if (found !== undefined) return found;
     }

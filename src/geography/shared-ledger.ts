@@ -1,17 +1,10 @@
-// The ledger of all processes behind one address, and whose turn it is to read a list. While what they share cannot be used, each
+// The ledger of all processes behind one address. While what they share cannot be used, each
 // keeps to a ledger of its own: that costs speed or a 429, and never an answer.
 import type { Entry, Ledger, LedgerState, OwnLedger } from "./ledger.ts";
 import type { Neighbours } from "./neighbours.ts";
 
 /** After a failure it is not tried again for so long. */
 const APART_MS = 30_000;
-
-/** Whose turn it is to read a list. Never rejects. */
-export interface Turns {
-  /** Whether the list is ours to read now: nobody else is at it. */
-  take(list: string): Promise<boolean>;
-  end(list: string): Promise<void>;
-}
 
 export class SharedLedger implements Ledger {
   readonly #neighbours: Neighbours;
@@ -89,12 +82,17 @@ export class SharedLedger implements Ledger {
     await this.#keep(() => this.#neighbours.pause(ms));
   }
 
-  readonly turns: Turns = {
-    take: async (list) => (await this.#shared(() => this.#neighbours.takeTurn(list))) ?? true,
-    end: async (list) => {
-      await this.#shared(() => this.#neighbours.endTurn(list));
-    },
-  };
+  /** Whoever is by himself reads whatever he needs. */
+  async takeTurn(entry: Entry, list: string): Promise<boolean> {
+    const id = this.#ids.get(entry);
+    if (id === undefined) return true;
+    return (await this.#shared(() => this.#neighbours.takeTurn(id, list))) ?? true;
+  }
+
+  async endTurn(entry: Entry): Promise<void> {
+    const id = this.#ids.get(entry);
+    if (id !== undefined) await this.#shared(() => this.#neighbours.endTurn(id));
+  }
 
   close(): Promise<void> {
     return this.#neighbours.close();

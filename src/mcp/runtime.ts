@@ -1,7 +1,10 @@
 // What all connections of one process share: configuration, tools, service, journal, secrets, log.
+import type { RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Redactor } from "../auth/redaction.ts";
+import type { SealedIds } from "../auth/sealed-ids.ts";
 import type { Config } from "../config.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
+import type { StartedJob } from "../toolkit/jobs/job-task.ts";
 import type { Ports } from "../toolkit/ports.ts";
 import type { Candidates } from "../toolkit/resources/completion.ts";
 import type { Resource } from "../toolkit/resources/resource.ts";
@@ -17,6 +20,9 @@ export interface Log {
   error(facts: object, message: string): void;
 }
 
+/** Seals what a question to the person is about: it comes back through the client. Rejects what is not ours, or not this caller's. */
+export type QuestionSeals = RequestStateCodec;
+
 export interface Runtime {
   readonly version: string;
   readonly config: Config;
@@ -30,8 +36,10 @@ export interface Runtime {
   /** Suggests values for the variables of a resource template and the arguments of a prompt. */
   readonly candidates: Candidates;
   readonly watching: Watching;
-  /** A key that only holders of the client credentials can derive; it seals what clients keep for us. Throws Failure. */
-  readonly sealingKey: () => Promise<Buffer>;
+  /** The ids of tasks, under a seal that nobody makes or opens for another caller. */
+  readonly taskIds: SealedIds<StartedJob>;
+  /** Undefined: each way of serving makes its own, with a key that only this process has. */
+  readonly questions: QuestionSeals | undefined;
   readonly skills: Skills;
   /** The HTML of a view. */
   readonly readView: (name: ViewName) => Promise<string>;

@@ -7,6 +7,7 @@ import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./deco
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { cancelled, finalFailure, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
 import { dateOf } from "./problems.ts";
+import { heed, type Rest, sitOut } from "./rest.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 
 /** Where Bearer tokens come from; src/auth/ has one. */
@@ -25,6 +26,10 @@ export interface ServiceOptions {
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
+  /** Looks at each request before it is sent. Throws Failure where it must not be. */
+  readonly admit?: ((request: EncodedRequest) => void) | undefined;
+  /** Shared with all who use the same credentials; absent where a call knows only what it was told itself. */
+  readonly rest?: Rest | undefined;
 }
 
 /** What is known of a request's earlier attempts, and who hears of the next. */
@@ -55,20 +60,35 @@ function refusedAtLength(error: unknown): WireAnswer {
 
 export type Service = ReturnType<typeof createService>;
 
-export function createService({ baseUrl, tokens, transport, timing }: ServiceOptions) {
+const restfully =
+  <A extends Omit<WireAnswer, "body">>(
+    rest: Rest,
+    context: CallContext,
+    timing: Timing,
+    send: (wire: WireRequest) => Promise<A>,
+  ): typeof send =>
+  async (wire) => {
+    await sitOut(rest, context, timing);
+    const answer = await send(wire);
+    await heed(rest, answer, timing.now());
+    return answer;
+  };
+
+export function createService({ baseUrl, tokens, transport, timing, admit, rest }: ServiceOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
    * `drop` ends an answer that nobody is going to read.
    */
-  async function authorized<A extends { status: number }>(
+  async function authorized<A extends Omit<WireAnswer, "body">>(
     endpoint: Endpoint,
     wire: WireRequest,
     context: CallContext,
-    send: (wire: WireRequest) => Promise<A>,
+    sendIt: (wire: WireRequest) => Promise<A>,
     drop: (answer: A) => Promise<void> = nothing,
   ): Promise<A> {
     const scopes = scopesToRequest(endpoint);
-    if (scopes.length === 0) return await send(wire);
+    if (scopes.length === 0) return await sendIt(wire);
+    const send = rest ? restfully(rest, context, timing, sendIt) : sendIt;
     const withToken = (token: string): WireRequest => ({
       ...wire,
       headers: { ...wire.headers, authorization: `Bearer ${token}` },
@@ -142,6 +162,7 @@ export function createService({ baseUrl, tokens, transport, timing }: ServiceOpt
     }
 
     try {
+      admit?.(encoded);
       for (let attempts = 1; ; attempts++) {
         onAttempt?.();
         try {

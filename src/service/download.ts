@@ -3,15 +3,15 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { Failure, reasonOf } from "../failure.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, withRetries } from "./attempts.ts";
+import { Failure } from "../failure.ts";
+import type { CallContext } from "./attempts.ts";
 import type { Service } from "./call.ts";
-import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
+import type { CallRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "./new-file.ts";
-import { cancelled, refusal, transportFailure } from "./outcomes.ts";
+import { eachTry, openOnce, pieces, typeOf } from "./open-file.ts";
 import { partialName } from "./partial-files.ts";
-import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
+import { type OpenAnswer, TransportError } from "./transport.ts";
 
 export interface SavedFile {
   readonly path: string;
@@ -30,7 +30,6 @@ export interface DownloadTarget {
   readonly onBytes?: (bytes: number) => void;
 }
 
-const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_NUMBERED = 1000;
 
 async function settleName(part: string, folder: string, name: string, numbered: boolean): Promise<string> {
@@ -42,33 +41,11 @@ async function settleName(part: string, folder: string, name: string, numbered: 
   throw nameTaken(name, "fileName");
 }
 
-/** An error answer, judged by its status however little of its body arrives. */
-async function drain(answer: OpenAnswer): Promise<WireAnswer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of answer.body) {
-      size += chunk.length;
-      if (size > MAX_ERROR_BYTES) break;
-      chunks.push(chunk);
-    }
-  } catch {
-    // What has arrived has to do.
-  }
-  return { status: answer.status, headers: answer.headers, body: Buffer.concat(chunks) };
-}
-
 /** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
 async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
   const hash = createHash("sha256");
   let bytes = 0;
-  const chunks = answer.body[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await chunks.next().catch((error: unknown) => {
-      throw new TransportError(reasonOf(error), { sent: true }, { cause: error });
-    });
-    if (next.done) break;
-    const chunk: Buffer = next.value;
+  for await (const chunk of pieces(answer)) {
     hash.update(chunk);
     await file.writeFile(chunk);
     bytes += chunk.length;
@@ -86,17 +63,7 @@ async function attempt(
   target: DownloadTarget,
   context: CallContext,
 ) {
-  const wire = wireRequest(await service.baseUrl(), endpoint, encodeRequest(endpoint, request));
-  const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, service.timing)));
-  const answer = await service.authorized(
-    endpoint,
-    wire,
-    context,
-    (authorizedWire) => service.transport.open(authorizedWire, { timeoutMs, signal: context.signal }),
-    ({ body }) => body.dump(),
-  );
-  if (answer.status !== endpoint.success.status) throw refusal(endpoint, await drain(answer), service.timing.now());
-
+  const answer = await openOnce(service, endpoint, request, context);
   const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
   const part = join(target.folder, partialName(name));
   let file: FileHandle | undefined;
@@ -105,7 +72,7 @@ async function attempt(
     const { bytes, sha256 } = await pour(answer, file, target.onBytes);
     await file.close();
     const fileName = await settleName(part, target.folder, name, target.fileName === undefined);
-    const contentType = answer.headers["content-type"] ?? "application/octet-stream";
+    const contentType = typeOf(answer);
     return { path: join(target.folder, fileName), bytes, sha256, contentType, fileName };
   } catch (error) {
     answer.body.destroy();
@@ -129,12 +96,5 @@ export async function downloadFile(
 ): Promise<SavedFile> {
   await prepareFolder(target.folder);
   if (target.fileName !== undefined) await refuseTaken(target.folder, target.fileName, "fileName");
-  return await withRetries({ endpoint, context, timing: service.timing }, async () => {
-    try {
-      return await attempt(service, endpoint, request, target, context);
-    } catch (error) {
-      if (context.signal.aborted) throw cancelled(endpoint, undefined, false);
-      throw error instanceof TransportError ? transportFailure(endpoint, error) : error;
-    }
-  });
+  return await eachTry(service, endpoint, context, () => attempt(service, endpoint, request, target, context));
 }

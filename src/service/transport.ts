@@ -193,24 +193,44 @@ const hasProxy = (): boolean =>
 
 /** Per origin: 1,600 reads a second of a service that is 20 ms away, more than one process makes; 8 would bring 400. */
 export const CONNECTIONS = 32;
+/** Of files that are streamed. */
+const STREAMS = 64;
 
-/** Connections are kept alive, no pipelining. `proxies`: HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
-export function createTransport({ proxies } = { proxies: true }): Transport {
+interface TransportOptions {
+  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */
+  readonly proxies: boolean;
+  /** Per origin; files that are streamed have others. */
+  readonly connections?: number;
+}
+
+/** Connections are kept alive, no pipelining. */
+export function createTransport({ proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true }): Transport {
   let undici: typeof import("./undici.ts") | undefined;
   let dispatcher: Dispatcher | undefined;
+  let streams: Dispatcher | undefined;
 
-  async function ready() {
+  async function loaded() {
     undici ??= await import("./undici.ts");
-    dispatcher ??= new (proxies && hasProxy() ? undici.EnvHttpProxyAgent : undici.Agent)({
-      connections: CONNECTIONS,
-      pipelining: 1,
-    });
-    return { undici, dispatcher };
+    const { Agent, EnvHttpProxyAgent, request } = undici;
+    const create = (connections: number): Dispatcher =>
+      new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections, pipelining: 1 });
+    return { create, request };
+  }
+  async function ready(): Promise<Dispatcher> {
+    const { create } = await loaded();
+    dispatcher ??= create(connections);
+    return dispatcher;
+  }
+  /** Files have connections of their own: however slowly somebody reads them, no call waits for one. */
+  async function readyForStreams() {
+    const { create, request } = await loaded();
+    streams ??= create(STREAMS);
+    return { request, streams };
   }
 
   return {
     async exchange(request, limits) {
-      const by = dispatcher ?? (await ready()).dispatcher;
+      const by = dispatcher ?? (await ready());
       limits.signal.throwIfAborted();
       try {
         return await wholeAnswer(by, request, limits);
@@ -222,10 +242,10 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
     },
     async open({ method, origin, path, headers, body }, { timeoutMs, signal }) {
       signal.throwIfAborted();
-      const { undici, dispatcher } = await ready();
+      const { request, streams: dispatcher } = await readyForStreams();
       const limits = { signal, headersTimeout: timeoutMs, bodyTimeout: STALL_MS };
       try {
-        const answer = await undici.request(origin + path, {
+        const answer = await request(origin + path, {
           dispatcher,
           method,
           headers,
@@ -240,7 +260,7 @@ export function createTransport({ proxies } = { proxies: true }): Transport {
       }
     },
     async close() {
-      await dispatcher?.destroy();
+      await Promise.all([dispatcher?.destroy(), streams?.destroy()]);
     },
   };
 }

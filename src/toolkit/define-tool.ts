@@ -153,6 +153,8 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   readonly toolset?: Toolset;
   readonly effect: "read" | "save" | "export";
   readonly output: Output<O>;
+  /** What is said of it instead where files are links. */
+  readonly withLinks?: { readonly description: string; readonly output: Output<O> };
   readonly view?: ViewName;
   /** What a variable of a URI or a prompt may be, where the answer says so. */
   readonly candidates?: {
@@ -263,7 +265,7 @@ function strictArguments<I extends z.ZodRawShape>(name: string, input: Arguments
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
   definition: ToolDefinition<N, I, O>,
 ): DefinedTool & { readonly name: N } {
-  const { endpoint, name, title, description, effect, input, output, view, candidates, run } = definition;
+  const { endpoint, name, title, description, effect, input, output, withLinks, view, candidates, run } = definition;
   const { argumentNames, inputSchema, check } = strictArguments(name, input);
   const toolset = definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs");
   const outputSchema = output.schema;
@@ -273,6 +275,11 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
     makes: undefined,
     create: (ports) => ({
       ...facts,
+      ...(withLinks &&
+        ports.files.kind === "links" && {
+          description: withLinks.description,
+          outputSchema: withLinks.output.schema,
+        }),
       kind: "reading",
       makes: undefined,
       traits: undefined,

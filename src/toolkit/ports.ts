@@ -5,11 +5,16 @@ import type { Service } from "../service/call.ts";
 import type { Downloads } from "../service/downloads.ts";
 import type { Offers } from "./jobs/offers.ts";
 import type { Retries } from "./jobs/retries.ts";
+import type { LinkedFiles } from "./links/linked-files.ts";
 
 /** The one folder that tools write to, and how a file gets there. */
-export interface Files extends Pick<Downloads, "save"> {
+export interface FolderFiles extends Pick<Downloads, "save"> {
+  readonly kind: "folder";
   readonly folder: string;
 }
+
+/** Files here, for a caller on this machine; links, for callers elsewhere. */
+export type Files = FolderFiles | LinkedFiles;
 
 export interface Ports {
   readonly service: Service;

@@ -3,6 +3,7 @@ import { isJsonObject } from "../contract/json.ts";
 import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
 import { isNothing } from "./lean.ts";
+import type { LinkedFile } from "./links/linked-files.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
@@ -57,6 +58,8 @@ export interface ToolResult<T = unknown> {
   readonly drift: readonly string[];
   /** The URI of the resource that it speaks of. */
   readonly link?: string;
+  /** A file for a caller elsewhere. */
+  readonly file?: LinkedFile;
 }
 
 export interface AdvisedResult<T> extends ToolResult<T> {
@@ -163,8 +166,8 @@ function result<T, R extends Remarks>(answer: Decoded<Envelope<T>>, shown: unkno
 /** Data that are their own structured content. */
 export const wholeResult = <T extends object>(
   data: T,
-  { text, drift = [], link }: { readonly text: string; readonly drift?: readonly string[]; readonly link?: string },
-): ToolResult<T> => ({ data, structured: data, text, drift, ...(link !== undefined && { link }) });
+  { drift = [], ...remarks }: Pick<ToolResult, "text" | "link" | "file"> & Partial<Pick<ToolResult, "drift">>,
+): ToolResult<T> => ({ data, structured: data, drift, ...remarks });
 
 interface AnswerRemarks {
   readonly advice: Advice;
@@ -172,14 +175,15 @@ interface AnswerRemarks {
   readonly body?: string;
   readonly drift?: readonly string[];
   readonly link?: string;
+  readonly file?: LinkedFile | undefined;
 }
 
 /** Data that are their own structured content, behind a sentence that says them and the call that makes sense next. */
-export function answerResult<T extends object>(data: T, { advice, body, ...more }: AnswerRemarks): ToolResult<T> {
+export function answerResult<T extends object>(data: T, { advice, body, file, ...more }: AnswerRemarks): ToolResult<T> {
   const { summary, nextStep } = advice;
   const structured = { summary, ...(nextStep && { nextStep }), ...data };
   const text = [summary, nextStep && nextText(nextStep), body].filter((line) => line !== undefined).join("\n");
-  return { data, structured, text, drift: [], advice, ...more };
+  return { data, structured, text, drift: [], advice, ...more, ...(file && { file }) };
 }
 
 interface ReadAnswer<T> extends Decoded<Envelope<T>> {

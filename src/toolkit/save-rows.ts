@@ -1,4 +1,5 @@
-// Rows saved as a CSV file in the download folder (RFC 4180), with a download's care: a new file, whole or not there at all.
+// Rows saved as CSV (RFC 4180): in the download folder with a download's care, a new file, whole or not there at all; for a caller
+// elsewhere under a link.
 import { createHash } from "node:crypto";
 import { open, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,16 +9,35 @@ import { word } from "../outside.ts";
 import { fileNameSchema } from "../service/file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "../service/new-file.ts";
 import { partialName } from "../service/partial-files.ts";
-import type { Files } from "./ports.ts";
+import type { LinkedFile, LinkedFiles } from "./links/linked-files.ts";
+import type { Link } from "./links/ticket.ts";
+import type { FolderFiles } from "./ports.ts";
 
 /** The argument of a tool that can save its rows instead of showing them. */
 export const saveAs = fileNameSchema.describe("Saves all rows as CSV.").optional();
 
-export interface SavedRows {
+interface RowsInFolder {
   readonly path: string;
   /** Without the header. */
   readonly rows: number;
   readonly sha256: string;
+}
+
+interface RowsUnderLink extends Link {
+  readonly fileName: string;
+  readonly rows: number;
+  /** Where the rows stand in the answer itself. */
+  readonly bytes?: number;
+  readonly sha256?: string;
+}
+
+/** What an answer says of them. */
+export type SavedRows = RowsInFolder | RowsUnderLink;
+
+export interface Saved {
+  readonly said: SavedRows;
+  /** For a caller elsewhere. */
+  readonly file: LinkedFile | undefined;
 }
 
 type Cell = string | number;
@@ -35,32 +55,57 @@ function csvCell(cell: Cell): string {
 export const csvOf = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
 
-export const savedText = ({ path, rows, sha256 }: SavedRows): string =>
-  `Saved ${plural(rows, "row")} to ${word(path)}, sha256 ${sha256}.`;
+const linkedText = ({ url, expiresAt, fileName, rows, bytes, sha256 }: RowsUnderLink): string =>
+  sha256 === undefined
+    ? `${plural(rows, "row")} as ${word(fileName)}: the link makes them anew whenever it is opened, until ${expiresAt}.\n${url}`
+    : `${plural(rows, "row")} as ${word(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
 
-/** A tool that saves rows writes to the download folder and does not download. */
+export const savedText = (said: SavedRows): string =>
+  "path" in said ? `Saved ${plural(said.rows, "row")} to ${word(said.path)}, sha256 ${said.sha256}.` : linkedText(said);
+
+/** A tool that saves rows does not download. */
 interface Saving {
-  readonly files: Pick<Files, "folder">;
+  readonly files: Pick<FolderFiles, "kind" | "folder"> | Pick<LinkedFiles, "kind" | "rows">;
 }
 
 /** Before anything is read for it. Throws Failure where the name is taken. */
-export const checkSaveAs = ({ files }: Saving, fileName: string): Promise<void> =>
-  refuseTaken(files.folder, fileName, "saveAs");
+export async function checkSaveAs({ files }: Saving, fileName: string): Promise<void> {
+  if (files.kind === "folder") await refuseTaken(files.folder, fileName, "saveAs");
+}
 
 interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
 }
 
+/** The call that made the rows: the same again makes them anew. */
+interface MadeBy {
+  readonly tool: string;
+  /** `saveAs` included. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
 /** Throws Failure: where the name is taken, or the folder cannot be written to. Nothing partial stays behind. */
 export async function saveRows(
-  { files: { folder } }: Saving,
+  { files }: Saving,
   fileName: string,
   { columns, rows }: Table,
-): Promise<SavedRows> {
+  madeBy: MadeBy,
+): Promise<Saved> {
+  const csv = Buffer.from(csvOf(columns, rows));
+  if (files.kind === "folder") {
+    const path = await newFile(files.folder, fileName, csv);
+    const sha256 = createHash("sha256").update(csv).digest("hex");
+    return { said: { path, rows: rows.length, sha256 }, file: undefined };
+  }
+  const file = await files.rows({ ...madeBy, fileName, csv });
+  const { content, contentType, ...said } = file;
+  return { said: { ...said, rows: rows.length }, file };
+}
+
+async function newFile(folder: string, fileName: string, bytes: Buffer): Promise<string> {
   await prepareFolder(folder);
   await refuseTaken(folder, fileName, "saveAs");
-  const bytes = Buffer.from(csvOf(columns, rows));
   const part = join(folder, partialName(fileName));
   const path = join(folder, fileName);
   try {
@@ -76,5 +121,5 @@ export async function saveRows(
     await unlink(part).catch(() => undefined);
     throw error instanceof Failure ? error : diskFailure(folder, error);
   }
-  return { path, rows: rows.length, sha256: createHash("sha256").update(bytes).digest("hex") };
+  return path;
 }

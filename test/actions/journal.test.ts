@@ -106,6 +106,7 @@ describeEachDriver((driver) => {
     expect(written).toEqual({
       service: "service",
       key: action.key,
+      wire_key: "",
       tool: "submit_job",
       arguments: body,
       path: action.path,
@@ -128,6 +129,14 @@ describeEachDriver((driver) => {
     });
     expect(await journal.find("service", action.key)).toEqual(written);
     expect(await journal.find("another service", action.key)).toBeUndefined();
+  });
+
+  test("the key on the wire is kept beside the action's own", async () => {
+    const { as } = await bench(driver);
+    const journal = await as("one");
+    await journal.insert(newAction({ explicit: true, wireKey: "mic-on-the-wire" }));
+    expect(await journal.find("service", "key-0000")).toMatchObject({ key: "key-0000", wire_key: "mic-on-the-wire" });
+    expect(await journal.find("service", "mic-on-the-wire")).toBeUndefined();
   });
 
   test("a key is there once for each service, whoever comes first", async () => {
@@ -301,11 +310,13 @@ describeEachDriver((driver) => {
     const database = await driver.open(place);
     for (const index of ["unsettled", "undelivered", "by_subject", "by_work", "unheard", "about", "made"])
       await database.query(`DROP INDEX actions_${index}`);
-    for (const column of ["first_sent_at", "subject_hash", "work_hash", "heard_at", "about"])
+    for (const column of ["first_sent_at", "subject_hash", "work_hash", "heard_at", "about", "wire_key"])
       await database.query(`ALTER TABLE actions DROP COLUMN ${column}`);
     await database.query("CREATE UNIQUE INDEX actions_untold ON actions (service, tool, arguments_hash)");
     await database.query("CREATE INDEX actions_by_arguments ON actions (service, tool, arguments_hash)");
+    for (const table of ["subscriptions", "session_answers"]) await database.query(`DROP TABLE ${table}`);
     await database.query("DELETE FROM journal_version WHERE version > 1");
+    await database.query("ALTER TABLE journal_version DROP COLUMN needs");
     const journal = await as("two");
     expect(await journal.find("service", "key-0000")).toMatchObject({
       state: "open",
@@ -429,6 +440,20 @@ describeEachDriver((driver) => {
     await database.query("INSERT INTO journal_version (version) VALUES ($1)", [JOURNAL_VERSION + 1]);
     await expect(as("two")).rejects.toThrow(NewerJournal);
     await expect(as("two")).rejects.toThrow(String(JOURNAL_VERSION + 1));
+  });
+
+  test("of a later version that only adds to it is used, and left as it is", async () => {
+    const { place, as } = await bench(driver);
+    await as("one");
+    const database = await driver.open(place);
+    const later = [JOURNAL_VERSION + 1, JOURNAL_VERSION];
+    await database.query("INSERT INTO journal_version (version, needs) VALUES ($1, $2)", later);
+    await database.query("ALTER TABLE actions ADD COLUMN later TEXT NOT NULL DEFAULT 'x'");
+    const journal = await as("two");
+    const open = await journal.insert(newAction());
+    if (!open) throw new Error("not inserted");
+    expect(await journal.settle(open, SUCCEEDED)).toMatchObject({ state: "succeeded" });
+    expect(await database.query("SELECT version FROM journal_version")).toHaveLength(JOURNAL_VERSION + 1);
   });
 
   test("is made once, and opened again as it is", async () => {

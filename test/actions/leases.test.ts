@@ -6,6 +6,7 @@ import { createLeases } from "../../src/actions/leases.ts";
 const stored: StoredAction = {
   service: "service",
   key: "key-0000",
+  wire_key: "",
   tool: "submit_job",
   arguments: "{}",
   path: "/",

@@ -217,3 +217,33 @@ describe("the WAL", () => {
     expect(await journal.find("service", "key-0000")).toMatchObject({ attempts: 1 });
   });
 });
+
+describe("a question that found nothing is asked anew", () => {
+  const QUESTION = "SELECT sql FROM sqlite_master WHERE name = $1";
+  const answers = async ({ query }: Awaited<ReturnType<typeof openForTest>>) =>
+    (await query(QUESTION, ["mine"])).length;
+
+  test("once another connection has written, and once this one has", async () => {
+    const stateDir = await folderForTest();
+    const [one, other] = [await openForTest(stateDir), await openForTest(stateDir)];
+    expect([await answers(one), await answers(one), await answers(other)]).toEqual([0, 0, 0]);
+    await other.query("CREATE TABLE mine (n)");
+    expect([await answers(one), await answers(other)]).toEqual([1, 1]);
+    await one.query("DROP TABLE mine");
+    expect([await answers(one), await answers(other)]).toEqual([0, 0]);
+  });
+
+  test("with other values, and after a change that was taken back", async () => {
+    const database = await openForTest(await folderForTest());
+    await database.query("CREATE TABLE mine (n)");
+    const [nobody] = [await database.query(QUESTION, ["nobody's"])];
+    expect([nobody.length, await answers(database)]).toEqual([0, 1]);
+    const undone = database.exclusively(async (query) => {
+      await query("DROP TABLE mine");
+      expect(await query(QUESTION, ["mine"])).toEqual([]);
+      throw new Error("taken back");
+    });
+    await expect(undone).rejects.toThrow("taken back");
+    expect(await answers(database)).toBe(1);
+  });
+});

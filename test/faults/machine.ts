@@ -382,7 +382,7 @@ export class Machine {
     const ports: Ports = {
       service,
       actions,
-      files: { folder: "", save: createDownloads(service).save },
+      files: { kind: "folder", folder: "", save: createDownloads(service).save },
       offers: createOffers(),
       retries: createRetries(),
       geography: createGeography({ service, perMinute: 600, timing: this.#timing }),

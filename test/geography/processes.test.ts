@@ -137,21 +137,39 @@ describe("three processes on one state folder", () => {
       ...(await openFile(stateDir, "geography.sqlite")),
       clock: undefined,
     });
-    const limits = { ahead: 1, direct: 1 };
+    const limits = { ahead: 2, direct: 2 };
     const [dead, living] = [0, 1].map(
       () => new Neighbours({ open, baseUrl, limits, windowMs: WINDOW_MS, now: () => now }),
     );
     if (dead === undefined || living === undefined) throw new Error("two of them");
     onTestFinished(() => living.close());
-    expect((await dead.take(false)).id).toBeDefined();
-    expect(await dead.takeTurn("AA")).toBe(true);
+    const takes = async (neighbours: Neighbours) => (await neighbours.take(true)).id ?? "";
+    expect(await dead.takeTurn(await takes(dead), "AA")).toBe(true);
     await dead.close();
-    expect((await living.take(true)).id).toBeUndefined();
-    expect(await living.takeTurn("AA")).toBe(false);
-    now += ATTEMPT_LIMIT_MS + WINDOW_MS;
-    expect((await living.take(true)).id).toBeDefined();
-    expect(await living.takeTurn("AA")).toBe(true);
+    const id = await takes(living);
+    expect(id).not.toBe("");
+    expect(await living.takeTurn(id, "AA")).toBe(false);
+    expect(await takes(living)).toBe("");
+    // A request that its process took with it ends when its time is over, and counts for a window from then on.
+    now += ATTEMPT_LIMIT_MS;
+    expect(await living.takeTurn(id, "AA")).toBe(true);
+    expect(await takes(living)).toBe("");
+    now += WINDOW_MS;
+    expect(await takes(living)).not.toBe("");
     expect(fake.requests).toEqual([]);
+  });
+
+  test("share one minute for each address that they leave by", async () => {
+    const stateDir = await newStateDir();
+    const open = async () => ({ ...(await openFile(stateDir, "geography.sqlite")), clock: undefined });
+    const limits = { ahead: 1, direct: 1 };
+    const takes = async (budget: string): Promise<boolean> => {
+      const neighbours = new Neighbours({ open, baseUrl, budget, limits, windowMs: WINDOW_MS, now: () => 0 });
+      const { id } = await neighbours.take(false);
+      await neighbours.close();
+      return id !== undefined;
+    };
+    expect([await takes("east"), await takes("east"), await takes("west")]).toEqual([true, false, true]);
   });
 });
 

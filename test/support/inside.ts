@@ -27,7 +27,8 @@ export interface Inside {
   close(): Promise<void>;
 }
 
-function composed(env: Readonly<Record<string, string>>) {
+/** All that a server is made of, served by nobody yet. */
+export function composed(env: Readonly<Record<string, string>>) {
   const home = emptyHome();
   const config = readConfig({
     MIC_STATE_DIR: join(home.path, "state"),

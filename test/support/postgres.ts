@@ -1,11 +1,11 @@
 // A throw-away PostgreSQL server of this machine's own installation (Debian: postgresql), on a loopback port.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { freePort } from "./free-port.ts";
 
 const ROOT = "/usr/lib/postgresql";
 
@@ -48,15 +48,6 @@ export interface PostgresServer {
   /** Kills all its processes at once and starts it again (Linux only). */
   crash(): Promise<void>;
   stop(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== "object" || address === null) throw new Error("no free port");
-  return address.port;
 }
 
 async function ended(server: ChildProcess): Promise<void> {

@@ -58,6 +58,8 @@ test("a number is a number, below zero too", () => {
 });
 
 const table = { columns: ["a"], rows: [[1], [2]] };
+const madeBy = { tool: "list_jobs", arguments: {} };
+const into = (folder: string) => ({ files: { kind: "folder", folder } }) as const;
 
 test("a name that leads elsewhere is taken, and what it leads to stays as it is", async () => {
   const [downloadDir, elsewhere] = [await folderForTest(), await folderForTest()];
@@ -65,7 +67,7 @@ test("a name that leads elsewhere is taken, and what it leads to stays as it is"
   await symlink(join(elsewhere, "kept"), join(downloadDir, "link.csv"));
   await symlink(join(elsewhere, "new"), join(downloadDir, "dangling.csv"));
   for (const name of ["link.csv", "dangling.csv"])
-    await expect(saveRows({ files: { folder: downloadDir } }, name, table)).rejects.toMatchObject({
+    await expect(saveRows(into(downloadDir), name, table, madeBy)).rejects.toMatchObject({
       facts: { kind: "invalid_arguments" },
     });
   expect(await readdir(elsewhere)).toEqual(["kept"]);
@@ -76,7 +78,7 @@ test("of many that save under one name at once, one does", async () => {
   const downloadDir = join(await folderForTest(), "made", "when missing");
   const outcomes = await Promise.allSettled(
     Array.from({ length: 8 }, (_, index) =>
-      saveRows({ files: { folder: downloadDir } }, "rows.csv", { columns: ["a"], rows: [[index]] }),
+      saveRows(into(downloadDir), "rows.csv", { columns: ["a"], rows: [[index]] }, madeBy),
     ),
   );
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -86,7 +88,7 @@ test("of many that save under one name at once, one does", async () => {
 test("a folder that is none is told as the disk's fault", async () => {
   const downloadDir = join(await folderForTest(), "file");
   await writeFile(downloadDir, "");
-  await expect(saveRows({ files: { folder: downloadDir } }, "rows.csv", table)).rejects.toMatchObject({
+  await expect(saveRows(into(downloadDir), "rows.csv", table, madeBy)).rejects.toMatchObject({
     facts: { kind: "internal", sideEffect: "none", next: expect.stringContaining("MIC_DOWNLOAD_DIR") },
   });
 });

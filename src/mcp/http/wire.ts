@@ -8,6 +8,7 @@ export class Wire implements Transport {
   onclose: Transport["onclose"];
   onerror: Transport["onerror"];
   onmessage: Transport["onmessage"];
+  sessionId?: string;
   readonly #waiting = new Map<RequestId, (answer: JSONRPCMessage | undefined) => void>();
   #lastId = 0;
   #isClosed = false;

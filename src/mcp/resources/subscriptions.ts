@@ -22,9 +22,24 @@ interface Entry {
   readonly subscribers: Set<Subscriber>;
 }
 
-export type Subscriptions = ReturnType<typeof createSubscriptions>;
+export interface Subscriptions {
+  /** Sends updates there from now on. */
+  deliverTo(deliver: (uri: string) => void): void;
+  canWatch(uri: string): boolean;
+  /**
+   * Begins to watch. Resolves once no change can be missed: false when there is no such resource. Throws Failure, at once,
+   * when too many are watched.
+   */
+  join(uri: string, subscriber: Subscriber): Promise<boolean>;
+  /** Which version of it was seen last; undefined where it is not watched, or could not be read yet. */
+  versionOf(uri: string): number | undefined;
+  leave(uri: string, subscriber: Subscriber): void | Promise<void>;
+  /** Ends everything that this subscriber listens to. */
+  leaveAll(subscriber: Subscriber): void;
+  close(): void;
+}
 
-export function createSubscriptions(runtime: Runtime) {
+export function createSubscriptions(runtime: Runtime): Subscriptions {
   const { watching, ports } = runtime;
   const entries = new Map<string, Entry>();
   let send: (uri: string) => void = () => undefined;
@@ -51,19 +66,13 @@ export function createSubscriptions(runtime: Runtime) {
   }
 
   return {
-    /** Sends updates there from now on. */
-    deliverTo(deliver: (uri: string) => void): void {
+    deliverTo(deliver) {
       send = deliver;
     },
 
-    canWatch: (uri: string): boolean =>
-      findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
+    canWatch: (uri) => findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
 
-    /**
-     * Begins to watch. Resolves once no change can be missed: false when there is no such resource. Throws Failure, at once,
-     * when too many are watched.
-     */
-    join(uri: string, subscriber: Subscriber): Promise<boolean> {
+    join(uri, subscriber) {
       let entry = entries.get(uri);
       if (!entry) {
         const begun = watch(uri);
@@ -78,14 +87,15 @@ export function createSubscriptions(runtime: Runtime) {
       });
     },
 
+    versionOf: (uri) => entries.get(uri)?.watch.seen(),
+
     leave,
 
-    /** Ends everything that this subscriber listens to. */
-    leaveAll(subscriber: Subscriber): void {
+    leaveAll(subscriber) {
       for (const uri of [...entries.keys()]) leave(uri, subscriber);
     },
 
-    close(): void {
+    close() {
       for (const { watch } of entries.values()) watch.stop();
       entries.clear();
     },
@@ -131,7 +141,7 @@ export function serveSubscriptions(
     return {};
   });
   server.setRequestHandler("resources/unsubscribe", async ({ params: { uri } }) => {
-    subscriptions.leave(uri, CONNECTION);
+    await subscriptions.leave(uri, CONNECTION);
     return {};
   });
 }

@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Job } from "../../contract/jobs.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import { cancelStarted, type Standing, StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
+import { cancelStarted, type Standing, type StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
 import type { ActionResult } from "../../toolkit/results.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
@@ -17,7 +17,6 @@ import { factsOf, failureText } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
 import { driftMeta, type LinkOf, shownResult } from "../tools/result.ts";
 import { toolCall } from "../tools/tool-call.ts";
-import { createSealedIds } from "./sealed-ids.ts";
 import { taskAnswer } from "./serve.ts";
 import type { Task, TaskBackend } from "./task.ts";
 
@@ -33,8 +32,7 @@ const failed = (text: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InternalError, text, data);
 
 export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
-  const { ports, tools, config, log } = runtime;
-  const ids = createSealedIds(StartedJob, runtime.sealingKey);
+  const { ports, tools, config, log, taskIds: ids } = runtime;
 
   function shown(taskId: string, standing: Standing): Task {
     const { summary: statusMessage, createdAt, lastUpdatedAt } = standing;

@@ -16,10 +16,10 @@ import { makeKey } from "../../actions/keys.ts";
 import { Failure } from "../../failure.ts";
 import type { PersonQuestion, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
-import type { Runtime } from "../runtime.ts";
+import type { QuestionSeals, Runtime } from "../runtime.ts";
 
 /** How long a person may take to answer. */
-const ANSWER_SECONDS = 600;
+export const ANSWER_SECONDS = 600;
 const CONFIRM = "confirm";
 
 /** What a question is about. It is sealed, since it comes back through the client. */
@@ -29,7 +29,6 @@ const Sealed = z.strictObject({
   key: z.string(),
   shownVersion: z.int().optional(),
 });
-type Sealed = z.infer<typeof Sealed>;
 
 export type Consent =
   | { readonly ask: InputRequiredResult }
@@ -62,14 +61,16 @@ const foreign = (): ProtocolError =>
 
 export type Confirmation = ReturnType<typeof createConfirmation>;
 
-/** One process has one: no other can open what it has sealed. */
-export function createConfirmation({ config, ports }: Runtime) {
-  const codec = createRequestStateCodec<Sealed>({
-    key: randomBytes(32),
-    ttlSeconds: ANSWER_SECONDS,
-    // One process may serve many sessions: none can open what was sealed for another.
-    bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
-  });
+/** Where the runtime has no seals of its own, one process has one: no other can open what it has sealed. */
+export function createConfirmation({ config, ports, questions }: Runtime) {
+  const codec: QuestionSeals =
+    questions ??
+    createRequestStateCodec({
+      key: randomBytes(32),
+      ttlSeconds: ANSWER_SECONDS,
+      // One process may serve many sessions: none can open what was sealed for another.
+      bind: ({ mcpReq, sessionId = "" }) => JSON.stringify([mcpReq.method, sessionId]),
+    });
 
   /** The person agreed to actions of the journal, or they needed no consent, when they were made. */
   async function isResumed({ actions }: PersonQuestion): Promise<boolean> {

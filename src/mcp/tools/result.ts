@@ -1,5 +1,6 @@
 // Shows a tool's result as the protocol wants it, its members in the order in which the SDK writes them.
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
+import type { LinkedFile } from "../../toolkit/links/linked-files.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 
 /** The link to the resource of this URI; undefined where there is none. */
@@ -7,12 +8,24 @@ export type LinkOf = (uri: string) => ContentBlock | undefined;
 
 export const driftMeta = (drift: readonly string[]) => (drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {});
 
+/** A small file itself; a larger one's link, for a client that knows resource_link. */
+function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, knowsLinks: boolean): ContentBlock[] {
+  if (content) return [{ type: "resource", resource: { uri: url, mimeType: contentType, ...content } }];
+  if (!knowsLinks) return [];
+  const size = bytes === undefined ? {} : { size: bytes };
+  return [{ type: "resource_link", uri: url, name: fileName, mimeType: contentType, ...size }];
+}
+
 /** `linkOf`: absent where the client does not know resource_link. */
-export function shownResult({ structured, text, link, drift }: ToolResult, linkOf: LinkOf | undefined): CallToolResult {
+export function shownResult(
+  { structured, text, link, file, drift }: ToolResult,
+  linkOf: LinkOf | undefined,
+): CallToolResult {
   const linked = link === undefined ? undefined : linkOf?.(link);
+  const beside = file ? fileBlock(file, linkOf !== undefined) : linked ? [linked] : [];
   return {
     ...driftMeta(drift),
-    content: linked ? [{ type: "text", text }, linked] : [{ type: "text", text }],
+    content: [{ type: "text", text }, ...beside],
     structuredContent: { ...structured },
   };
 }

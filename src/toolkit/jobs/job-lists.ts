@@ -115,15 +115,17 @@ export async function savedJobs(
     };
     return COLUMNS.map((column) => String(cells[column] ?? ""));
   });
-  const saved = await saveRows(ports, fileName, { columns: COLUMNS, rows });
+  const asked = { workspaceId, ...filter, ...(cursor !== undefined && { cursor }), saveAs: fileName };
+  const madeBy = { tool: TOOL, arguments: asked };
+  const { said, file } = await saveRows(ports, fileName, { columns: COLUMNS, rows }, madeBy);
   const again = { workspaceId, ...filter, cursor: page.nextCursor, saveAs: nameOfRest(fileName) };
   const nextStep: NextStep | undefined =
     page.hasMore && page.nextCursor !== null && !found.isRestOld
       ? { tool: TOOL, arguments: again, why: "saves the rest to a file of its own" }
       : undefined;
-  const summary = `${findingText(found, filter)} ${savedText(saved)}`;
+  const summary = `${findingText(found, filter)} ${savedText(said)}`;
   const advice = { summary, ...(nextStep && { nextStep }) };
-  return { ...answerResult({ ...saved, counts, read, page, meta }, { advice, drift }), data };
+  return { ...answerResult({ ...said, counts, read, page, meta }, { advice, drift, file }), data };
 }
 
 export async function filteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {

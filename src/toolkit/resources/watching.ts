@@ -23,12 +23,15 @@ export interface WatchingOptions {
 export interface Watch {
   /** Settles after the first look: false when there is no such resource. From then on no move is missed. */
   readonly there: Promise<boolean>;
+  /** The version of the latest look that did not fail. */
+  seen(): number | undefined;
   stop(): void;
 }
 
 interface Poller {
   readonly listeners: Set<() => void>;
   readonly there: Promise<boolean>;
+  readonly seen: () => number | undefined;
   readonly stop: () => void;
 }
 
@@ -89,7 +92,12 @@ export function createWatching({
 
     // If it fails, the first one that does not fail counts as a move.
     const first = goesOn(true);
-    const poller: Poller = { listeners, there: first.then((state) => state !== "missing"), stop: () => abort.abort() };
+    const poller: Poller = {
+      listeners,
+      there: first.then((state) => state !== "missing"),
+      seen: () => version,
+      stop: () => abort.abort(),
+    };
     run()
       // Only the signal ends a wait early.
       .catch(() => undefined)
@@ -117,6 +125,7 @@ export function createWatching({
       mine.listeners.add(notify);
       return {
         there: mine.there,
+        seen: mine.seen,
         stop() {
           mine.listeners.delete(notify);
           if (mine.listeners.size > 0) return;

@@ -1,6 +1,7 @@
 // Which call is which action: what tells two of them apart, what a key stands for, for how long a repeat is the same.
 import { inside, type Mutant, outside } from "./mutant.ts";
 
+const callers = inside("test/actions/callers.test.ts");
 const canonical = inside("test/actions/canonical.test.ts");
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const postgres = inside("test/actions/journal.test.ts", "PostgreSQL ");
@@ -147,5 +148,23 @@ export const identityMutants: readonly Mutant[] = [
     code: "heard_at IS NULL AND delivered_at IS NOT NULL`;",
     instead: "heard_at IS NULL`;",
     seenBy: unread("a key that is named before its outcome was sent"),
+  },
+  {
+    what: "callers who share client credentials share their actions",
+    code: "    caller === undefined\n      ? serviceName",
+    instead: "    caller !== ''\n      ? serviceName",
+    seenBy: callers("one key of two callers is two actions, each under a key of its own at the service"),
+  },
+  {
+    what: "a key that two callers name is one key at the service",
+    code: "wireKey: call.explicitKey === undefined ? undefined : call.wireKey?.(call.explicitKey),",
+    instead: "wireKey: undefined,",
+    seenBy: callers("one key of two callers is two actions, each under a key of its own at the service"),
+  },
+  {
+    what: "a caller who cannot be named lists everybody's actions",
+    code: "const listedName = caller === undefined ?",
+    instead: "const listedName = caller !== '' ?",
+    seenBy: callers("a caller who cannot be named lists nothing, where one person alone would see the whole journal"),
   },
 ];

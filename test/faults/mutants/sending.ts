@@ -80,13 +80,13 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an action that is sent again has a new key",
-    code: "const idempotencyKey = stored.key;",
-    instead: "const idempotencyKey = stored.attempts === 0 ? stored.key : makeKey();",
+    code: 'const wireKey = stored.wire_key === "" ? stored.key : stored.wire_key;',
+    instead: "const wireKey = stored.attempts === 0 ? stored.key : makeKey();",
     seenBy: telling("an unknown outcome names the call that resolves it; made exactly so, it is the same action"),
   },
   {
     what: "an action is sent under another key than the journal's",
-    code: "await call.send(request, idempotencyKey, {",
+    code: "await call.send(request, wireKey, {",
     instead: "await call.send(request, makeKey(), {",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
@@ -140,9 +140,9 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a fault of our own while sending counts as nothing sent",
-    code: "error instanceof Failure ? error.with({ idempotencyKey }) : unknownOutcome(reasonOf(error))",
+    code: "error instanceof Failure ? withOwnKey(error, wireKey, idempotencyKey) : unknownOutcome(reasonOf(error))",
     instead:
-      'error instanceof Failure ? error.with({ idempotencyKey }) : unknownOutcome(reasonOf(error)).with({ sideEffect: "none" })',
+      'error instanceof Failure ? withOwnKey(error, wireKey, idempotencyKey) : unknownOutcome(reasonOf(error)).with({ sideEffect: "none" })',
     seenBy: machine("a fault of our own while sending leaves the outcome unknown"),
   },
   {

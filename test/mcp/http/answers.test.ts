@@ -12,11 +12,11 @@ import { emulatorEnv } from "../../support/mcp.ts";
 import { answer, neverAnswer, stubForTest } from "../../support/stub.ts";
 import { ACCEPT, type Answer, legacySpeaker, modernSpeaker, post, type Speaker, send, speakers } from "./raw.ts";
 import { startHttp } from "./server.ts";
+import { ways } from "./ways.ts";
 
 const clock = manualClock();
 let emulator: Emulator;
 let calls: Readonly<Record<string, object>>;
-let url: string;
 
 beforeAll(async () => {
   emulator = await startEmulator({ clock });
@@ -51,9 +51,7 @@ beforeAll(async () => {
   };
 });
 afterAll(() => emulator.close());
-beforeEach(async () => {
-  url = await serveHttpInside({ ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" });
-});
+const env = () => ({ ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" });
 
 const typeOf = ({ headers }: Answer) => headers["content-type"];
 
@@ -76,7 +74,12 @@ test("each tool that changes nothing at the service is tried here", () => {
   expect(Object.keys(calls).sort()).toEqual(reading.map(({ name }) => name).sort());
 });
 
-describe.each(Object.entries(speakers))("%s", (era, speak) => {
+describe.each(ways)("%s", (_, { era, serve, speak }) => {
+  let url: string;
+  beforeEach(async () => {
+    url = await serve(env());
+  });
+
   test("plain JSON says what a stream would say, of each tool, and of arguments that are wrong", async () => {
     const speaker = await speak(url);
     for (const [name, args] of [
@@ -126,7 +129,7 @@ describe.each(Object.entries(speakers))("%s", (era, speak) => {
         await answer(200, enveloped(job)).answer(response);
       },
     }));
-    const slow = await plainly(await speak(await serveHttpInside(stubEnv(stub))), "get_job", { jobId: "job-1" });
+    const slow = await plainly(await speak(await serve(stubEnv(stub))), "get_job", { jobId: "job-1" });
     expect(typeOf(slow)).toBe("text/event-stream");
     expect(answerIn(slow)?.result).toMatchObject({ structuredContent: { data: { id: "job-1" } } });
   });
@@ -160,6 +163,10 @@ test("in 2026-07-28 a client that goes while a slow answer's stream is open ends
 });
 
 describe("what the SDK refuses of a request is refused of a read", () => {
+  let url: string;
+  beforeEach(async () => {
+    url = await serveHttpInside(env());
+  });
   const read = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_states", arguments: {} } };
   const envelope = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,13 +1,13 @@
-// Exactly once over HTTP, in both eras: an action whose answer did not leave for its client whole is the same action when
+// Exactly once over HTTP, in each way of being served: an action whose answer did not leave for its client whole is the same action when
 // the call comes again; one that was told is not. Every POST that the service gets is counted, with its key.
 import { describe, expect, test } from "vitest";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";
 import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
-import { serveHttpInside } from "../../support/inside.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";
-import { resultOf, type Sent, type Speaker, speakers } from "./raw.ts";
+import { resultOf, type Sent } from "./raw.ts";
+import { ways } from "./ways.ts";
 
 const stubOf = stubForFile();
 
@@ -19,12 +19,10 @@ const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 /** Resolves when the stub has got so many requests. */
 const arrived = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
 
-describe.each(["legacy", "modern"] as const)("%s", (era) => {
-  const speak = (url: string): Promise<Speaker> => speakers[era](url);
-
+describe.each(ways)("%s", (_, { era, serve, speak }) => {
   test("once the answer is out, the same call is a new action", async () => {
     const stub = stubOf();
-    const client = await speak(await serveHttpInside(stubEnv(stub)));
+    const client = await speak(await serve(stubEnv(stub)));
     stub.expect(accepted("job-1"), accepted("job-2"));
     const one = await told(client.call(1, "submit_job", createJob), 1);
     const two = await told(client.call(2, "submit_job", createJob), 2);
@@ -34,7 +32,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("a client that went before the answer finds the same action, in a new connection and session too", async () => {
     const stub = stubOf();
-    const url = await serveHttpInside(stubEnv(stub));
+    const url = await serve(stubEnv(stub));
     const { opened, open } = gate();
     stub.expect(holdUntil(opened, accepted("job-1")));
     const first = (await speak(url)).call(1, "submit_job", createJob);
@@ -56,7 +54,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("two clients with the same request id at once are two clients", async () => {
     const stub = stubOf();
-    const url = await serveHttpInside(stubEnv(stub));
+    const url = await serve(stubEnv(stub));
     const { opened, open } = gate();
     stub.respond(({ body }) => holdUntil(opened, accepted(body.includes("2025") ? "job-of-other" : "job-of-one")));
     const [one, other] = await Promise.all([speak(url), speak(url)]);
@@ -79,7 +77,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("two clients that make the same call at once share one action", async () => {
     const stub = stubOf();
-    const url = await serveHttpInside(stubEnv(stub));
+    const url = await serve(stubEnv(stub));
     const { opened, open } = gate();
     stub.expect(holdUntil(opened, accepted("job-1")));
     const clients = await Promise.all([speak(url), speak(url)]);
@@ -92,22 +90,25 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
   });
 });
 
-test("a request of a session that comes again after its connection was lost gets the answer", async () => {
-  const stub = stubOf();
-  const url = await serveHttpInside({ ...stubEnv(stub), MIC_REPEAT_WINDOW_SECONDS: "600" });
-  const { opened, open } = gate();
-  const client = await speakers.legacy(url);
-  stub.expect(holdUntil(opened, accepted("job-1")));
-  const first = client.call(1, "submit_job", createJob);
-  await arrived(stub, 1);
-  await first.cut();
-  const again = client.call(1, "submit_job", createJob);
-  // Answered behind it.
-  expect((await client.request(2, "tools/list").answer).status).toBe(200);
-  open();
-  expect((await told(again, 1)).structured).toMatchObject({ data: { id: "job-1" } });
-  // Once more is that request again, under its own id or another.
-  expect((await told(client.call(1, "submit_job", createJob), 1)).action?.replayed).toBe(true);
-  expect((await told(client.call(3, "submit_job", createJob), 3)).action?.replayed).toBe(true);
-  expect(new Set(stub.requests.map(keyOf)).size).toBe(1);
-});
+test.each(ways.filter(([, { era }]) => era === "legacy"))(
+  "%s: a request that comes again after its connection was lost gets the answer",
+  async (_, { serve, speak }) => {
+    const stub = stubOf();
+    const url = await serve({ ...stubEnv(stub), MIC_REPEAT_WINDOW_SECONDS: "600" });
+    const { opened, open } = gate();
+    const client = await speak(url);
+    stub.expect(holdUntil(opened, accepted("job-1")));
+    const first = client.call(1, "submit_job", createJob);
+    await arrived(stub, 1);
+    await first.cut();
+    const again = client.call(1, "submit_job", createJob);
+    // Answered behind it.
+    expect((await client.request(2, "tools/list").answer).status).toBe(200);
+    open();
+    expect((await told(again, 1)).structured).toMatchObject({ data: { id: "job-1" } });
+    // Once more is that request again, under its own id or another.
+    expect((await told(client.call(1, "submit_job", createJob), 1)).action?.replayed).toBe(true);
+    expect((await told(client.call(3, "submit_job", createJob), 3)).action?.replayed).toBe(true);
+    expect(new Set(stub.requests.map(keyOf)).size).toBe(1);
+  },
+);

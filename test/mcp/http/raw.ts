@@ -91,6 +91,7 @@ export function send(url: string, { method = "POST", headers = {}, body }: Outgo
       }),
     cut: () =>
       new Promise((resolve) => {
+        if (outgoing?.destroyed) resolve();
         outgoing?.once("close", () => resolve()).destroy();
       }),
   };

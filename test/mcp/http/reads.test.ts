@@ -11,7 +11,8 @@ import { serveHttpInside } from "../../support/inside.ts";
 import { answer, holdUntil, neverAnswer, stubForTest } from "../../support/stub.ts";
 import { TOOL_NAMES } from "../../tools/catalogue.ts";
 import { BAD, goodCalls, isRead } from "../read-calls.ts";
-import { legacySpeaker, modernSpeaker, type Speaker, speakers } from "./raw.ts";
+import { legacySpeaker, modernSpeaker, type Speaker } from "./raw.ts";
+import { lasting } from "./ways.ts";
 
 /** What the SDK answers goes through one of these methods, or has a server made for it. */
 const spies = [
@@ -45,10 +46,10 @@ function caller(speaker: Speaker) {
 
 const getJob = { name: "get_job", arguments: { jobId: "job-1" } };
 
-describe.each(Object.entries(speakers))("%s", (_, speak) => {
+describe.each(lasting)("%s", (_, { serve, speak }) => {
   test("a call past the SDK and one through it are answered with the same bytes", { timeout: 60_000 }, async () => {
     const { env, calls } = await goodCalls();
-    const call = caller(await speak(await serveHttpInside(env)));
+    const call = caller(await speak(await serve(env)));
     expect([...calls.keys()].sort()).toEqual([...TOOL_NAMES].sort());
     for (const [name, args] of calls) {
       const good = { name, arguments: args };
@@ -66,9 +67,11 @@ describe.each(Object.entries(speakers))("%s", (_, speak) => {
   });
 });
 
-test("in a session, a cancelled call past the SDK ends, and stays unanswered", async () => {
+const sessions = lasting.filter(([, { era }]) => era === "legacy");
+
+test.each(sessions)("%s, a cancelled call past the SDK ends, and stays unanswered", async (_, { serve }) => {
   const stub = await stubForTest();
-  const session = await legacySpeaker(await serveHttpInside(stubEnv(stub)));
+  const session = await legacySpeaker(await serve(stubEnv(stub)));
   const call = caller(session);
   stub.expect(answer(200, enveloped(job)), neverAnswer, answer(200, enveloped(job)));
   await call(getJob, "past");
@@ -82,26 +85,29 @@ test("in a session, a cancelled call past the SDK ends, and stays unanswered", a
   expect((await call(getJob, "past")).isFromSdk).toBe(false);
 });
 
-test("in a session, a call whose client has gone goes on, and its answer is not that of another call of its id", async () => {
-  const stub = await stubForTest();
-  const session = await legacySpeaker(await serveHttpInside(stubEnv(stub)));
-  const { opened: released, open: release } = gate();
-  const other = enveloped({ ...job, id: "job-2" });
-  stub.expect(answer(200, enveloped(job)), holdUntil(released, answer(200, enveloped(job))), answer(200, other));
-  const call = caller(session);
-  await call(getJob, "past");
-  const lost = session.request(7, "tools/call", getJob);
-  await expect.poll(() => stub.requests.length).toBe(2);
-  await lost.cut();
-  const args = { name: "get_job", arguments: { jobId: "job-2" } };
-  const again = () => session.request(7, "tools/call", args).answer;
-  // The server hears of the cut when it gets there: until then the id is taken.
-  await expect
-    .poll(async () => (await again()).messages[0]?.result)
-    .toMatchObject({ structuredContent: { data: { id: "job-2" } } });
-  release();
-  expect(await stub.requests[1]?.closed).toBe(true);
-});
+test.each(sessions)(
+  "%s, a call whose client has gone goes on, and its answer is not that of another call of its id",
+  async (_, { serve }) => {
+    const stub = await stubForTest();
+    const session = await legacySpeaker(await serve(stubEnv(stub)));
+    const { opened: released, open: release } = gate();
+    const other = enveloped({ ...job, id: "job-2" });
+    stub.expect(answer(200, enveloped(job)), holdUntil(released, answer(200, enveloped(job))), answer(200, other));
+    const call = caller(session);
+    await call(getJob, "past");
+    const lost = session.request(7, "tools/call", getJob);
+    await expect.poll(() => stub.requests.length).toBe(2);
+    await lost.cut();
+    const args = { name: "get_job", arguments: { jobId: "job-2" } };
+    const again = () => session.request(7, "tools/call", args).answer;
+    // The server hears of the cut when it gets there: until then the id is taken.
+    await expect
+      .poll(async () => (await again()).messages[0]?.result)
+      .toMatchObject({ structuredContent: { data: { id: "job-2" } } });
+    release();
+    expect(await stub.requests[1]?.closed).toBe(true);
+  },
+);
 
 test("in 2026-07-28, a call past the SDK ends with its client", async () => {
   const stub = await stubForTest();

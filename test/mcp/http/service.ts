@@ -6,11 +6,13 @@ import { type HttpOptions, type HttpServer, startHttpServer } from "../../../src
 import type { HttpService } from "../../../src/mcp/http/port.ts";
 import type { Subscriptions } from "../../../src/mcp/resources/subscriptions.ts";
 
-export interface Served extends HttpServer {
+export interface Bench {
   /** How many servers were asked for. */
   servers(): number;
   /** Ids of calls whose answer left for its client whole. */
   readonly told: readonly (string | number)[];
+  /** Ids of those that count as unread after all. */
+  readonly untold: readonly (string | number)[];
   /** Ids of calls that began. */
   readonly begun: readonly (string | number)[];
   /** What was logged, but for debug. */
@@ -23,6 +25,7 @@ const noSubscriptions = (): Subscriptions => ({
   deliverTo: () => undefined,
   canWatch: () => false,
   join: () => Promise.resolve(false),
+  versionOf: () => undefined,
   leave: () => undefined,
   leaveAll: () => undefined,
   close: () => undefined,
@@ -30,12 +33,13 @@ const noSubscriptions = (): Subscriptions => ({
 
 interface ServiceOptions extends Partial<HttpOptions> {
   /** A server is not there before this. */
-  readonly ready?: Promise<unknown>;
+  readonly ready?: Promise<unknown> | undefined;
 }
 
 /** Tools: `wait` ends when released, `say` answers with so many bytes. */
-export async function serveForTest({ ready, ...options }: ServiceOptions = {}): Promise<Served> {
+export function benchForTest(ready?: Promise<unknown>): Bench & { readonly service: HttpService } {
   const told: (string | number)[] = [];
+  const untold: (string | number)[] = [];
   const begun: (string | number)[] = [];
   const log: string[] = [];
   let servers = 0;
@@ -47,7 +51,11 @@ export async function serveForTest({ ready, ...options }: ServiceOptions = {}): 
       await ready;
       const server = new McpServer({ name: "test", version: "1" }, {});
       const expectAnswer = (id: string | number, signal: AbortSignal) =>
-        deliveries.expect(id, [{ sent: async () => void told.push(id), unread: async () => undefined }], signal);
+        deliveries.expect(
+          id,
+          [{ sent: async () => void told.push(id), unread: async () => void untold.push(id) }],
+          signal,
+        );
       server.registerTool("wait", { inputSchema: z.object({}) }, async (_args, { mcpReq: { id, signal } }) => {
         begun.push(id);
         await new Promise<void>((resolve) => {
@@ -76,6 +84,23 @@ export async function serveForTest({ ready, ...options }: ServiceOptions = {}): 
       error: (_facts, line) => void log.push(line),
     },
   };
+  return {
+    service,
+    servers: () => servers,
+    told,
+    untold,
+    begun,
+    log,
+    release() {
+      for (const go of waiting.splice(0)) go();
+    },
+  };
+}
+
+export type Served = HttpServer & Bench;
+
+export async function serveForTest({ ready, ...options }: ServiceOptions = {}): Promise<Served> {
+  const { service, ...bench } = benchForTest(ready);
   const server = await startHttpServer(service, {
     address: "127.0.0.1",
     port: 0,
@@ -84,14 +109,5 @@ export async function serveForTest({ ready, ...options }: ServiceOptions = {}): 
     ...options,
   });
   onTestFinished(() => server.drain(0, AbortSignal.abort()));
-  return {
-    ...server,
-    servers: () => servers,
-    told,
-    begun,
-    log,
-    release() {
-      for (const go of waiting.splice(0)) go();
-    },
-  };
+  return { ...server, ...bench };
 }

@@ -5,7 +5,14 @@ import type * as z from "zod/v4";
 
 const MAX_CHARS = 4_096;
 
-export function createSealedIds<T>(schema: z.ZodType<T>, key: () => Promise<Buffer>) {
+export interface SealedIds<T> {
+  /** An id of printable characters. Throws Failure. */
+  seal(value: T): Promise<string>;
+  /** Undefined when the id is not ours. Throws Failure. */
+  open(id: string): Promise<T | undefined>;
+}
+
+export function createSealedIds<T>(schema: z.ZodType<T>, key: () => Promise<Buffer>): SealedIds<T> {
   const sealOf = async (text: string): Promise<Buffer> =>
     createHmac("sha256", await key())
       .update(text)
@@ -13,13 +20,12 @@ export function createSealedIds<T>(schema: z.ZodType<T>, key: () => Promise<Buff
 
   return {
     /** Gives the same value the same id, of letters, digits, `-`, `_` and one `.`. */
-    async seal(value: T): Promise<string> {
+    async seal(value) {
       const text = Buffer.from(JSON.stringify(value)).toString("base64url");
       return `${text}.${(await sealOf(text)).toString("base64url")}`;
     },
 
-    /** Undefined when the id is not ours. */
-    async open(id: string): Promise<T | undefined> {
+    async open(id) {
       if (id.length > MAX_CHARS) return undefined;
       const [text = "", seal = "", ...more] = id.split(".");
       const expected = (await sealOf(text)).toString("base64url");

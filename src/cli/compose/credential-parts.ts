@@ -1,0 +1,31 @@
+// What belongs to one set of client credentials: who it is to the service, its tokens and calls, what is watched with it, its secrets.
+import type { Identity } from "../../auth/identity.ts";
+import type { Redactor } from "../../auth/redaction.ts";
+import type { TokenStore } from "../../auth/token-store.ts";
+import { createTokens, type Tokens } from "../../auth/tokens.ts";
+import { createService, type Service, type ServiceOptions } from "../../service/call.ts";
+import type { Transport } from "../../service/transport.ts";
+import { createWatching, type Watching } from "../../toolkit/resources/watching.ts";
+import type { ProcessParts } from "./process-parts.ts";
+
+export interface CredentialParts {
+  readonly identity: Identity;
+  readonly redactor: Redactor;
+  readonly tokens: Tokens;
+  readonly service: Service;
+  readonly watching: Watching;
+}
+
+interface Given extends Pick<CredentialParts, "identity" | "redactor">, Pick<ServiceOptions, "admit"> {
+  readonly store: TokenStore;
+  readonly transport: Transport;
+}
+
+export function credentialParts(
+  { identity, redactor, store, transport, admit }: Given,
+  { timing }: Pick<ProcessParts, "timing">,
+): CredentialParts {
+  const tokens = createTokens({ identity, store, transport, timing, redactor });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, admit });
+  return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
+}

@@ -1,0 +1,189 @@
+// The composition root of a deployment for teams: from its settings to what each caller is served.
+import { wireKeysOf } from "../../actions/wire-keys.ts";
+import { actionsOfService } from "../../actions/of-service.ts";
+import { onceUntilFailure } from "../../async.ts";
+import { createRedactor, type Redactor } from "../../auth/redaction.ts";
+import { createSeals } from "../../auth/seals.ts";
+import type { SecretKeys } from "../../auth/secret-keys.ts";
+import { noTokenStore } from "../../auth/token-store.ts";
+import type { Caller } from "../../caller.ts";
+import type { Config } from "../../config.ts";
+import { notConfigured } from "../../failure.ts";
+import { createGeography } from "../../geography/geography.ts";
+import type { Log, Runtime } from "../../mcp/runtime.ts";
+import { ANSWER_SECONDS } from "../../mcp/tools/confirmation.ts";
+import { createService } from "../../service/call.ts";
+import { shareOf } from "../../service/share.ts";
+import { createTransport } from "../../service/transport.ts";
+import { createTeamIdentity, type TeamIdentity } from "../../teams/identity.ts";
+import { createMembership } from "../../teams/membership.ts";
+import { actionsOutside, identityOutside, outsideFailure, tokensOutside } from "../../teams/outside.ts";
+import { createRuntimes, type Outside } from "../../teams/runtimes.ts";
+import { nameIn, questionsFor, taskIdsFor } from "../../teams/sealed.ts";
+import { createSecrets } from "../../teams/secrets.ts";
+import { prepareTables } from "../../teams/tables.ts";
+import { createTeams, type Team } from "../../teams/teams.ts";
+import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
+import { StartedJob } from "../../toolkit/jobs/job-task.ts";
+import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
+import { createWatching } from "../../toolkit/resources/watching.ts";
+import { journalOf } from "../journal.ts";
+import { createLog, logOf } from "../log.ts";
+import { sharedGeography } from "../shared-geography.ts";
+import { runtimeOf } from "./caller-parts.ts";
+import { type CredentialParts, credentialParts } from "./credential-parts.ts";
+import { processParts } from "./process-parts.ts";
+
+/** Of one service, and of those what one team may have at once. */
+const CONNECTIONS = 64;
+const OF_ONE_TEAM = 8;
+
+export interface Deployment {
+  readonly config: Config;
+  readonly database: { readonly urls: readonly string[]; readonly migrate: boolean };
+  readonly secretKeys: SecretKeys;
+  /** Not to be shown, whatever happens. */
+  readonly secrets: readonly string[];
+  readonly publicOrigin: string;
+  readonly teamsAtHand: number;
+  readonly inlineBytes: number;
+  readonly downloadSeconds: number;
+}
+
+/** The parts of one team that is at hand. */
+interface TeamParts extends CredentialParts {
+  readonly team: Team;
+  readonly identity: TeamIdentity;
+}
+
+export interface ComposedTeams {
+  /** What this caller is served at /mcp, or at /mcp/{team}: the same object while nothing has changed. Undefined: no such path. */
+  runtimeOf(caller: Caller, team: string | undefined): Promise<Runtime | undefined>;
+  /** The same for a link that was made for a caller, by his id. Undefined: the team is no more. */
+  promisedTo(caller: string, team: string | undefined): Promise<Runtime | undefined>;
+  /** A team has changed: its name, as it stands on the channel mic_teams. */
+  teamChanged(name: string): Promise<void>;
+  readonly log: Log;
+  readonly redactor: Redactor;
+  /** The same text without the secrets of any team at hand: for what comes from nowhere in particular, such as a crash. */
+  redactAll(text: string): string;
+  close(): Promise<void>;
+}
+
+const WIRE = "wire";
+
+/** Of geography: nothing of it asks for a token. */
+const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs.");
+
+export function composeTeams(deployment: Deployment): ComposedTeams {
+  const { config, database, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
+  const redactor = createRedactor();
+  for (const secret of hidden) redactor.add(secret);
+  const log = createLog(config.logLevel, redactor);
+  const transport = createTransport({ proxies: true, connections: CONNECTIONS });
+  const [url = ""] = database.urls;
+  const journal = journalOf({ ...config, journalUrl: url });
+  const parts = processParts({ config, log, transport, journal, redactor });
+  const { timing, actions } = parts;
+  const { now } = timing;
+
+  const opened = onceUntilFailure(async () => {
+    const { openPostgres } = await import("../../actions/postgres.ts");
+    const open = await openPostgres(url);
+    if (database.migrate) await prepareTables(open);
+    return open;
+  });
+  const teams = createTeams(opened.get);
+  const seals = createSeals(secretKeys);
+  const secrets = createSecrets({ seals, now });
+  const wireKey = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
+
+  /** Geography takes no credentials: it is the deployment's, wherever the teams' services are. */
+  async function geographyUrl(): Promise<string> {
+    const baseUrl = config.baseUrl ?? (await teams.firstBaseUrl());
+    if (baseUrl !== undefined) return baseUrl;
+    throw notConfigured(
+      "No service is configured: there is no MIC_BASE_URL, and no team.",
+      "Set MIC_BASE_URL, or add a team (mic-mcp teams add).",
+    );
+  }
+  const geography = createGeography({
+    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing }),
+    perMinute: config.geographyRate,
+    ...sharedGeography({ ...config, journalUrl: url }, geographyUrl, now),
+  });
+
+  const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
+    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
+  const sealedFor = (who: string) => ({
+    taskIds: taskIdsFor(seals, who, StartedJob),
+    questions: questionsFor(seals, who, ANSWER_SECONDS),
+  });
+
+  function openTeam(team: Team): TeamParts {
+    const own = createRedactor(redactor);
+    const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
+    const share = { ...shareOf(transport, OF_ONE_TEAM), close: async () => undefined };
+    const admit = admitOnly(team.workspaceId);
+    const made = credentialParts({ identity, redactor: own, store: noTokenStore, transport: share, admit }, parts);
+    return { ...made, team, identity };
+  }
+
+  function inside(of: TeamParts, caller: string): Runtime {
+    const { team, identity, service } = of;
+    const { serviceName } = identity;
+    const mine = actionsOfService({
+      actions,
+      journal: journal.open,
+      serviceName,
+      now,
+      caller,
+      wireKey: wireKeysOf(wireKey, caller),
+      redact: of.redactor.redact,
+    });
+    return runtimeOf({ ...parts, log: logOf(log, of.redactor, { team: team.name, caller }) }, of, {
+      actions: actionsWithin(mine, team.workspaceId),
+      geography,
+      files: filesFor(caller, team.name, service),
+      known: [],
+      ...sealedFor(nameIn(team.name, caller)),
+      notes: [],
+    });
+  }
+
+  function outside(caller: string, why: Outside): Runtime {
+    const failure = outsideFailure(why, `${publicOrigin}/mcp`);
+    const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
+    const nobody = { identity: identityOutside(failure, geographyUrl), service, redactor, watching: createWatching({ timing }) };
+    return runtimeOf({ ...parts, log: logOf(log, redactor, { caller }) }, nobody, {
+      actions: actionsOutside(failure),
+      geography,
+      files: filesFor(caller, undefined, service),
+      known: [],
+      ...sealedFor(nameIn(undefined, caller)),
+      notes: [],
+    });
+  }
+
+  const runtimes = createRuntimes<TeamParts, Runtime>({
+    membership: createMembership({ teams, now }),
+    find: teams.find,
+    maxTeams: deployment.teamsAtHand,
+    making: { openTeam, endTeam: ({ identity }) => identity.end(), inside, outside },
+  });
+
+  return {
+    runtimeOf: runtimes.of,
+    promisedTo: runtimes.promised,
+    teamChanged: runtimes.changed,
+    log,
+    redactor,
+    redactAll: (text) => runtimes.atHand().reduce((clean, at) => at.redactor.redact(clean), redactor.redact(text)),
+    async close() {
+      await geography.close();
+      await journal.close();
+      await (await opened.ifStarted()?.catch(() => undefined))?.close();
+      await transport.close();
+    },
+  };
+}

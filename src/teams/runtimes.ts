@@ -1,0 +1,141 @@
+// What each caller is served: made when he first calls, kept while it is used, and given out no more once his team has changed.
+import { BoundedMap } from "../bounded-map.ts";
+import type { Caller } from "../caller.ts";
+import type { Membership } from "./membership.ts";
+import { type Belonging, type Member, TEAM_NAME, type Team, type Teams } from "./teams.ts";
+
+/** Why a caller has no team at a path: he is in none, in several at a path that names none, or not in the one that it names. */
+export type Outside =
+  | ({ readonly why: "in none" } & Partial<Member>)
+  | { readonly why: "in several"; readonly names: readonly string[] }
+  | ({ readonly why: "not in it"; readonly name: string } & Member);
+
+/** How the parts of a team and what a caller is served are made. `P`: a team's parts; `R`: what a caller is served. */
+export interface Making<P, R> {
+  openTeam(team: Team): P;
+  /** The team is no more: what was made with its parts does nothing from now on. */
+  endTeam(parts: P): void;
+  /** `caller`: his id alone, since all else may be another with his next call. */
+  inside(parts: P, caller: string): R;
+  outside(caller: string, why: Outside): R;
+}
+
+interface Options<P, R> {
+  readonly membership: Membership;
+  readonly find: Teams["find"];
+  /** Teams whose parts are kept, the least recently used go first. */
+  readonly maxTeams: number;
+  readonly making: Making<P, R>;
+}
+
+/** Callers whose tools are kept: some 50 KB for each. */
+const MAX_CALLERS = 2_000;
+
+interface Known<P> {
+  readonly parts: P;
+  /** Of the team that they were made for. */
+  readonly changedAt: number;
+}
+
+/** A team at hand, or on its way. */
+interface AtHand<P> {
+  readonly opening: Promise<Known<P> | undefined>;
+  known?: Known<P> | undefined;
+}
+
+export type Runtimes<P, R> = ReturnType<typeof createRuntimes<P, R>>;
+
+export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Options<P, R>) {
+  const teams = new BoundedMap<string, AtHand<P>>(maxTeams);
+  const served = new BoundedMap<string, { readonly of: P | undefined; readonly runtime: R }>(MAX_CALLERS);
+
+  /** The latest used stands last, and is forgotten last. */
+  function use<V>(map: Map<string, V>, name: string, value: V): V {
+    map.delete(name);
+    map.set(name, value);
+    return value;
+  }
+
+  async function made(name: string): Promise<Known<P> | undefined> {
+    const team = await find(name);
+    return team && { parts: making.openTeam(team), changedAt: team.changedAt };
+  }
+
+  function open(name: string): AtHand<P> {
+    const opened: AtHand<P> = { opening: made(name) };
+    opened.opening.then(
+      (known) => {
+        opened.known = known;
+      },
+      () => undefined,
+    );
+    return opened;
+  }
+
+  async function partsOf({ name, changedAt }: Belonging): Promise<P | undefined> {
+    const team = use(teams, name, teams.get(name) ?? open(name));
+    const found = await team.opening.catch((error: unknown) => {
+      if (teams.get(name) === team) teams.delete(name);
+      throw error;
+    });
+    if (found !== undefined && found.changedAt >= changedAt) return found.parts;
+    // It has changed since, or has come back: no notice has told.
+    if (teams.get(name) === team) teams.delete(name);
+    return found === undefined ? undefined : await partsOf({ name, changedAt });
+  }
+
+  function runtimeFor(name: string, of: P | undefined, make: () => R): R {
+    const known = served.get(name);
+    return use(served, name, known && known.of === of ? known : { of, runtime: make() }).runtime;
+  }
+
+  const outside = (caller: string, why: Outside): R =>
+    runtimeFor(JSON.stringify([caller, why]), undefined, () => making.outside(caller, why));
+
+  const inside = (caller: string, team: string, parts: P): R =>
+    runtimeFor(JSON.stringify([caller, team]), parts, () => making.inside(parts, caller));
+
+  return {
+    /**
+     * What this caller is served at the path without a team, or at the path of one: the same object again while nothing has changed.
+     * Undefined: there can be no such team. Whether there is one is told to its members alone. Rejects as the database does.
+     */
+    async of(caller: Caller, team: string | undefined): Promise<R | undefined> {
+      if (team !== undefined && !TEAM_NAME.test(team)) return undefined;
+      const belongings = await membership.of(caller);
+      const [only, ...more] = team === undefined ? belongings : belongings.filter(({ name }) => name === team);
+      const { issuer, subject, id } = caller;
+      if (more.length > 0) return outside(id, { why: "in several", names: belongings.map(({ name }) => name) });
+      const parts = only && (await partsOf(only));
+      if (only === undefined || parts === undefined)
+        return team === undefined
+          ? outside(id, { why: "in none", issuer, subject })
+          : outside(id, { why: "not in it", name: team, issuer, subject });
+      return inside(id, only.name, parts);
+    },
+
+    /**
+     * What a caller was promised before, in a team or in none: his right to it was proven then. Undefined: the team is no more. Rejects
+     * as the database does.
+     */
+    async promised(caller: string, team: string | undefined): Promise<R | undefined> {
+      if (team === undefined) return outside(caller, { why: "in none" });
+      const parts = await partsOf({ name: team, changedAt: 0 });
+      return parts && inside(caller, team, parts);
+    },
+
+    /** A team has changed. Parts of one that is no more are ended; others go on for whoever still works with them. */
+    async changed(name: string): Promise<void> {
+      const team = teams.get(name);
+      teams.delete(name);
+      membership.forget();
+      const before = await team?.opening.catch(() => undefined);
+      if (!before) return;
+      for (const [whose, { of }] of served) if (of === before.parts) served.delete(whose);
+      if (!(await find(name))) making.endTeam(before.parts);
+    },
+
+    /** The parts of the teams at hand. */
+    atHand: (): readonly P[] => [...teams.values()].flatMap(({ known }) => (known ? [known.parts] : [])),
+  };
+}

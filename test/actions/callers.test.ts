@@ -1,0 +1,133 @@
+// Whose an action is: callers who share client credentials share no key, no outcome, and no list.
+import { createHmac } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { inputKey, processingKey, textKey } from "../../src/contract/text.ts";
+import { runs } from "../support/thorough.ts";
+import { openFloor, SECRET } from "./callers.ts";
+
+const KEY = "monday-report";
+
+test("one key of two callers is two actions, each under a key of its own at the service", async () => {
+  const floor = await openFloor();
+  const [ann, bob] = [floor.caller("ann"), floor.caller("bob")];
+  expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: false });
+  expect(await bob.submit("recipe-2", KEY)).toEqual({ id: "job-2", key: KEY, replayed: false });
+  expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: true });
+  const wire = (caller: string) =>
+    `mic-${createHmac("sha256", SECRET)
+      .update(JSON.stringify([caller, KEY]))
+      .digest("hex")
+      .slice(0, 32)}`;
+  expect([...floor.executed.keys()]).toEqual([wire("ann"), wire("bob")]);
+  for (const grammar of [textKey, inputKey, processingKey]) expect(grammar.safeParse(wire("ann")).success).toBe(true);
+});
+
+test("the same call of two callers without a key is two actions", async () => {
+  const floor = await openFloor();
+  const [ann, bob] = [floor.caller("ann"), floor.caller("bob")];
+  const first = await ann.submit("recipe-1");
+  const second = await bob.submit("recipe-1");
+  expect([first, second]).toMatchObject([
+    { id: "job-1", replayed: false },
+    { id: "job-2", replayed: false },
+  ]);
+  expect(await ann.submit("recipe-1")).toEqual({ ...first, replayed: true });
+  expect(await bob.submit("recipe-1"), "nor does one hear for the other").toEqual({ ...second, replayed: true });
+});
+
+test("a caller is told of nobody else's actions", async () => {
+  const floor = await openFloor();
+  const [ann, bob] = [floor.caller("ann"), floor.caller("bob")];
+  const { key: made } = Object(await ann.submit("recipe-1"));
+  await ann.submit("recipe-1", KEY);
+  const wanted = { state: undefined, limit: 20 };
+  expect(await bob.actions.list(wanted)).toEqual([]);
+  expect((await ann.actions.list(wanted)).map(({ idempotencyKey }) => idempotencyKey).sort()).toEqual(
+    [made, KEY].sort(),
+  );
+  expect(await bob.actions.recall("submit_job", KEY)).toBeUndefined();
+  expect(await ann.actions.recall("submit_job", KEY)).toEqual({ recipeVersionId: "recipe-1" });
+  expect(await bob.actions.about("recipe-1")).toEqual([]);
+  expect(await bob.actions.argumentsOf("job-1")).toBeUndefined();
+  expect(await ann.actions.argumentsOf("job-1")).toEqual({ recipeVersionId: "recipe-1" });
+  expect(await bob.submit("recipe-1", made), "a key of the server's own form is nobody's to guess").toMatchObject({
+    kind: "conflict",
+    sideEffect: "none",
+  });
+  expect(floor.executed.size).toBe(2);
+});
+
+test("a caller who cannot be named lists nothing, where one person alone would see the whole journal", async () => {
+  const floor = await openFloor();
+  await floor.caller("ann").submit("recipe-1");
+  const { actions } = floor.caller("bob", async () => {
+    throw new Error("the team's secret cannot be opened");
+  });
+  await expect(actions.list({ state: undefined, limit: 20 })).rejects.toThrow("cannot be opened");
+});
+
+test("a lost answer is found out under the same key on the wire, and only the caller's own is spoken of", async () => {
+  const floor = await openFloor();
+  const ann = floor.caller("ann");
+  floor.loseAnswer();
+  const lost = await ann.submit("recipe-1", KEY);
+  expect(lost).toMatchObject({ kind: "outcome_unknown", idempotencyKey: KEY });
+  expect(JSON.stringify(lost)).toContain(`\\"idempotencyKey\\":\\"${KEY}\\"`);
+  expect(JSON.stringify(lost)).not.toContain("mic-");
+  expect(await ann.submit("recipe-1", KEY)).toMatchObject({ id: "job-1", key: KEY });
+  expect(floor.executed.size).toBe(1);
+});
+
+test("what the service says of the key on the wire is said of the caller's own", async () => {
+  const [floor, other] = [await openFloor(), await openFloor()];
+  await other.caller("ann").submit("recipe-2", KEY);
+  const [[wireKey, made] = []] = other.executed;
+  if (wireKey === undefined || !made) throw new Error("nothing was executed");
+  floor.execute(wireKey, made);
+  const refused = await floor.caller("ann").submit("recipe-1", KEY);
+  expect(refused).toMatchObject({
+    kind: "conflict",
+    message: `The key ${KEY} was used with another body.`,
+    next: `Use another key than ${KEY}.`,
+    fieldErrors: [{ pointer: "/", code: "KEY", message: `not ${KEY}` }],
+  });
+  expect(await floor.caller("ann").submit("recipe-1", KEY), "as the journal keeps it").toEqual(refused);
+});
+
+test("one person alone sends the key that the agent names", async () => {
+  const floor = await openFloor();
+  await floor.caller(undefined).submit("recipe-1", KEY);
+  expect([...floor.executed.keys()]).toEqual([KEY]);
+  expect(await floor.journal.find(JSON.stringify(["https://service.example", "client-1"]), KEY)).toMatchObject({
+    wire_key: "",
+  });
+});
+
+test("whoever calls with whatever keys, each action is executed once and told to its caller alone", async () => {
+  const step = fc.record({
+    name: fc.constantFrom("ann", "bob", "cleo"),
+    recipe: fc.constantFrom("recipe-1", "recipe-2"),
+    key: fc.constantFrom(undefined, "key-0001", 'a "key" 2'),
+    isLost: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const floor = await openFloor();
+      const owners = new Map<unknown, string>();
+      for (const { name, recipe, key, isLost } of steps) {
+        if (isLost) floor.loseAnswer();
+        const told = await floor.caller(name).submit(recipe, key);
+        if (!("id" in told)) continue;
+        expect(owners.get(told.id) ?? name).toBe(name);
+        owners.set(told.id, name);
+        if (key !== undefined) expect(told.key).toBe(key);
+      }
+      let listed = 0;
+      for (const name of ["ann", "bob", "cleo"])
+        listed += (await floor.caller(name).actions.list({ state: undefined, limit: 50 })).length;
+      expect(floor.executed.size).toBe(listed);
+    }),
+    { numRuns: runs(20, 300) },
+  );
+});

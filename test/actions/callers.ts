@@ -1,0 +1,128 @@
+// Callers who share client credentials, each on actions of his own: one journal, one action machine, and a service that knows them as
+// one client and executes a key once.
+import { onTestFinished } from "vitest";
+import { type ActionCall, createActions, type Delivery } from "../../src/actions/actions.ts";
+import { type Journal, openJournal } from "../../src/actions/journal.ts";
+import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import { wireKeysOf } from "../../src/actions/wire-keys.ts";
+import { Failure, type FailureFacts } from "../../src/failure.ts";
+import { folderForTest } from "../support/home.ts";
+
+export const SECRET = new Uint8Array(32).fill(7);
+const NOW = 1_800_000_000_000;
+
+export interface Executed {
+  readonly body: string;
+  readonly id: string;
+}
+
+export type Told = { readonly id: unknown; readonly key: string; readonly replayed: boolean } | FailureFacts;
+
+export interface CallerAtWork {
+  readonly actions: ServiceActions;
+  submit(recipe: string, key?: string): Promise<Told>;
+}
+
+export interface Floor {
+  readonly journal: Journal;
+  /** By the key on the wire. */
+  readonly executed: ReadonlyMap<string, Executed>;
+  /** The next request is lost on its way back. */
+  loseAnswer(): void;
+  /** As somebody else has had it executed before. */
+  execute(wireKey: string, what: Executed): void;
+  /** `undefined`: one person alone. `service`: the client that all of them share. */
+  caller(name: string | undefined, service?: () => Promise<string>): CallerAtWork;
+}
+
+/** For the running test alone. */
+export async function openFloor(): Promise<Floor> {
+  const database = await openSqlite(await folderForTest());
+  onTestFinished(() => database.close());
+  const terms = { owner: "one", now: () => NOW, leaseMs: 30_000, repeatMs: 600_000 };
+  const journal = await openJournal(database, terms);
+  const timing = { now: () => NOW, random: () => 0.5, sleep: async () => undefined };
+  const actions = createActions({
+    journal: async () => journal,
+    timing,
+    resendMs: 86_400_000,
+    monotonicMs: () => NOW,
+    isGone: () => false,
+    redact: (text) => text,
+    onTrouble: (reason) => {
+      throw new Error(reason);
+    },
+  });
+  const executed = new Map<string, Executed>();
+  let isLosing = false;
+
+  const send: ActionCall["send"] = async ({ body }, key, { onAttempt }) => {
+    onAttempt?.();
+    const former = executed.get(key);
+    if (former && former.body !== body)
+      throw new Failure({
+        kind: "conflict",
+        message: `The key ${key} was used with another body.`,
+        retryable: false,
+        sideEffect: "none",
+        next: `Use another key than ${key}.`,
+        fieldErrors: [{ pointer: "/", code: "KEY", message: `not ${key}` }],
+      });
+    const made = former ?? { body, id: `job-${executed.size + 1}` };
+    executed.set(key, made);
+    if (!isLosing) return { value: { data: { id: made.id } }, drift: [], replayed: former !== undefined };
+    isLosing = false;
+    throw new Failure({
+      kind: "outcome_unknown",
+      message: "The answer was lost.",
+      retryable: true,
+      sideEffect: "unknown",
+    });
+  };
+
+  return {
+    journal,
+    executed,
+    loseAnswer() {
+      isLosing = true;
+    },
+    execute: (wireKey, what) => void executed.set(wireKey, what),
+    caller(name, serviceName = async () => JSON.stringify(["https://service.example", "client-1"])) {
+      const own = actionsOfService({
+        actions,
+        journal: async () => journal,
+        serviceName,
+        now: () => NOW,
+        ...(name !== undefined && { caller: name, wireKey: wireKeysOf(SECRET, name) }),
+      });
+      return {
+        actions: own,
+        async submit(recipeVersionId, explicitKey) {
+          const meant = { recipeVersionId };
+          const deliveries: Delivery[] = [];
+          try {
+            const { value, idempotencyKey, replayed } = await own.perform({
+              tool: "submit_job",
+              arguments: meant,
+              traits: { about: "recipeVersionId" },
+              explicitKey,
+              prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
+              send,
+              resourceId: (answer) => String(Object(answer).data.id),
+              findOut: "Look.",
+              context: { signal: new AbortController().signal, deadlineAt: NOW + 45_000 },
+              carry: (delivery) => deliveries.push(delivery),
+            });
+            return { id: Object(value).data.id, key: idempotencyKey, replayed };
+          } catch (error) {
+            if (error instanceof Failure) return error.facts;
+            throw error;
+          } finally {
+            for (const delivery of deliveries) await delivery.sent();
+          }
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,185 @@
+// The balancers' files of deploy/: their own checkers take them, and what they are for holds before instances that stand in for ours.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Balancer, haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
+import { freePort } from "../support/free-port.ts";
+import { isInstalled } from "../support/process.ts";
+
+interface Instance {
+  readonly url: string;
+  readonly posts: () => number;
+  readonly headers: () => IncomingMessage["headers"] | undefined;
+}
+
+const portOf = (server: Server): number => {
+  const address: AddressInfo | string | null = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("it does not listen");
+  return address.port;
+};
+
+/** Answers probes with `readiness()`, and all else as told. */
+async function instanceForTest(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  readiness = () => 200,
+): Promise<Instance> {
+  let posts = 0;
+  let headers: IncomingMessage["headers"] | undefined;
+  const server = createServer((request, response) => {
+    if (request.url === "/readyz") {
+      response.writeHead(readiness()).end();
+      return;
+    }
+    if (request.method === "POST") posts += 1;
+    headers = request.headers;
+    request.resume().once("end", () => answer(request, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${portOf(server)}`, posts: () => posts, headers: () => headers };
+}
+
+const fine = (_: IncomingMessage, response: ServerResponse): void => void response.end("fine");
+const post = (url: string, headers = {}): Promise<string> =>
+  fetch(`${url}/mcp`, { method: "POST", body: "{}", headers }).then(
+    async (answer) => `${answer.status} ${await answer.text()}`,
+    () => "no answer",
+  );
+
+/** The certificate that the file names, made for its checker alone. */
+function certificate(folder: string): { readonly pem: string; readonly key: string } {
+  const [pem, key] = [join(folder, "mic-mcp.pem"), join(folder, "mic-mcp.key")];
+  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=mic.example.org"];
+  execFileSync("openssl", [...args, "-keyout", key, "-out", pem], { stdio: "ignore" });
+  writeFileSync(pem, readFileSync(pem, "utf8") + readFileSync(key, "utf8"));
+  return { pem, key };
+}
+
+function folderForTest(): string {
+  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-deploy-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const noCertificate = isInstalled("openssl") ? undefined : "openssl is not installed";
+const skipped = (why: string | undefined): string => (why === undefined ? "" : ` (skipped: ${why})`);
+
+const noHaproxyCheck = haproxyMissing ?? noCertificate;
+test.skipIf(noHaproxyCheck !== undefined)(`haproxy takes its file as it is shipped${skipped(noHaproxyCheck)}`, () => {
+  const folder = folderForTest();
+  const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
+  const path = join(folder, "haproxy.cfg");
+  writeFileSync(path, file.replace("/etc/haproxy/mic-mcp.pem", certificate(folder).pem));
+  // Exit code 2 and more where there is as much as a warning.
+  execFileSync("haproxy", ["-c", "-dW", "-f", path], { encoding: "utf8", stdio: "pipe" });
+});
+
+const noNginxCheck = nginxMissing ?? noCertificate;
+test.skipIf(noNginxCheck !== undefined)(`nginx takes its file as it is shipped${skipped(noNginxCheck)}`, () => {
+  const folder = folderForTest();
+  const { pem, key } = certificate(folder);
+  const site = readFileSync("deploy/nginx/mic-mcp.conf", "utf8")
+    .replace("/etc/nginx/mic-mcp.pem", pem)
+    .replace("/etc/nginx/mic-mcp.key", key)
+    .replace("/var/log/nginx", folder);
+  const path = join(folder, "nginx.conf");
+  writeFileSync(path, `pid ${join(folder, "pid")};\nerror_log stderr;\nevents {}\nhttp {\n${site}}\n`);
+  const command = `nginx -t -q -p ${folder} -c ${path} 2>&1`;
+  // It says what it warns of, and nothing else.
+  expect(execFileSync("sh", ["-c", command], { encoding: "utf8" }).replaceAll(/.*"user" directive.*\n/g, "")).toBe("");
+});
+
+const balancers = [
+  { name: "haproxy", missing: haproxyMissing, start: startHaproxy },
+  { name: "nginx", missing: nginxMissing, start: startNginx },
+] as const;
+
+for (const { name, missing, start } of balancers)
+  describe.skipIf(missing !== undefined)(`${name}${skipped(missing)}`, () => {
+    async function before(...instances: readonly Instance[]): Promise<Balancer> {
+      const balancer = await start(instances.map(({ url }) => url));
+      onTestFinished(() => balancer.stop());
+      return balancer;
+    }
+
+    test("sends no POST twice: an instance that dies with it in hand has been the only one", async () => {
+      const cut = ({ socket }: IncomingMessage): void => void socket.destroy();
+      const [one, two] = [await instanceForTest(cut), await instanceForTest(cut)];
+      const { url } = await before(one, two);
+      expect(await post(url)).not.toContain("fine");
+      expect(one.posts() + two.posts()).toBe(1);
+    });
+
+    test("an instance that is not there costs no call", async () => {
+      const nobody: Instance = {
+        url: `http://127.0.0.1:${await freePort()}`,
+        posts: () => 0,
+        headers: () => undefined,
+      };
+      const one = await instanceForTest(fine);
+      const { url } = await before(nobody, one);
+      for (let calls = 1; calls <= 6; calls++) expect(await post(url)).toBe("200 fine");
+      expect(one.posts()).toBe(6);
+    });
+
+    test("tells an instance where a call comes from, whatever the call says of itself", async () => {
+      const one = await instanceForTest(fine);
+      const { url } = await before(one);
+      const lies = { forwarded: "for=192.0.2.1;proto=https" };
+      await post(url, { "x-forwarded-for": "192.0.2.1", "x-forwarded-host": "elsewhere.example", ...lies });
+      expect(one.headers()).toMatchObject({ "x-forwarded-for": "127.0.0.1", "x-forwarded-proto": "http" });
+      expect(one.headers()?.["x-forwarded-host"] ?? "").toBe("");
+      expect(one.headers()?.["forwarded"] ?? "").toBe("");
+      expect(one.headers()?.host).toBe(new URL(url).host);
+    });
+
+    test("keeps the probes to itself, and paths out of its log", async () => {
+      const one = await instanceForTest(fine);
+      const balancer = await before(one);
+      for (const path of ["/readyz", "/healthz"])
+        expect((await fetch(`${balancer.url}${path}`)).status, path).toBe(404);
+      expect((await fetch(`${balancer.url}/downloads/a-ticket-to-read`)).status).toBe(200);
+      await expect.poll(() => balancer.said()).toMatch(/\bGET\b.*\b200\b/);
+      expect(balancer.said()).not.toContain("a-ticket-to-read");
+    });
+
+    test("lets the parts of a stream through as they come", async () => {
+      let goOn: () => void = () => undefined;
+      const one = await instanceForTest((_, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" }).write(": first\n\n");
+        goOn = () => void response.end(": second\n\n");
+      });
+      const { url } = await before(one);
+      const { body } = await fetch(`${url}/mcp`);
+      const decoder = new TextDecoder();
+      let seen = "";
+      for await (const part of body ?? []) {
+        seen += decoder.decode(part, { stream: true });
+        if (seen === ": first\n\n") goOn();
+      }
+      expect(seen).toBe(": first\n\n: second\n\n");
+    });
+  });
+
+test.skipIf(haproxyMissing !== undefined)(
+  `haproxy asks no more of an instance that says it ends${skipped(haproxyMissing)}`,
+  async () => {
+    let status = 200;
+    const [leaving, staying] = [await instanceForTest(fine, () => status), await instanceForTest(fine)];
+    const balancer = await startHaproxy([leaving.url, staying.url]);
+    onTestFinished(() => balancer.stop());
+    await expect.poll(async () => (await post(balancer.url)) === "200 fine" && leaving.posts() > 0).toBe(true);
+    status = 503;
+    await expect.poll(() => balancer.said()).toMatch(/instances\/instance1 is DOWN/);
+    const before = leaving.posts();
+    for (let calls = 1; calls <= 6; calls++) expect(await post(balancer.url)).toBe("200 fine");
+    expect(leaving.posts()).toBe(before);
+  },
+);

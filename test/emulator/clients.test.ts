@@ -1,0 +1,105 @@
+// One emulator with several clients: each has a workspace of its own, sees nothing of another's, and is counted by itself.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { run, start } from "../mcp/stdio/child.ts";
+import { operations } from "../operations.ts";
+import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { Service, serviceForTest } from "./service.ts";
+
+const Counted = z.array(
+  z.looseObject({
+    clientId: z.string().optional(),
+    operationId: z.string().nullable(),
+    idempotencyKey: z.string().optional(),
+  }),
+);
+
+/** The same service as each of its clients sees it. */
+async function servicesForTest(clients: number): Promise<readonly Service[]> {
+  const clock = manualClock();
+  const emulator = await emulatorForTest({ clock, clients });
+  return emulator.clients.map((facts) => new Service({ ...emulator, ...facts }, clock));
+}
+
+const register = ({ emulator }: Service, key: string) => ({
+  key,
+  body: { workspaceId: emulator.workspaceId, inputKind: "M4_FILE", referenceId: emulator.fileIds[0] },
+});
+
+test("clients share no id, no workspace and no secret; the first is what it is alone", async () => {
+  const services = await servicesForTest(3);
+  const [alone, first] = [(await serviceForTest()).emulator, services[0]?.emulator];
+  expect(first?.clientId).toBe(alone.clientId);
+  expect(first?.workspaceId).toBe(alone.workspaceId);
+  expect(first?.inputIds).toEqual(alone.inputIds);
+  const all = services.flatMap(
+    ({ emulator: { clientId, clientSecret, workspaceId, fileIds, inputIds, recipeVersionIds } }) => [
+      ...[clientId, clientSecret, workspaceId],
+      ...[...fileIds, ...inputIds, ...recipeVersionIds],
+    ],
+  );
+  expect(new Set(all).size).toBe(all.length);
+});
+
+test("a client's token opens its own workspace alone", async () => {
+  const [one, other] = await servicesForTest(2);
+  if (one === undefined || other === undefined) throw new Error("two were asked for");
+  const [mine = ""] = one.emulator.inputIds;
+  const { data } = await one.ok(operations.listMicJobs, { query: { workspaceId: one.emulator.workspaceId } });
+  const [job] = data;
+  await one.ok(operations.getMicPublicInput, { path: { inputId: mine } });
+  expect((await other.call(operations.getMicPublicInput, { path: { inputId: mine } })).status).toBe(404);
+  expect((await other.call(operations.getMicJob, { path: { jobId: job?.id ?? "" } })).status).toBe(404);
+  const theirs = { query: { workspaceId: one.emulator.workspaceId } };
+  expect((await other.call(operations.listMicJobs, theirs)).status).toBe(403);
+});
+
+test("an Idempotency-Key is its client's own, and what was done is counted by client", async () => {
+  const services = await servicesForTest(2);
+  for (const service of services)
+    for (const _ of "ab") await service.ok(operations.createMicPublicInput, register(service, "one-key-for-both"));
+  const [one] = services;
+  const executions = Counted.parse(await one?.admin("GET", "executions"));
+  const clientIds = services.map(({ emulator }) => emulator.clientId);
+  expect(executions).toEqual(
+    clientIds.map((clientId) => ({
+      clientId,
+      operationId: "createMicPublicInput",
+      idempotencyKey: "one-key-for-both",
+      executions: 1,
+    })),
+  );
+  const requests = Counted.parse(await one?.admin("GET", "requests"));
+  expect(
+    requests.filter(({ operationId }) => operationId === "createMicPublicInput").map(({ clientId }) => clientId),
+  ).toEqual(clientIds.flatMap((clientId) => [clientId, clientId]));
+});
+
+test("a single client is named in no record", async () => {
+  const service = await serviceForTest();
+  await service.ok(operations.createMicPublicInput, register(service, "the-only-one"));
+  for (const what of ["requests", "executions"])
+    expect(Counted.parse(await service.admin("GET", what)).filter(({ clientId }) => clientId !== undefined)).toEqual(
+      [],
+    );
+});
+
+test("it tells as many of the latest requests as it was asked to keep", async () => {
+  const service = await serviceForTest({ requestsKept: 2 });
+  for (const key of ["key-number-1", "key-number-2", "key-number-3"])
+    await service.ok(operations.createMicPublicInput, register(service, key));
+  const requests = Counted.parse(await service.admin("GET", "requests"));
+  expect(requests.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["key-number-2", "key-number-3"]);
+});
+
+test("mic-mcp emulator --clients tells them all in its line", async () => {
+  const program = start(["emulator", "--clients", "3"]);
+  const facts = { clientId: z.string(), clientSecret: z.string(), workspaceId: z.string().startsWith("micws_") };
+  const line = z
+    .looseObject({ ...facts, clients: z.array(z.looseObject(facts)).length(3) })
+    .parse(await program.next());
+  expect(line.clients[0]).toMatchObject({ clientId: line.clientId, clientSecret: line.clientSecret });
+  const { code, stderr } = await run(["emulator", "--clients", "0"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("--clients");
+});

@@ -1,0 +1,108 @@
+// haproxy and nginx of this machine's own installation, run with the files of deploy/: only addresses, ports and TLS are others.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "./free-port.ts";
+import { isInstalled, launchProcess, listening, type Running } from "./process.ts";
+
+const missing = (program: string): string | undefined =>
+  isInstalled(program) ? undefined : `${program} is not installed`;
+
+/** Why there is none here; undefined where there is. */
+export const haproxyMissing = missing("haproxy");
+export const nginxMissing = missing("nginx");
+
+export interface Balancer {
+  readonly url: string;
+  /** Breaks off everything that goes through it; on the same port it comes back with `start`. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** What it wrote: its log. */
+  said(): string;
+  stop(): Promise<void>;
+}
+
+/** The one place of a file that a test needs otherwise. */
+function replaced(text: string, pattern: RegExp, by: string): string {
+  const found = text.match(new RegExp(pattern, `${pattern.flags}g`))?.length ?? 0;
+  if (found !== 1) throw new Error(`${pattern} is there ${found} times`);
+  return text.replace(pattern, () => by);
+}
+
+const hostOf = (url: string): string => new URL(url).host;
+
+/** deploy/haproxy/haproxy.cfg before these instances. */
+export function haproxyFile(port: number, instances: readonly string[]): string {
+  const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
+  const servers = instances.map((url, index) => `    server instance${index + 1} ${hostOf(url)}\n`).join("");
+  const bound = replaced(file, /^ {4}bind :443 .*$/m, `    bind 127.0.0.1:${port}`);
+  const plain = replaced(bound, /X-Forwarded-Proto https$/m, "X-Forwarded-Proto http");
+  return replaced(plain, /(?:^ {4}server .*\n)+/m, servers);
+}
+
+/** deploy/nginx/mic-mcp.conf before these instances, as a whole configuration in a folder. */
+export function nginxFile(port: number, instances: readonly string[], folder: string): string {
+  const file = readFileSync("deploy/nginx/mic-mcp.conf", "utf8");
+  const servers = instances.map((url) => `    server ${hostOf(url)} max_fails=1 fail_timeout=2s;\n`).join("");
+  const bound = replaced(file, /listen 443 ssl;/, `listen 127.0.0.1:${port};`);
+  const bare = replaced(bound, /(?:^ {4}ssl_certificate.*\n)+/m, "");
+  const plain = replaced(bare, /X-Forwarded-Proto https;/, "X-Forwarded-Proto http;");
+  const logged = replaced(plain, /\/var\/log\/nginx\/mic-mcp\.log/, join(folder, "access.log"));
+  const site = replaced(logged, /(?:^ {4}server 10\..*\n)+/m, servers);
+  const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((name) => `${name}_temp_path ${join(folder, name)};`)
+    .join("\n");
+  return `daemon off;\nmaster_process off;\npid ${join(folder, "pid")};\nerror_log stderr warn;\nevents {}\nhttp {\n${folders}\n${site}}\n`;
+}
+
+async function balance(
+  command: readonly string[],
+  port: number,
+  folder: string,
+  log: () => string = () => "",
+): Promise<Balancer> {
+  let running: Running | undefined;
+  let saidBefore = "";
+  const start = async (): Promise<void> => {
+    running = launchProcess(command, { cwd: folder });
+    await listening(port, running);
+  };
+  const kill = async (): Promise<void> => {
+    await running?.kill();
+    saidBefore += running?.said() ?? "";
+    running = undefined;
+  };
+  await start();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    kill,
+    start,
+    said: () => saidBefore + (running?.said() ?? "") + log(),
+    async stop() {
+      // In good order, as an operator would.
+      await running?.kill("SIGTERM");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** `port`: where it listens; default any that is free. */
+export async function startHaproxy(instances: readonly string[], port?: number): Promise<Balancer> {
+  const at = port ?? (await freePort());
+  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-haproxy-"));
+  const path = join(folder, "haproxy.cfg");
+  writeFileSync(path, haproxyFile(at, instances));
+  return balance(["haproxy", "-db", "-f", path], at, folder);
+}
+
+export async function startNginx(instances: readonly string[], port?: number): Promise<Balancer> {
+  const at = port ?? (await freePort());
+  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-nginx-"));
+  const path = join(folder, "nginx.conf");
+  // As another user than root its workers could not write where it starts.
+  const user = process.getuid?.() === 0 ? "user root;\n" : "";
+  writeFileSync(path, user + nginxFile(at, instances, folder));
+  return balance(["nginx", "-p", folder, "-c", path], at, folder, () =>
+    readFileSync(join(folder, "access.log"), "utf8"),
+  );
+}

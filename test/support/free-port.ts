@@ -1,0 +1,12 @@
+// A port of this machine that nobody listens on.
+import { createServer } from "node:net";
+
+/** On loopback. It may be taken again before it is used: rare enough for a test. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== "object" || address === null) throw new Error("no free port");
+  return address.port;
+}

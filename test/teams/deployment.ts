@@ -1,0 +1,95 @@
+// A deployment for teams inside the test's process: PostgreSQL, an emulator with a client for each team, and callers whose tools are
+// served to real MCP clients. Who calls is given here; how that is known is sign-in's, and tested there.
+import { randomBytes } from "node:crypto";
+import { onTestFinished } from "vitest";
+import { readSecretKeys } from "../../src/auth/secret-keys.ts";
+import { createSeals } from "../../src/auth/seals.ts";
+import { openPostgres } from "../../src/actions/postgres.ts";
+import { type Caller, callerId } from "../../src/caller.ts";
+import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Emulator } from "../../src/emulator/index.ts";
+import { serveOnHttp } from "../../src/mcp/http/serve.ts";
+import type { Runtime } from "../../src/mcp/runtime.ts";
+import { prepareTables } from "../../src/teams/tables.ts";
+import { createTeams, type Member, type Teams } from "../../src/teams/teams.ts";
+
+export const ISSUER = "https://login.example.org";
+export const PUBLIC = "https://mic.example.org";
+
+export const callerNamed = (subject: string, groups: readonly string[] = []): Caller => ({
+  id: callerId(ISSUER, subject),
+  issuer: ISSUER,
+  subject,
+  clientId: "agent",
+  rights: new Set(["read", "act"]),
+  groups,
+  expiresAt: Date.now() + 3_600_000,
+});
+
+/** A new key line, as MIC_SECRET_KEYS has it. */
+export const keyLine = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
+
+export interface TestTeam {
+  readonly name: string;
+  /** Which of the emulator's clients it is; its secret may be another than the emulator's. */
+  readonly client: number;
+  readonly claim?: string;
+  readonly members?: readonly Member[];
+  readonly secret?: string;
+}
+
+export interface Place {
+  readonly url: string;
+  readonly keys: string;
+  readonly emulator: Emulator;
+}
+
+/** The table of teams, for the running test alone. */
+export async function teamsAt(url: string): Promise<Teams> {
+  const database = await openPostgres(url);
+  onTestFinished(() => database.close());
+  await prepareTables(database);
+  return createTeams(async () => database);
+}
+
+export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): Promise<void> {
+  const teams = await teamsAt(url);
+  const facts = emulator.clients[team.client];
+  if (!facts) throw new Error("the emulator has no such client");
+  const seals = createSeals(readSecretKeys(keys));
+  const taken = await teams.add({
+    name: team.name,
+    baseUrl: emulator.baseUrl,
+    clientId: facts.clientId,
+    workspaceId: facts.workspaceId,
+    claim: team.claim,
+    secret: { sealed: await seals.sealSecret(team.name, team.secret ?? facts.clientSecret) },
+  });
+  if (taken !== undefined) throw new Error(`the team ${taken} is there already`);
+  await teams.addMembers(team.name, team.members ?? []);
+}
+
+/** An instance, closed when the running test is done. */
+export function instanceForTest({ url, keys, emulator }: Place, more: Partial<Deployment> = {}): ComposedTeams {
+  const instance = composeTeams({
+    config: readConfig({ MIC_BASE_URL: emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent", MIC_GEOGRAPHY_RATE: "600" }),
+    database: { urls: [url], migrate: true },
+    secretKeys: readSecretKeys(keys),
+    secrets: [],
+    publicOrigin: PUBLIC,
+    teamsAtHand: 500,
+    inlineBytes: 32_768,
+    downloadSeconds: 600,
+    ...more,
+  });
+  onTestFinished(() => instance.close());
+  return instance;
+}
+
+/** Where a real client reaches what a caller is served, for the running test alone. */
+export async function urlOf(runtime: Runtime): Promise<string> {
+  const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);
+  onTestFinished(() => drain(0, AbortSignal.abort()));
+  return url;
+}

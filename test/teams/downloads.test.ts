@@ -1,0 +1,331 @@
+// Files for callers elsewhere: what is small stands in the answer, the rest under a link that lasts for minutes.
+import { createHash } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { serviceForTest } from "../emulator/service.ts";
+import { FILE, submitJob } from "../emulator/work.ts";
+import { stubEnv } from "../service/client.ts";
+import { emulatorForTest } from "../support/emulator.ts";
+import { type ClientFace, connectHttp, emulatorEnv } from "../support/mcp.ts";
+import { answer, cutShort, flood, type Stub, stubForTest } from "../support/stub.ts";
+import { assetTicket, type FileHouse, type FileHouseOptions, newKeys, startFileHouse } from "./file-house.ts";
+
+const TEAM = "alpha";
+const ANN = "ann";
+const INLINE = 1_000;
+
+const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
+
+const Linked = z.looseObject({ url: z.url(), expiresAt: z.iso.datetime(), fileName: z.string() });
+const Blocks = z.object({ content: z.array(z.looseObject({ type: z.string() })) });
+const blocksOf = (raw: string) => Blocks.parse(JSON.parse(raw)).content;
+
+async function houseForTest(options: Omit<FileHouseOptions, "keys"> & { readonly keys?: string }): Promise<FileHouse> {
+  const house = await startFileHouse({ keys: newKeys(), inlineBytes: INLINE, ...options });
+  onTestFinished(() => house.close());
+  return house;
+}
+
+async function clientOf(house: FileHouse, team: string | undefined = TEAM, caller = ANN): Promise<ClientFace> {
+  const client = await connectHttp("v2-modern", await house.mcpUrl(caller, team));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const download = (url: string, headers: Readonly<Record<string, string>> = {}) => fetch(url, { headers });
+
+/** All that arrives; undefined where the body breaks. */
+async function bodyOf(response: Response): Promise<Buffer | undefined> {
+  try {
+    return Buffer.from(await response.arrayBuffer());
+  } catch {
+    return undefined;
+  }
+}
+
+describe("an asset", () => {
+  let stub: Stub;
+  let house: FileHouse;
+  let client: ClientFace;
+  beforeEach(async () => {
+    stub = await stubForTest();
+    house = await houseForTest({ teams: { [TEAM]: stubEnv(stub) } });
+    client = await clientOf(house);
+  });
+
+  test("that is small text stands in the answer, whole", async () => {
+    const text = "एक,1\r\nदो,2\r\n";
+    stub.expect(
+      answer(200, text, { "content-type": "text/csv", "content-disposition": 'attachment; filename="n.csv"' }),
+    );
+    const { structured, text: shown, raw } = await client.callTool("download_asset", { assetId: "a" });
+    const { url } = Linked.parse(structured);
+    const facts = { fileName: "n.csv", contentType: "text/csv", bytes: Buffer.byteLength(text), sha256: sha256(text) };
+    expect(structured).toEqual({
+      summary: "n.csv is in this answer.",
+      ...facts,
+      url,
+      expiresAt: expect.any(String),
+    });
+    expect(shown).toContain(facts.sha256);
+    expect(blocksOf(raw)[1]).toEqual({ type: "resource", resource: { uri: url, mimeType: "text/csv", text } });
+    // Who is shown structuredContent alone gets it by the link.
+    stub.expect(answer(200, text));
+    expect(await bodyOf(await download(url))).toEqual(Buffer.from(text));
+  });
+
+  test("that is a small image stands in the answer, too", async () => {
+    const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]);
+    stub.expect(answer(200, bytes, { "content-type": "image/png" }));
+    const { structured, raw } = await client.callTool("download_asset", { assetId: "p", fileName: "p.png" });
+    expect(structured).toMatchObject({ bytes: 6, sha256: sha256(bytes), contentType: "image/png" });
+    const resource = { uri: structured?.["url"], mimeType: "image/png", blob: bytes.toString("base64") };
+    expect(blocksOf(raw)[1]).toEqual({ type: "resource", resource });
+  });
+
+  test.each([
+    ["one byte more than the limit", Buffer.alloc(INLINE + 1, "x"), "text/plain"],
+    ["small and neither text nor image", Buffer.from([0, 1, 2, 255]), "application/zip"],
+    ["said to be text, and is none", Buffer.from([0xff, 0xfe, 0]), "text/plain"],
+  ])("that is %s gets a link, and arrives byte for byte", async (_, bytes, contentType) => {
+    const file = () => answer(200, bytes, { "content-type": contentType, "content-length": String(bytes.length) });
+    stub.expect(file(), file());
+    const { structured, text, raw } = await client.callTool("download_asset", { assetId: "b", fileName: "जिले.bin" });
+    const { url, expiresAt } = Linked.parse(structured);
+    expect(structured).toEqual({
+      summary: `"जिले.bin" can be downloaded by its link until ${expiresAt}.`,
+      fileName: "जिले.bin",
+      contentType,
+      bytes: bytes.length,
+      url,
+      expiresAt,
+    });
+    expect(text).toContain(url);
+    const link = { type: "resource_link", uri: url, name: "जिले.bin", mimeType: contentType, size: bytes.length };
+    expect(blocksOf(raw)[1]).toEqual(link);
+    const response = await download(url);
+    expect(await bodyOf(response)).toEqual(bytes);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": contentType,
+      "content-length": String(bytes.length),
+      "content-disposition": `attachment; filename="____.bin"; filename*=UTF-8''${encodeURIComponent("जिले.bin")}`,
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "default-src 'none'; sandbox",
+      "cache-control": "no-store",
+    });
+    expect(house.ended).toEqual([
+      { caller: ANN, team: TEAM, of: "b", status: 200, bytes: bytes.length, isWhole: true },
+    ]);
+  });
+
+  test("shows its first lines where they are asked for, and no more of it is read", async () => {
+    stub.expect(flood(200, Buffer.from("line\n".repeat(200)), 1_000_000_000, { "content-type": "text/plain" }));
+    const { structured } = await client.callTool("download_asset", { assetId: "long", preview: true });
+    expect(structured).toMatchObject({ preview: "line\n".repeat(20) });
+    // Its length was not said.
+    expect(structured).not.toHaveProperty("bytes");
+    expect(await stub.requests[0]?.closed).toBe(false);
+  });
+
+  test("that breaks off while it is looked at is looked at once more", async () => {
+    stub.expect(cutShort(200, "0123456789", 5, { "content-type": "text/plain" }), answer(200, "0123456789"));
+    const { structured } = await client.callTool("download_asset", { assetId: "a" });
+    expect(structured).toMatchObject({ bytes: 10, sha256: sha256("0123456789") });
+  });
+
+  test("that the service does not know is no link", async () => {
+    stub.expect(answer(404));
+    const { isError, error } = await client.callTool("download_asset", { assetId: "none" });
+    expect(isError).toBe(true);
+    expect(error).toMatchObject({ kind: "not_found" });
+  });
+
+  test("is described as what it is here, and names no path", async () => {
+    const tool = (await client.listTools()).find(({ name }) => name === "download_asset");
+    expect(tool?.description).not.toContain("folder");
+    expect(Object.keys(z.looseObject({ properties: z.looseObject({}) }).parse(tool?.outputSchema).properties)).toEqual(
+      expect.arrayContaining(["url", "expiresAt", "fileName", "contentType"]),
+    );
+    expect(JSON.stringify(tool?.outputSchema)).not.toContain('"path"');
+  });
+});
+
+describe("a link", () => {
+  const body = "x".repeat(5_000);
+  let stub: Stub;
+  beforeEach(async () => {
+    stub = await stubForTest();
+  });
+  const open = (more: Partial<FileHouseOptions> = {}) => houseForTest({ teams: { [TEAM]: stubEnv(stub) }, ...more });
+  const ticketIn = ({ seals }: FileHouse, seconds = 600) =>
+    assetTicket(seals, { caller: ANN, team: TEAM, assetId: "a", seconds });
+
+  test("that is opened late answers 410 and says to call again; nothing is sent", async () => {
+    const house = await open();
+    const response = await download(`${house.url}/downloads/${await ticketIn(house, -1)}`);
+    expect(response.status).toBe(410);
+    expect(await response.text()).toContain("Call the tool again");
+    expect(stub.requests).toEqual([]);
+  });
+
+  test("that was altered, sealed by others or for another purpose is none; nothing is sent", async () => {
+    const house = await open();
+    const other = await open();
+    const ticket = await ticketIn(house);
+    const at = ticket.length - 40;
+    const task = await house.seals.seal("task", ANN, { kind: "asset", team: TEAM, assetId: "a", fileName: "a" }, 600);
+    for (const wrong of [
+      ticket.slice(0, at) + (ticket[at] === "A" ? "B" : "A") + ticket.slice(at + 1),
+      await ticketIn(other),
+      task,
+      "",
+      "x",
+    ])
+      expect((await download(`${house.url}/downloads/${wrong}`)).status).toBe(404);
+    expect(stub.requests).toEqual([]);
+  });
+
+  test("of a team that is no more is none", async () => {
+    const house = await open();
+    const ticket = await ticketIn(house);
+    house.remove(TEAM);
+    expect((await download(`${house.url}/downloads/${ticket}`)).status).toBe(404);
+    expect(house.ended).toMatchObject([{ status: 404, isWhole: false }]);
+  });
+
+  test("is read and nothing else", async () => {
+    const house = await open();
+    const response = await fetch(`${house.url}/downloads/${await ticketIn(house)}`, { method: "POST" });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("GET");
+  });
+
+  test("needs its caller's own token where the deployment says so", async () => {
+    const house = await open({ needsCaller: true });
+    const url = `${house.url}/downloads/${await ticketIn(house)}`;
+    expect((await download(url)).status).toBe(401);
+    expect((await download(url, { authorization: "Bearer token of bob" })).status).toBe(404);
+    expect(stub.requests).toEqual([]);
+    stub.expect(answer(200, body));
+    const response = await download(url, { authorization: `Bearer token of ${ANN}` });
+    expect(await response.text()).toBe(body);
+    // Neither the caller's token nor a part of the link reaches the service.
+    expect(JSON.stringify(stub.requests[0]?.headers)).not.toContain("token of");
+  });
+
+  test.each([
+    [404, 404],
+    [403, 502],
+    [503, 502],
+  ])("tells a %i of the service as %i", async (status, told) => {
+    const house = await open();
+    stub.respond(() => answer(status));
+    const response = await download(`${house.url}/downloads/${await ticketIn(house)}`);
+    expect(response.status).toBe(told);
+    expect(response.headers.get("content-type")).toContain("text/plain");
+  });
+
+  test.each([
+    ["of a stated length", {}],
+    ["of no stated length", { "transfer-encoding": "chunked" }],
+  ])("whose body %s breaks off at the service breaks off for its reader, too", async (_, headers) => {
+    const house = await open();
+    const isChunked = "transfer-encoding" in headers;
+    const step = isChunked
+      ? {
+          readsBody: true,
+          answer: (response: ServerResponse) => {
+            response.writeHead(200, headers);
+            response.write("x".repeat(1_000), () => response.socket?.destroy());
+          },
+        }
+      : cutShort(200, body, 1_000);
+    stub.expect(step);
+    const response = await download(`${house.url}/downloads/${await ticketIn(house)}`);
+    expect(response.status).toBe(200);
+    expect(await bodyOf(response)).toBeUndefined();
+    await expect.poll(() => house.ended).toMatchObject([{ status: 200, isWhole: false }]);
+  });
+
+  test("takes a place while it is read, and there are so many", async () => {
+    const house = await open({ limits: { all: 3, team: 2 } });
+    const urls = await Promise.all([0, 1, 2].map(async () => `${house.url}/downloads/${await ticketIn(house)}`));
+    stub.respond(() => flood(200, Buffer.alloc(65_536, "x"), 20_000_000, { "content-length": "20000000" }));
+    const [one, two] = await Promise.all(urls.slice(0, 2).map((url) => download(url)));
+    const refused = await download(urls[2] ?? "");
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("5");
+    for (const response of [one, two]) expect((await bodyOf(response ?? Response.error()))?.length).toBe(20_000_000);
+    await expect.poll(() => house.ended.filter(({ isWhole }) => isWhole).length).toBe(2);
+    const again = await download(urls[2] ?? "");
+    expect((await bodyOf(again))?.length).toBe(20_000_000);
+  });
+
+  test("stands in no line of the log", async () => {
+    const house = await open();
+    const ticket = await ticketIn(house);
+    stub.expect(answer(200, body));
+    await bodyOf(await download(`${house.url}/downloads/${ticket}`));
+    await download(`${house.url}/downloads/${ticket}x`);
+    await expect.poll(() => house.logged.length).toBe(2);
+    for (const line of house.logged) for (const part of ticket.split(".")) if (part) expect(line).not.toContain(part);
+  });
+});
+
+describe("rows", () => {
+  test("of a state stand in the answer; the country has a link that makes it anew", async () => {
+    const emulator = await emulatorForTest({ requestsPerPeer: 600 });
+    const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" };
+    // A caller in no team has the geography.
+    const house = await houseForTest({ teams: { "": env } });
+    const client = await clientOf(house, "");
+    const state = await client.callTool("list_districts", { state: "GA", saveAs: "goa.csv" });
+    const goa = Linked.parse(state.structured);
+    expect(goa).not.toHaveProperty("path");
+    expect(state.text).toContain("in this answer");
+    const csv = await (await download(goa.url)).text();
+    expect(goa).toMatchObject({ fileName: "goa.csv", rows: csv.split("\r\n").length - 2, sha256: sha256(csv) });
+    const resource = { uri: goa.url, mimeType: "text/csv; charset=utf-8", text: csv };
+    expect(blocksOf(state.raw)[1]).toEqual({ type: "resource", resource });
+
+    const question = { level: "district", by: "mandalCount", waitSeconds: 45, saveAs: "all.csv" };
+    const country = await client.callTool("rank_divisions", question);
+    const all = Linked.extend({ rows: z.int(), totalRows: z.int() }).parse(country.structured);
+    expect(all).not.toHaveProperty("sha256");
+    expect(country.text).toContain(all.url);
+    const response = await download(all.url);
+    expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+    const lines = (await response.text()).split("\r\n");
+    expect(lines[0]).toContain("districtCode");
+    expect(lines).toHaveLength(all.totalRows + 2);
+    expect(all.rows).toBe(all.totalRows);
+  }, 120_000);
+
+  test("of jobs are those of the moment at which the link is opened", async () => {
+    const service = await serviceForTest();
+    const { workspaceId } = service.emulator;
+    const house = await houseForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
+    const client = await clientOf(house);
+    const listed = await client.callTool("list_jobs", { workspaceId, saveAs: "jobs.csv" });
+    const { url, rows } = Linked.extend({ rows: z.int() }).parse(listed.structured);
+    expect(listed.structured).not.toHaveProperty("sha256");
+    const idsIn = async () => (await (await download(url)).text()).trim().split("\r\n").slice(1);
+    expect(await idsIn()).toHaveLength(rows);
+    const job = await submitJob(service, FILE.succeeds);
+    const now = await idsIn();
+    expect(now).toHaveLength(rows + 1);
+    expect(now.join("\n")).toContain(job.id);
+  });
+
+  test("of a call too long for a link are refused, and it is said what to do", async () => {
+    const emulator = await emulatorForTest({ requestsPerPeer: 600 });
+    const house = await houseForTest({ teams: { "": emulatorEnv(emulator) } });
+    const client = await clientOf(house, "");
+    const states = Array.from({ length: 60 }, () => "Goa".padEnd(80, " "));
+    const question = { level: "state", by: "name", states, saveAs: "goa.csv" };
+    const { isError, error } = await client.callTool("rank_divisions", question);
+    expect(isError).toBe(true);
+    expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
+  });
+});

@@ -1,0 +1,106 @@
+// A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createSeals, type Seals } from "../../src/auth/seals.ts";
+import { readSecretKeys } from "../../src/auth/secret-keys.ts";
+import { createDownloadDoor, type DownloadOptions, type EndedDownload } from "../../src/mcp/http/downloads.ts";
+import { serveOnHttp } from "../../src/mcp/http/serve.ts";
+import type { Runtime } from "../../src/mcp/runtime.ts";
+import { createLinkedFiles } from "../../src/toolkit/links/linked-files.ts";
+import { tools } from "../../tools/index.ts";
+import { composed } from "../support/inside.ts";
+
+export const newKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
+
+/** The port of a server that listens. */
+const portOf = (address: AddressInfo | string | null): number => {
+  if (typeof address !== "object" || address === null) throw new Error("nothing listens");
+  return address.port;
+};
+
+export interface FileHouseOptions extends Partial<Pick<DownloadOptions, "needsCaller" | "limits">> {
+  /** For each team, the variables that connect it to its service; "" is for callers in no team. */
+  readonly teams: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** MIC_SECRET_KEYS. */
+  readonly keys: string;
+  readonly seconds?: number;
+  readonly inlineBytes?: number;
+}
+
+/** Bearer tokens of the tests are `token of <caller>`. */
+const callerIn = (authorization = ""): string | undefined => /^Bearer token of (.+)$/.exec(authorization)?.[1];
+
+export async function startFileHouse({
+  teams,
+  keys,
+  seconds = 600,
+  inlineBytes = 32_768,
+  needsCaller = false,
+  limits,
+}: FileHouseOptions) {
+  const seals = createSeals(readSecretKeys(keys));
+  const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composed(env)] as const));
+  const ended: EndedDownload[] = [];
+  const logged: string[] = [];
+  const log = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
+
+  async function runtimeOf(caller: string, team: string | undefined): Promise<Runtime | undefined> {
+    const runtime = compositions.get(team ?? "")?.runtime;
+    if (!runtime) return undefined;
+    const { service } = runtime.ports;
+    const maker = { seals, publicUrl: url, seconds, caller, team, now: Date.now };
+    const ports = { ...runtime.ports, files: createLinkedFiles({ ...maker, service, inlineBytes }) };
+    return { ...runtime, ports, tools: tools.map((tool) => tool.create(ports)) };
+  }
+
+  const door = createDownloadDoor({
+    seals,
+    tools,
+    runtimeOf,
+    needsCaller,
+    stalledTimeoutMs: 60_000,
+    log: { debug: log, info: log, warn: log, error: log },
+    onEnd: (download) => ended.push(download),
+    ...(limits && { limits }),
+  });
+  const server = createServer((incoming, outgoing) => {
+    if (door.owns(incoming)) void door.serve(incoming, outgoing, callerIn(incoming.headers.authorization));
+    else outgoing.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${portOf(server.address())}`;
+  const mcp: (() => Promise<void>)[] = [];
+
+  return {
+    url,
+    seals,
+    ended,
+    /** Every line of the log. */
+    logged,
+    /** Forgets a team, as `teams remove` does. */
+    remove: (team: string) => compositions.delete(team),
+    /** The URL at which this caller is served over MCP. */
+    async mcpUrl(caller: string, team?: string): Promise<string> {
+      const runtime = await runtimeOf(caller, team);
+      if (!runtime) throw new Error(`no team ${team}`);
+      const served = await serveOnHttp(runtime, "127.0.0.1", 0);
+      mcp.push(() => served.drain(0, AbortSignal.abort()));
+      return served.url;
+    },
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      for (const drain of mcp) await drain();
+      for (const { close } of compositions.values()) await close();
+    },
+  };
+}
+
+export type FileHouse = Awaited<ReturnType<typeof startFileHouse>>;
+
+/** The ticket of an asset's link, made by whoever has the keys. */
+export const assetTicket = (
+  seals: Seals,
+  { caller, team, assetId, seconds = 600 }: { caller: string; team: string; assetId: string; seconds?: number },
+): Promise<string> => seals.seal("download", caller, { kind: "asset", team, assetId, fileName: assetId }, seconds);

@@ -1,0 +1,153 @@
+// Instances of a deployment in this process, which share rows and notices and nothing else, and a forwarder that gives each request
+// to the next one: no two messages of a session come to the same.
+import { EventEmitter } from "node:events";
+import {
+  createServer,
+  type IncomingMessage,
+  request as outgoingRequest,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { pipeline } from "node:stream";
+import { onTestFinished } from "vitest";
+import { createSeals } from "../../../src/auth/seals.ts";
+import { readSecretKeys } from "../../../src/auth/secret-keys.ts";
+import { askedBy, goneSignal, send } from "../../../src/mcp/http/exchange.ts";
+import type { HttpService } from "../../../src/mcp/http/port.ts";
+import { createSessionBus } from "../../../src/mcp/http/sealed/bus.ts";
+import type { Notices, SessionRows } from "../../../src/mcp/http/sealed/port.ts";
+import { createSealedSessions } from "../../../src/mcp/http/sealed/sessions.ts";
+import type { Sessions } from "../../../src/mcp/http/sessions.ts";
+
+/** Who calls, in these tests alone: a deployment reads it from a token. */
+export const CALLER = "x-caller";
+const KEYS = readSecretKeys(`first ${Buffer.alloc(32, 7).toString("base64")}`);
+export const sealsForTest = createSeals(KEYS);
+
+/** What one says, all hear, a turn of the event loop later, as over PostgreSQL. */
+export function noticesForTest(): Notices & { /** From now on nobody hears any. */ lose(): void } {
+  const emitter = new EventEmitter().setMaxListeners(0);
+  return {
+    lose: () => void emitter.removeAllListeners(),
+    async send(channel, text) {
+      setImmediate(() => emitter.emit(channel, text));
+    },
+    on(channel, hear) {
+      emitter.on(channel, hear);
+      return () => void emitter.off(channel, hear);
+    },
+  };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("listens on no port");
+  return `http://127.0.0.1:${address.port}/mcp`;
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  return incoming.method === "POST" ? JSON.parse(Buffer.concat(chunks).toString()) : undefined;
+}
+
+export interface InstanceParts {
+  serviceOf(caller: string): HttpService;
+  readonly rows: SessionRows;
+  readonly notices: Notices;
+}
+
+export interface Instance {
+  readonly url: string;
+  endStreams(): void;
+  close(): Promise<void>;
+}
+
+export async function startInstance({ serviceOf, rows, notices }: InstanceParts): Promise<Instance> {
+  const houses = new Map<string, { readonly service: HttpService; readonly sessions: Sessions }>();
+  const bus = createSessionBus(notices, serviceOf("one").log);
+
+  function houseOf(caller: string) {
+    const service = houses.get(caller)?.service ?? serviceOf(caller);
+    const house = houses.get(caller) ?? {
+      service,
+      sessions: createSealedSessions({ service, caller, seals: sealsForTest, bus, rows }),
+    };
+    houses.set(caller, house);
+    return house;
+  }
+
+  async function exchange(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const signal = goneSignal(incoming, outgoing);
+    const { service, sessions } = houseOf(String(incoming.headers[CALLER] ?? "one"));
+    const served = await sessions.serve(askedBy(incoming, "http://localhost/mcp", signal), await bodyOf(incoming));
+    const options = {
+      redact: service.redact,
+      signal,
+      isLast: () => false,
+      headers: () => undefined,
+      stalledTimeoutMs: 60_000,
+    };
+    await served.over(await send(served.response, incoming, outgoing, options));
+  }
+
+  const server = createServer((incoming, outgoing) => {
+    exchange(incoming, outgoing).catch(() => outgoing.destroyed || outgoing.writeHead(500).end());
+  });
+  const url = await listen(server);
+  const sessions = () => [...houses.values()].map((house) => house.sessions);
+  return {
+    url,
+    endStreams() {
+      for (const each of sessions()) each.endStreams();
+    },
+    async close() {
+      await Promise.all(sessions().map((each) => each.close()));
+      bus.close();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Gives each request to the next of these; one that ends in the middle ends it at both ends. */
+export async function startForwarder(urls: readonly string[]): Promise<{ readonly url: string; close(): void }> {
+  let turn = 0;
+  const server = createServer((incoming, outgoing) => {
+    const target = new URL(urls[turn++ % urls.length] ?? "");
+    const { method, headers } = incoming;
+    const onwards = outgoingRequest(target, { method, headers, agent: false }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers).flushHeaders();
+      pipeline(response, outgoing, () => response.destroy());
+    });
+    onwards.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => onwards.destroy());
+    incoming.pipe(onwards);
+  });
+  const url = await listen(server);
+  return {
+    url,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+export interface Deployment {
+  /** Of the forwarder. */
+  readonly url: string;
+  readonly instances: readonly Instance[];
+}
+
+/** An instance for each of these, and a forwarder, for the running test. */
+export async function deploymentForTest(parts: readonly InstanceParts[]): Promise<Deployment> {
+  const instances = await Promise.all(parts.map(startInstance));
+  const forwarder = await startForwarder(instances.map(({ url }) => url));
+  onTestFinished(async () => {
+    forwarder.close();
+    for (const instance of instances) await instance.close();
+  });
+  return { url: forwarder.url, instances };
+}

@@ -1,0 +1,93 @@
+// Trial 7: instances that share one address and one database, cold, asked about the whole country at once; one is killed with a permit
+// in hand; then one of them is told to rest. The emulator's records and its clock are the oracle.
+import * as z from "zod/v4";
+import { startEmulator } from "../../../src/emulator/index.ts";
+import { startPostgres } from "../../support/postgres.ts";
+import { programOf } from "./program.ts";
+
+export interface LimitsCounts {
+  readonly instances: number;
+  readonly questions: number;
+  /** How many times as fast as the machine's the service's clock goes: 1 is the real minute. */
+  readonly speed: number;
+  /** The request before which one of the instances dies. */
+  readonly diesAt: number;
+}
+
+export const SMALL: LimitsCounts = { instances: 3, questions: 30, speed: 10, diesAt: 3 };
+export const WHOLE: LimitsCounts = { instances: 4, questions: 200, speed: 1, diesAt: 3 };
+
+export interface LimitsReport {
+  readonly requests: number;
+  readonly refused: number;
+  /** Within any 60 s of the service's. */
+  readonly mostInAMinute: number;
+  readonly readTwice: readonly string[];
+  /** Answers of those that lived, and on how many lists each stands. */
+  readonly answers: readonly number[];
+  /** Of the request that came after a Retry-After: seconds of the service's since the refusal, and what was asked for. */
+  readonly restedSeconds: number;
+  readonly askedSeconds: number;
+}
+
+const MINUTE_MS = 60_000;
+const PER_MINUTE = 30;
+const REST_SECONDS = 2;
+
+const Logged = z.array(z.looseObject({ path: z.string(), status: z.number().nullable(), at: z.string() }));
+const Lists = z.array(z.int());
+
+export async function limitsTrial({ instances, questions, speed, diesAt }: LimitsCounts): Promise<LimitsReport> {
+  const startedAt = Date.now();
+  const clock = { now: () => startedAt + (Date.now() - startedAt) * speed };
+  const start = await programOf("geography-instance.ts");
+  const emulator = await startEmulator({ clock, requestsPerPeer: PER_MINUTE });
+  const postgres = await startPostgres();
+  const { baseUrl } = emulator;
+  const admin = (path: string, init?: RequestInit) => fetch(`${baseUrl}/__emulator/${path}`, init);
+  const asked = async () =>
+    Logged.parse(await (await admin("requests")).json()).filter(({ path }) => path.startsWith("/api/"));
+  const task = { databaseUrl: await postgres.database(), baseUrl, windowMs: MINUTE_MS / speed };
+  const running = Array.from({ length: instances }, (_, at) => start({ ...task, diesAt: at === 0 ? diesAt : 0 }));
+  try {
+    await Promise.all(running.map(({ heard }) => heard()));
+    for (const [at, { say }] of running.entries()) {
+      const share = Math.floor(questions / instances) + (at < questions % instances ? 1 : 0);
+      say({ ask: "country", questions: share });
+    }
+    const heard = await Promise.all(running.map((each) => each.heard()));
+    const answers = heard.flatMap((answer) => (answer === undefined ? [] : Lists.parse(answer)));
+    const read = await asked();
+    const paths = read.map(({ path }) => path);
+    const times = read.map(({ at }) => Date.parse(at));
+    const within = times.map((from) => times.filter((at) => at >= from && at < from + MINUTE_MS).length);
+
+    const fault = { kind: "status", status: 429, retryAfterSeconds: REST_SECONDS };
+    const order = { operationId: "getPlaygroundOpenApi", fault };
+    const headers = { "content-type": "application/json" };
+    await admin("faults", { method: "POST", headers, body: JSON.stringify(order) });
+    const [, one, other] = running;
+    one?.say({ ask: "document", withinMs: MINUTE_MS });
+    // The refusal is there before the other is asked: what it does then, it does since it knows.
+    while (!(await asked()).some(({ status }) => status === 429))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    other?.say({ ask: "document", withinMs: MINUTE_MS });
+    await Promise.all([one?.heard(), other?.heard()]);
+    const documents = (await asked()).slice(read.length).map(({ at }) => Date.parse(at));
+    const [refusedAt = 0, nextAt = 0] = documents;
+    return {
+      requests: read.length,
+      refused: read.filter(({ status }) => status === 429).length,
+      mostInAMinute: Math.max(...within),
+      readTwice: paths.filter((path, at) => paths.indexOf(path) !== at),
+      answers,
+      restedSeconds: (nextAt - refusedAt) / 1000,
+      // Instances wait by the machine's clock, which the service's outruns.
+      askedSeconds: REST_SECONDS * speed,
+    };
+  } finally {
+    await Promise.all(running.map((each) => each.kill()));
+    await emulator.close();
+    await postgres.stop();
+  }
+}
