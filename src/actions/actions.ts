@@ -289,8 +289,9 @@ export function createActions(options: ActionsOptions) {
     hear: lookup.hear,
 
     /** The journal's latest actions. Throws Failure. */
-    list: async (wanted: Pick<ListingOptions, "service" | "state" | "limit"> & Partial<Pick<ListingOptions, "redact">>) =>
-      await listActions(await journal(), { redact, ...wanted, now: timing.now() }),
+    list: async (
+      wanted: Pick<ListingOptions, "service" | "state" | "limit"> & Partial<Pick<ListingOptions, "redact">>,
+    ) => await listActions(await journal(), { redact, ...wanted, now: timing.now() }),
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<PerformedAction> {

@@ -47,7 +47,15 @@ interface Parts {
 
 const ServiceName = z.tuple([z.string(), z.string()]);
 
-export function actionsOfService({ actions, journal, serviceName, now, caller, wireKey, redact }: Parts): ServiceActions {
+export function actionsOfService({
+  actions,
+  journal,
+  serviceName,
+  now,
+  caller,
+  wireKey,
+  redact,
+}: Parts): ServiceActions {
   const ownName =
     caller === undefined
       ? serviceName

@@ -204,7 +204,9 @@ interface TransportOptions {
 }
 
 /** Connections are kept alive, no pipelining. */
-export function createTransport({ proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true }): Transport {
+export function createTransport(
+  { proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true },
+): Transport {
   let undici: typeof import("./undici.ts") | undefined;
   let dispatcher: Dispatcher | undefined;
   let streams: Dispatcher | undefined;

@@ -149,20 +149,22 @@ export function createTeams(database: () => Promise<Database>) {
 
     /** False where he was not listed. */
     removeMember: (name: string, { issuer, subject }: Member): Promise<boolean> =>
-      changes(
-        "DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team AS name",
-        [name, issuer, subject],
-      ),
+      changes("DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team AS name", [
+        name,
+        issuer,
+        subject,
+      ]),
 
     /** False where there is no such team. What it did stays in the journal. */
     remove: (name: string): Promise<boolean> => changes("DELETE FROM teams WHERE name = $1 RETURNING name", [name]),
 
     /** False where there is no such team. */
     replaceSecret: (name: string, secret: SecretPlace): Promise<boolean> =>
-      changes(
-        `UPDATE teams SET sealed = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`,
-        [name, sealedOf(secret), fileOf(secret)],
-      ),
+      changes(`UPDATE teams SET sealed = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [
+        name,
+        sealedOf(secret),
+        fileOf(secret),
+      ]),
 
     /** The same secret under another seal: nobody need hear of it. False where it was replaced meanwhile. */
     async reseal(name: string, before: string, sealed: string): Promise<boolean> {

@@ -55,6 +55,7 @@ export async function providerForTest(options: IdentityProviderOptions = {}): Pr
 
 const noSubscriptions = (): Subscriptions => ({
   deliverTo: () => undefined,
+  versionOf: () => undefined,
   canWatch: () => true,
   join: () => Promise.resolve(true),
   leave: () => undefined,

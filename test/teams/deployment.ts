@@ -2,9 +2,9 @@
 // served to real MCP clients. Who calls is given here; how that is known is sign-in's, and tested there.
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { readSecretKeys } from "../../src/auth/secret-keys.ts";
-import { createSeals } from "../../src/auth/seals.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
+import { createSeals } from "../../src/auth/seals.ts";
+import { readSecretKeys } from "../../src/auth/secret-keys.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
 import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";
 import { readConfig } from "../../src/config.ts";
@@ -73,7 +73,12 @@ export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): P
 /** An instance, closed when the running test is done. */
 export function instanceForTest({ url, keys, emulator }: Place, more: Partial<Deployment> = {}): ComposedTeams {
   const instance = composeTeams({
-    config: readConfig({ MIC_BASE_URL: emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent", MIC_GEOGRAPHY_RATE: "600" }),
+    config: readConfig({
+      MIC_BASE_URL: emulator.baseUrl,
+      MIC_KEYCHAIN: "off",
+      MIC_LOG_LEVEL: "silent",
+      MIC_GEOGRAPHY_RATE: "600",
+    }),
     database: { urls: [url], migrate: true },
     secretKeys: readSecretKeys(keys),
     secrets: [],

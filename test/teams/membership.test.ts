@@ -4,7 +4,17 @@ import type { Caller } from "../../src/caller.ts";
 import type { ComposedTeams } from "../../src/cli/compose/teams.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type ClientFace, connectHttp } from "../support/mcp.ts";
-import { addTeam, callerNamed, ISSUER, instanceForTest, keyLine, type Place, PUBLIC, teamsAt, urlOf } from "./deployment.ts";
+import {
+  addTeam,
+  callerNamed,
+  ISSUER,
+  instanceForTest,
+  keyLine,
+  type Place,
+  PUBLIC,
+  teamsAt,
+  urlOf,
+} from "./deployment.ts";
 import { describeWithPostgres } from "./postgres.ts";
 
 describeWithPostgres("membership", (postgres) => {
@@ -88,7 +98,11 @@ describeWithPostgres("membership", (postgres) => {
       get_usage: { window: "DAY" },
       get_capabilities: {},
       register_input: { inputKind: "M4_FILE", referenceId: red?.fileIds[0] },
-      submit_job: { recipeVersionId: red?.recipeVersionIds[0], inputBindings: [{ port: "document", inputId: red?.inputIds[0] }], parameterValues: {} },
+      submit_job: {
+        recipeVersionId: red?.recipeVersionIds[0],
+        inputBindings: [{ port: "document", inputId: red?.inputIds[0] }],
+        parameterValues: {},
+      },
       run_job: { recipeVersionId: red?.recipeVersionIds[0], inputs: [{ port: "document", inputId: red?.inputIds[0] }] },
     };
     for (const [tool, args] of Object.entries(calls)) {
@@ -139,9 +153,12 @@ describeWithPostgres("membership", (postgres) => {
 
   test("no more teams than are wanted are at hand; the others come back when they are called", async () => {
     const place = await placeOf(3);
-    for (const [client, name] of ["red", "blue", "green"].entries()) await addTeam(place, { name, client, claim: name });
+    for (const [client, name] of ["red", "blue", "green"].entries())
+      await addTeam(place, { name, client, claim: name });
     const instance = instanceForTest(place, { teamsAtHand: 2 });
-    const runtimes = await Promise.all(["red", "blue", "green"].map((name) => instance.runtimeOf(callerNamed("ann", [name]), undefined)));
+    const runtimes = await Promise.all(
+      ["red", "blue", "green"].map((name) => instance.runtimeOf(callerNamed("ann", [name]), undefined)),
+    );
     for (const [client, name] of ["red", "blue", "green"].entries())
       expect(await workspaceOf(instance, callerNamed("ann", [name]))).toBe(place.emulator.clients[client]?.workspaceId);
     expect(await instance.runtimeOf(callerNamed("ann", ["red"]), undefined)).not.toBe(runtimes[0]);

@@ -1,6 +1,7 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
-import { wireKeysOf } from "../../actions/wire-keys.ts";
+
 import { actionsOfService } from "../../actions/of-service.ts";
+import { wireKeysOf } from "../../actions/wire-keys.ts";
 import { onceUntilFailure } from "../../async.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
 import { createSeals } from "../../auth/seals.ts";
@@ -114,7 +115,16 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
+    createLinkedFiles({
+      service,
+      inlineBytes,
+      seals,
+      publicUrl: publicOrigin,
+      seconds: downloadSeconds,
+      caller,
+      team,
+      now,
+    });
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),
@@ -154,7 +164,12 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   function outside(caller: string, why: Outside): Runtime {
     const failure = outsideFailure(why, `${publicOrigin}/mcp`);
     const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
-    const nobody = { identity: identityOutside(failure, geographyUrl), service, redactor, watching: createWatching({ timing }) };
+    const nobody = {
+      identity: identityOutside(failure, geographyUrl),
+      service,
+      redactor,
+      watching: createWatching({ timing }),
+    };
     return runtimeOf({ ...parts, log: logOf(log, redactor, { caller }) }, nobody, {
       actions: actionsOutside(failure),
       geography,

@@ -1,5 +1,6 @@
 // What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
+import type { ServerResponse } from "node:http";
 import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Right } from "../../caller.ts";
 import type { Read } from "../messages/reads.ts";
@@ -57,6 +58,11 @@ export interface Served {
   over(isWhole: boolean): Promise<void>;
   /** Call it when the client's connection was torn down after the whole of it, with something in it unread. */
   unread?(): Promise<void>;
+}
+
+/** A response that writes itself, piece by piece, to its end. Never rejects. */
+export interface Poured {
+  pour(to: ServerResponse): Promise<void>;
 }
 
 export const plain = (response: Served["response"]): Served => ({

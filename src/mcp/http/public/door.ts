@@ -9,31 +9,33 @@ import { reasonOf } from "../../../failure.ts";
 import type { Redact } from "../../messages/redact.ts";
 import type { Log } from "../../runtime.ts";
 import type { AtDoor, Door } from "../door.ts";
+import type { DownloadDoor } from "../downloads.ts";
 import type { Guests } from "../guests.ts";
 import { createHouse, type House } from "../house.ts";
-import { type HttpService, plain, type Served } from "../port.ts";
+import { type HttpService, type Poured, plain, type Served } from "../port.ts";
 import { HEALTH_PATH, health, READY_PATH, ready } from "../probes.ts";
-import { refusal, tooMany } from "../refusal.ts";
+import { ending, refusal, tooMany } from "../refusal.ts";
 import { MCP_PATH, pathOf, routeMcp } from "../routes.ts";
 import type { Sessions } from "../sessions.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { createHouses, type HousesOptions } from "./houses.ts";
 import { type CallerLimits, createCallerLimits, type Entered } from "./limits.ts";
-import { type Resource, resourceAt } from "./resources.ts";
+import { type Resource, resourceAt, rootResource } from "./resources.ts";
 import { createSignIn, providerUnavailable, type SignIn } from "./sign-in.ts";
 import { createWellKnown } from "./well-known.ts";
 
-/** What stands beside /mcp: undefined where it has no such path. `callerOf`: for what asks for a token as well. */
-export type Annex = (
-  request: IncomingMessage,
-  at: { readonly path: string; readonly signal: AbortSignal; callerOf(): Promise<Caller | Response> },
-) => Promise<Served | undefined>;
+/** Files behind links. */
+export interface PublicDownloads {
+  readonly door: DownloadDoor;
+  /** A link opens with its caller's token alone (MIC_DOWNLOAD_LINKS=bearer). */
+  readonly needsCaller: boolean;
+}
 
 export interface PublicDoorOptions extends EdgeOptions {
   readonly guests: Guests;
   /** The sessions of a caller's house. */
   sessionsOf(service: HttpService, caller: Caller, team: string | undefined): Sessions;
-  readonly annex?: Annex;
+  readonly downloads?: PublicDownloads;
   readonly tokens: AccessTokens;
   /** An audience that is good at every path, beside the path's own URL. */
   readonly audience: string;
@@ -69,7 +71,8 @@ interface Visit {
 }
 
 export function createPublicDoor(options: PublicDoorOptions): Door {
-  const { guests, tokens, scopes, publicOrigin, readiness, redact, log } = options;
+  const { guests, tokens, scopes, publicOrigin, downloads, readiness, redact, log } = options;
+  const atRoot = rootResource(publicOrigin);
   const edge = createEdge(options);
   const signIn: SignIn = createSignIn(options);
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
@@ -88,6 +91,18 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
       if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
       throw error;
     }
+  }
+
+  async function download(
+    request: IncomingMessage,
+    { phase }: AtDoor,
+    address: string,
+    { door, needsCaller }: PublicDownloads,
+  ): Promise<Served | Poured> {
+    if (phase() === "ending") return plain(ending());
+    const caller = needsCaller ? await signIn.callerAtAny(request, address, atRoot) : undefined;
+    if (caller instanceof Response) return plain(caller);
+    return { pour: (to) => door.serve(request, to, caller?.id) };
   }
 
   async function readyNow(): Promise<object> {
@@ -179,19 +194,12 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
       if ("refused" in judgement) return plain(judgement.refused);
       if (at.isFull()) return plain(tooMany());
       const { address } = judgement;
+      if (downloads?.door.owns(request)) return await download(request, at, address, downloads);
       const resource = resourceAt(publicOrigin, path);
       if (resource) return await welcome(request, at, resource, address);
       const found = await document(request, path);
       if (found) return plain(found);
-      const root = resourceAt(publicOrigin, MCP_PATH);
-      const beside =
-        root &&
-        (await options.annex?.(request, {
-          path,
-          signal: at.signal,
-          callerOf: () => signIn.callerOf(request, address, root),
-        }));
-      return beside ?? plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
+      return plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
     },
 
     endStreams: houses.endStreams,
