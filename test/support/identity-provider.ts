@@ -102,7 +102,13 @@ const configuration = (key: Key, { format = "jwt", accessTokenSeconds = 600, gro
   ],
   findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
   issueRefreshToken: () => true,
-  ttl: { ClientCredentials: accessTokenSeconds },
+  ttl: {
+    AccessToken: accessTokenSeconds,
+    ClientCredentials: accessTokenSeconds,
+    ...Object.fromEntries(
+      ["AuthorizationCode", "Grant", "IdToken", "Interaction", "RefreshToken", "Session"].map((name) => [name, 3_600]),
+    ),
+  },
   extraTokenClaims: (_context: unknown, token: { accountId?: string; clientId?: string }) => ({
     groups: groupsOf?.(token.accountId ?? token.clientId ?? "") ?? [],
   }),
