@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import LongestFirst from "./test/support/longest-first.ts";
 
 // "structure" reads files only (npm run check); "behaviour" runs servers, clients and the emulator.
 export default defineConfig({
@@ -6,8 +8,9 @@ export default defineConfig({
     // What hangs is ended; what is slow, on a machine that has much to do, is not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // More than two cores have: many tests wait, for processes, pipes and time limits.
-    maxWorkers: 4,
+    // Many tests wait, for processes, pipes and time limits: with a worker for each core, half of the machine would have nothing to do.
+    maxWorkers: Math.max(6, availableParallelism()),
+    sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/skips.ts"],
     // How long something awaited may take on a machine that has much to do; it is looked at until it is there.
     expect: { poll: { timeout: 20_000 } },

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as rule from "./contract/field-rules.ts";
 import type { OperationRow } from "./operations.ts";
 import type { RequirementId } from "./requirements.ts";
+import { isThorough, runs } from "./support/thorough.ts";
 
 /** A parameter, a header or a body field. */
 export interface Field {
@@ -68,16 +69,29 @@ function isJson(value: unknown): boolean {
   }
 }
 
-const MANY = 40;
+/** As many of a field's values are sent; the schemas try all of them. */
+const MANY = runs(10, 40);
 
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 
-/** Letters alike but for their case. */
-const shapeOf = (value: unknown): string => JSON.stringify(value).replace(/[a-z]/g, "a").replace(/[A-Z]/g, "A");
+const ALIKE = [
+  [/[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/g, " "],
+  [/\\u00[0-9a-f]{2}|\\[bfnrt]|[\u007f-\u009f]/g, "\u007f"],
+  [/[a-z]/g, "a"],
+  [/[A-Z]/g, "A"],
+] as const;
+
+/** Letters alike but for their case, control characters alike, and blanks. */
+const shapeOf = (value: unknown): string =>
+  ALIKE.reduce((json, [kind, one]) => json.replace(kind, one), JSON.stringify(value));
 
 const oneOfEach = (values: readonly unknown[], kind: (value: unknown) => string): readonly unknown[] => [
   ...new Map(values.map((value) => [kind(value), value])).values(),
 ];
+
+/** Every nth, and the last. */
+const spread = (values: readonly unknown[], count: number): readonly unknown[] =>
+  values.filter((_, at) => at % Math.ceil(values.length / count) === 0 || at === values.length - 1);
 
 /**
  * What of a rule's values a caller can send. The schemas try each letter of long lists, and several values of each wrong type;
@@ -88,7 +102,8 @@ function sendable({ accepts }: rule.FieldRule, values: readonly unknown[]): read
   const json = values.filter(isJson);
   const right = json.filter((value) => own.has(typeOf(value)));
   const wrong = json.filter((value) => !own.has(typeOf(value)));
-  return [...(right.length <= MANY ? right : oneOfEach(right, shapeOf)), ...oneOfEach(wrong, typeOf)];
+  const each = right.length <= MANY ? right : oneOfEach(right, shapeOf);
+  return [...(isThorough ? each : spread(each, MANY)), ...oneOfEach(wrong, typeOf)];
 }
 
 export const goodValues = (values: rule.FieldRule): readonly unknown[] => sendable(values, values.accepts);

@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import type { Answered } from "../telemetry/port.ts";
 import { help, helpOf, welcome } from "./command-line/help.ts";
 import { didYouMean } from "./command-line/nearest.ts";
 import { asUsageError } from "./command-line/usage.ts";
@@ -10,15 +11,20 @@ import { wholeNumber } from "./flags.ts";
 import { serveFlags } from "./serve-flags.ts";
 import { version } from "./version.ts";
 
-async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+async function runServe(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  answered: readonly Answered[],
+): Promise<number> {
   const { isHttp, isMisplaced, host, port, whole } = serveFlags(args, environment);
   if (isMisplaced) throw new UsageError("--host and --port belong to serve --http.");
   const { serve } = await import("./serve.ts");
   const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
-  return await serve(whole, http);
+  return await serve(whole, http, answered);
 }
 
-type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
+/** `answered`: what a client was told before the program was loaded. */
+type Run = (args: readonly string[], environment: NodeJS.ProcessEnv, answered: readonly Answered[]) => Promise<number>;
 
 const RUN: Readonly<Record<CommandName, Run>> = {
   serve: runServe,
@@ -62,10 +68,14 @@ function commandOf(argv: readonly string[]): { readonly name: CommandName; reado
   throw new UsageError(`${JSON.stringify(first)} is not a command of mic-mcp.${like}`);
 }
 
-async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+async function runCommand(
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  answered: readonly Answered[],
+): Promise<number> {
   const { name, args } = commandOf(argv);
   try {
-    return await RUN[name](args, environment);
+    return await RUN[name](args, environment, answered);
   } catch (thrown) {
     const error = asUsageError(thrown, COMMANDS[name]);
     const isUsage = error instanceof UsageError;
@@ -82,14 +92,18 @@ async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEn
 }
 
 /** Runs one command line and gives its exit code. */
-export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+export async function main(
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  answered: readonly Answered[] = [],
+): Promise<number> {
   const [first, ...rest] = argv;
   if (first === undefined && process.stdin.isTTY) return say(welcome());
   if (first === "version" || first === "-v" || argv.includes("--version")) return say(version);
   try {
     if (first === "help") return await showHelp(rest, environment);
     if (argv.some(asksForHelp)) return await showHelp(argv, environment);
-    return await runCommand(argv, environment);
+    return await runCommand(argv, environment, answered);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     process.stderr.write(`mic-mcp: ${error.message}\nRun mic-mcp --help for what there is.\n`);

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { toolText } from "../../src/cli/call/listing.ts";
 import { createProgress } from "../../src/cli/progress.ts";
 import { tools } from "../../tools/index.ts";
+import { FILE } from "../emulator/work.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { CTRL_C, ENTER, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
@@ -84,8 +85,8 @@ describe("on an emulator", () => {
 
   test("cut off by kill -9, it is resumed by the same line: the service has done it once", async () => {
     const person = await personForTest();
-    const line = await person.submission(0);
-    await person.admin("faults", { operationId: "createMicJob", fault: { kind: "hang", afterCommit: true } });
+    const line = await person.submission(FILE.succeeds);
+    await person.service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
     const cutOff = person.begin("call", ...line);
     await expect.poll(async () => (await person.executions("createMicJob")).size).toBe(1);
     cutOff.process.kill("SIGKILL");
@@ -109,24 +110,19 @@ describe("on an emulator", () => {
 
   test("an answer that nobody could read counts as not told", async () => {
     const person = await personForTest();
-    const line = ["call", "register_input", "inputKind=M4_FILE", `referenceId=${person.emulator.fileIds[0]}`];
-    const unread = person.begin(...line);
+    const line = person.registration(FILE.succeeds);
+    const unread = person.begin("call", ...line);
     unread.process.stdout.destroy();
     await unread.exit;
     const [key = ""] = await person.executions("createMicPublicInput").then((all) => [...all.keys()]);
-    const { action } = await person.made(...line.slice(1));
+    const { action } = await person.made(...line);
     expect(action).toMatchObject({ idempotencyKey: key, replayed: true });
   });
 
   test("Ctrl-C ends it; what is unknown then is told with its key", async () => {
     const person = await personForTest();
-    await person.admin("faults", { operationId: "createMicPublicInput", fault: { kind: "hang", afterCommit: true } });
-    const program = person.begin(
-      "call",
-      "register_input",
-      "inputKind=M4_FILE",
-      `referenceId=${person.emulator.fileIds[0]}`,
-    );
+    await person.service.fault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
+    const program = person.begin("call", ...person.registration(FILE.succeeds));
     await expect.poll(async () => (await person.executions("createMicPublicInput")).size).toBe(1);
     program.process.kill("SIGINT");
     expect(await program.exit).toEqual({ code: 1, signal: null });
@@ -137,24 +133,24 @@ describe("on an emulator", () => {
 
   test("what throws something away needs --yes where nobody can be asked", async () => {
     const person = await personForTest(60_000);
-    const job = await person.made(...(await person.submission(0)));
-    const cancel = ["call", "cancel_job", `jobId=${job.data.id}`, "reason=no longer needed"];
+    const jobId = await person.job(FILE.succeeds);
+    const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
     const asked = await person.type(...cancel);
     expect(asked).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("--yes") });
     expect(asked.stderr).toContain("Nothing was changed");
     expect(await person.executions("cancelMicJob")).toEqual(new Map());
     expect(await person.type(...cancel, "--yes")).toMatchObject({ code: 0 });
     expect([...(await person.executions("cancelMicJob")).values()]).toEqual([1]);
-    const retry = ["call", "retry_job", `jobId=${job.data.id}`, "retryMode=RESTART", "reason=once more"];
-    await person.admin("clock", { advanceMs: 600_000 });
+    const retry = ["call", "retry_job", `jobId=${jobId}`, "retryMode=RESTART", "reason=once more"];
+    await person.service.admin("POST", "clock", { advanceMs: 600_000 });
     expect(await person.type(...retry)).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
     expect(await person.type(...retry, "--yes")).toMatchObject({ code: 0 });
   });
 
   test("without a terminal progress is a line on stderr; stopped, the waiting alone has ended", async () => {
     const person = await personForTest(60_000);
-    const job = await person.made(...(await person.submission(0)));
-    const waiting = person.begin("call", "get_job", `jobId=${job.data.id}`, "waitSeconds=45");
+    const jobId = await person.job(FILE.succeeds);
+    const waiting = person.begin("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
     await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
     waiting.process.kill("SIGTERM");
     expect(await waiting.exit).toEqual({ code: 1, signal: null });
@@ -184,8 +180,8 @@ test("progress says nothing within a second, then at most once a second, and not
 describe(onTerminals("on a terminal"), () => {
   test.skipIf(!hasTerminals)("progress is a bar that is gone at the end, and columns are aligned", async () => {
     const person = await personForTest(60_000);
-    const job = await person.made(...(await person.submission(0)));
-    const waiting = onTerminal(person.env, ["call", "get_job", `jobId=${job.data.id}`, "waitSeconds=45"]);
+    const jobId = await person.job(FILE.succeeds);
+    const waiting = onTerminal(person.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
     await waiting.answer("[------------------------] ", CTRL_C);
     expect(await waiting.exit).toBe(1);
     expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
@@ -197,13 +193,13 @@ describe(onTerminals("on a terminal"), () => {
 
   test.skipIf(!hasTerminals)("cancel_job asks; anything but yes sends nothing", async () => {
     const person = await personForTest(60_000);
-    const job = await person.made(...(await person.submission(0)));
-    const cancel = ["call", "cancel_job", `jobId=${job.data.id}`, "reason=no longer needed"];
+    const jobId = await person.job(FILE.succeeds);
+    const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
     for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
       const refused = onTerminal(person.env, cancel);
       await refused.answer("Type yes", keys);
       expect(await refused.exit).toBe(1);
-      expect(refused.screen()).toContain(`Cancel job ${job.data.id}?`);
+      expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
       expect(refused.screen()).toContain("nothing was sent");
     }
     expect(await person.executions("cancelMicJob")).toEqual(new Map());

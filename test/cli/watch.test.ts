@@ -2,18 +2,15 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { STAGES } from "../../src/contract/jobs.ts";
+import { FILE } from "../emulator/work.ts";
 import { CTRL_C, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
 import { personForTest } from "./people.ts";
-
-/** The emulator's second file makes a job fail on its way. */
-const GOOD = 0;
-const FAILING = 1;
 
 describe("watch", () => {
   test("without a terminal prints a line for each change; exit code 0 for SUCCEEDED", async () => {
     const person = await personForTest(100);
-    const { data } = await person.made(...(await person.submission(GOOD)));
-    const { code, stdout, stderr } = await person.type("watch", data.id);
+    const jobId = await person.job(FILE.succeeds);
+    const { code, stdout, stderr } = await person.type("watch", jobId);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.trimEnd().split("\n");
     expect(new Set(lines).size).toBe(lines.length);
@@ -24,11 +21,11 @@ describe("watch", () => {
 
   test("of a job that failed exits with 1 and says the line that helps", async () => {
     const person = await personForTest();
-    const { data } = await person.made(...(await person.submission(FAILING)));
-    const { code, stdout, stderr } = await person.type("watch", data.id);
+    const jobId = await person.job(FILE.failsRetryably);
+    const { code, stdout, stderr } = await person.type("watch", jobId);
     expect(code).toBe(1);
     expect(stdout).toContain("The job FAILED, at stage CHURN");
-    expect(stderr).toContain(`mic-mcp call retry_job jobId=${data.id} retryMode=SAFE_RESUME`);
+    expect(stderr).toContain(`mic-mcp call retry_job jobId=${jobId} retryMode=SAFE_RESUME`);
     expect(await person.type("watch", "no-such-job")).toMatchObject({
       code: 1,
       stdout: "",
@@ -38,24 +35,24 @@ describe("watch", () => {
 
   test("goes on where the service is out of order for a while", async () => {
     const person = await personForTest();
-    const { data } = await person.made(...(await person.submission(GOOD)));
+    const jobId = await person.job(FILE.succeeds);
     const fault = { kind: "status", status: 503, retryAfterSeconds: 30 };
-    await person.admin("faults", { operationId: "getMicJob", fault });
-    await person.admin("faults", { operationId: "getMicJob", fault: { ...fault, retryAfterSeconds: 1 }, times: 2 });
-    const watching = person.begin("watch", data.id);
+    await person.service.fault(fault, { operationId: "getMicJob" });
+    await person.service.fault({ ...fault, retryAfterSeconds: 1 }, { operationId: "getMicJob", times: 2 });
+    const watching = person.begin("watch", jobId);
     await expect.poll(watching.stderr).toContain("Trying again.");
     watching.process.kill("SIGINT");
     expect(await watching.exit).toEqual({ code: 1, signal: null });
-    expect(watching.stderr()).toContain(`the job goes on. mic-mcp watch ${data.id}`);
-    expect(await person.type("watch", data.id)).toMatchObject({ code: 0 });
+    expect(watching.stderr()).toContain(`the job goes on. mic-mcp watch ${jobId}`);
+    expect(await person.type("watch", jobId)).toMatchObject({ code: 0 });
   });
 });
 
 describe(onTerminals("watch on a terminal"), () => {
   test.skipIf(!hasTerminals)("draws nine stages with their units, and leaves them there", async () => {
     const person = await personForTest(100);
-    const { data } = await person.made(...(await person.submission(GOOD)));
-    const terminal = onTerminal({ ...person.env, NO_COLOR: "1" }, ["watch", data.id]);
+    const jobId = await person.job(FILE.succeeds);
+    const terminal = onTerminal({ ...person.env, NO_COLOR: "1" }, ["watch", jobId]);
     expect(await terminal.exit).toBe(0);
     const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
     for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
@@ -65,13 +62,13 @@ describe(onTerminals("watch on a terminal"), () => {
 
   test.skipIf(!hasTerminals)("marks the stage that failed, and ends at Ctrl-C with the cursor shown", async () => {
     const person = await personForTest();
-    const failing = await person.made(...(await person.submission(FAILING)));
-    const failed = onTerminal(person.env, ["watch", failing.data.id]);
+    const failing = await person.job(FILE.failsRetryably);
+    const failed = onTerminal(person.env, ["watch", failing]);
     expect(await failed.exit).toBe(1);
     expect(failed.screen()).toContain("The job FAILED");
     const slow = await personForTest(60_000);
-    const waiting = await slow.made(...(await slow.submission(GOOD)));
-    const stopped = onTerminal(slow.env, ["watch", waiting.data.id]);
+    const waiting = await slow.job(FILE.succeeds);
+    const stopped = onTerminal(slow.env, ["watch", waiting]);
     await stopped.answer("GATHER 0/", CTRL_C);
     expect(await stopped.exit).toBe(1);
     expect(stopped.screen()).toContain("the job goes on");
@@ -83,7 +80,8 @@ describe("actions", () => {
   test("is the journal as a table, newest first, and of one state", async () => {
     const person = await personForTest();
     expect(await person.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No action.\n" });
-    const job = await person.made(...(await person.submission(GOOD)));
+    await person.made(...person.registration(FILE.succeeds));
+    const job = await person.made(...(await person.submission(FILE.succeeds)));
     const { code, stdout } = await person.type("actions");
     expect(code).toBe(0);
     const [header, ...rows] = stdout.trimEnd().split("\n");

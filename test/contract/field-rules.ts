@@ -111,6 +111,7 @@ export const writtenText = (min: number, max: number): FieldRule => ({
   refuses: ["", "x".repeat(max + 1), ...otherTypes("string")],
   refusesBeyondJsonSchema: [
     "x".repeat(min - 1),
+    "😀".repeat(Math.ceil(min / 2) - 1),
     `${"😀".repeat(max / 2)}x`,
     "😀".repeat(max / 2 + 1),
     "😀".repeat(max),

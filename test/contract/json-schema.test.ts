@@ -18,6 +18,7 @@ import * as processing from "../../src/contract/processing-requests.ts";
 import * as recipes from "../../src/contract/recipes.ts";
 import * as text from "../../src/contract/text.ts";
 import * as usage from "../../src/contract/usage.ts";
+import { runs } from "../support/thorough.ts";
 import { ajv, changeAt } from "./object-rules.ts";
 import * as samples from "./samples.ts";
 
@@ -124,6 +125,6 @@ test.each(pairs)("%s and its JSON Schema agree", (_, schema, sample) => {
       // A rule that JSON Schema has no word for is a refinement, whose issues are "custom".
       else if (allows(value)) expect(new Set(result.error.issues.map(({ code }) => code))).toEqual(new Set(["custom"]));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(50, 200) },
   );
 });

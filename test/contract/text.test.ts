@@ -3,31 +3,17 @@ import { describe, expect, test } from "vitest";
 import { chars, inputKey, plainText, processingKey, scalarText, textKey } from "../../src/contract/text.ts";
 import { proves } from "../proves.ts";
 import * as rule from "./field-rules.ts";
-import { blankCharacters, controlCharacters, text, unicodeText, writtenText } from "./field-rules.ts";
+import { blankCharacters, text, unicodeText, writtenText } from "./field-rules.ts";
 import { holds } from "./object-rules.ts";
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
   schema.safeParse(value).success;
 
-describe("the Idempotency-Key of job creation, retry and cancellation", () => {
-  proves(
-    ["4.2/job-key-length", "4.2/job-key-characters"],
-    "8-160 UTF-16 units, readable",
-    holds(textKey, rule.textKey),
-  );
-
-  proves("4.2/job-key-length", "seven units are too few, however they are made up; eight are enough", () => {
-    expect(["1234567", "😀😀😀x"].filter(accepts(textKey))).toEqual([]);
-    expect(["12345678", "😀😀😀😀", "é".repeat(8)].filter(accepts(textKey))).toHaveLength(3);
-  });
-
-  proves("4.2/job-key-characters", "each of the 65 control characters is refused, its neighbours are not", () => {
-    expect(controlCharacters).toHaveLength(65);
-    expect(controlCharacters.filter((character) => accepts(textKey)(`a key ${character} of`))).toEqual([]);
-    const neighbours = ["\u0020", "\u007e", "\u00a0"];
-    expect(neighbours.filter((character) => !accepts(textKey)(`a key ${character} of`))).toEqual([]);
-  });
-});
+proves(
+  ["4.2/job-key-length", "4.2/job-key-characters"],
+  "the Idempotency-Key of job creation, retry and cancellation: 8-160 UTF-16 units, readable",
+  holds(textKey, rule.textKey),
+);
 
 proves("4.2/input-key", "the Idempotency-Key of inputs: 1-128 of its characters", holds(inputKey, rule.inputKey));
 
@@ -56,19 +42,8 @@ describe("how characters are counted", () => {
   proves("4.2/processing-request-purpose", "a purpose in characters", holds(scalarText(160), unicodeText(160)));
 });
 
-test("text of blank characters alone is blank, one letter among them is not", () => {
-  for (const schema of [textKey, plainText(160), scalarText(160)]) {
-    expect(blankCharacters.map((blank) => blank.repeat(9)).filter(accepts(schema))).toEqual([]);
-    expect(blankCharacters.map((blank) => `${blank.repeat(8)}x`).filter(accepts(schema))).toHaveLength(
-      blankCharacters.length,
-    );
-  }
-});
-
-test("lone surrogates are refused where valid Unicode is asked for, and only there", () => {
-  const broken = ["\ud800 is half", "half is \udc00", "\udc00\ud800 in the wrong order"];
-  expect(broken.filter(accepts(scalarText(160)))).toEqual([]);
-  for (const schema of [textKey, plainText(160), chars(1, 160)])
-    expect(broken.filter(accepts(schema))).toHaveLength(broken.length);
-  expect(accepts(scalarText(160))("\ud83d\ude00 is whole")).toBe(true);
+test("one letter among blank characters is not blank, and the neighbours of control characters are none", () => {
+  const readable = [..."\u0020\u007e\u00a0", ...blankCharacters].map((character) => `${character.repeat(8)}x`);
+  for (const schema of [textKey, plainText(160), scalarText(160)])
+    expect(readable.filter((one) => !accepts(schema)(one))).toEqual([]);
 });

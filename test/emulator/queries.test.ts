@@ -42,12 +42,14 @@ const badLimits = [
   "99999999999999999999",
 ];
 
-proves("4.2/list-limit", "limit of jobs: an integer 1-100", async () => {
-  for (const limit of badLimits) await refuses(listMicJobs, `${workspace()}&limit=${limit}`, "limit");
-  for (const limit of [1, 2, 99, 100]) {
-    const page = await accepts(listMicJobs, `${workspace()}&limit=${limit}`);
-    expect(at(page, "data", "length")).toBe(limit);
+proves("4.2/list-limit", "limit: an integer 1-100", async () => {
+  for (const list of [listMicJobs, listMicExecutableRecipes]) {
+    for (const limit of badLimits) await refuses(list, `${workspace()}&limit=${limit}`, "limit");
+    for (const limit of [1, 100]) await accepts(list, `${workspace()}&limit=${limit}`);
   }
+  for (const limit of [1, 2, 99, 100])
+    expect(at(await accepts(listMicJobs, `${workspace()}&limit=${limit}`), "data", "length")).toBe(limit);
+  expect(at(await accepts(listMicExecutableRecipes, `${workspace()}&limit=2`), "page", "limit")).toBe(2);
 });
 
 proves("4.2/jobs-limit-default", "a page of jobs without limit has 25", async () => {
@@ -59,14 +61,6 @@ proves("4.2/jobs-cursor", "cursor of jobs: one that the service gave", async () 
     await refuses(listMicJobs, `${workspace()}&cursor=${cursor}`, "cursor");
   const given = String(at(await accepts(listMicJobs, `${workspace()}&limit=1`), "page", "nextCursor"));
   await accepts(listMicJobs, `${workspace()}&cursor=${encodeURIComponent(given)}`);
-});
-
-proves("4.2/list-limit", "limit of recipes: an integer 1-100", async () => {
-  for (const limit of badLimits) await refuses(listMicExecutableRecipes, `${workspace()}&limit=${limit}`, "limit");
-  for (const limit of [1, 100]) {
-    const page = await accepts(listMicExecutableRecipes, `${workspace()}&limit=${limit}`);
-    expect(at(page, "page", "limit")).toBe(limit);
-  }
 });
 
 proves("4.2/recipes-cursor", "cursor of recipes: one that the service gave", async () => {

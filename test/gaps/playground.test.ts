@@ -25,8 +25,13 @@ for (const [at, [what, step]] of unknown.entries())
     const code = `Z${"ABCDEF"[at]}`;
     stub.respond(({ target }) => (target.includes("/geo/districts") ? step : answer(200, statesResponse)));
     const { error, text } = await connection.callTool("list_districts", { state: code });
-    expect(error, text).toMatchObject({ kind: "not_found", retryable: false, sideEffect: "none" });
-    expect(text).toContain(code);
+    expect(error, text).toMatchObject({
+      kind: "not_found",
+      retryable: false,
+      sideEffect: "none",
+      next: expect.stringContaining("list_states"),
+    });
+    expect(text).toContain(`No such state: ${code}`);
     expect(stub.requests.some(({ target }) => target.endsWith(`state=${code}`))).toBe(true);
   });
 
@@ -40,7 +45,8 @@ proves("7.1/assumes-no-condition-of-403", "a 403 is told as it came, and the nex
     const { length } = stub.requests;
     stub.expect(denied);
     const { error } = await connection.callTool(tool, args);
-    expect(error).toMatchObject({ kind: "forbidden", status: 403, code: "PLAYGROUND_REQUEST_DENIED" });
+    const code = "PLAYGROUND_REQUEST_DENIED";
+    expect(error).toMatchObject({ kind: "forbidden", status: 403, code, retryable: false, sideEffect: "none" });
     expect(error).not.toHaveProperty("retryAfterSeconds");
     stub.expect(answer(200, whole));
     expect(await connection.callTool(tool, args)).toMatchObject({ isError: false, structured: whole });

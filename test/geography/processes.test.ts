@@ -219,7 +219,11 @@ const Logged = z.array(z.looseObject({ path: z.string(), status: z.number() }));
 const Answered = z.looseObject({ coverage: z.looseObject({ statesRead: z.int(), complete: z.boolean() }) });
 
 describe("three cold servers and the emulator's 30 a minute", () => {
-  const question = { level: "district", by: "mandalCount", order: "asc", limit: 1, waitSeconds: 45 };
+  // What the first minute allows is there after a moment; the thorough run stays for the second one.
+  const waitSeconds = isThorough ? 45 : 5;
+  const question = { level: "district", by: "mandalCount", order: "asc", limit: 1, waitSeconds };
+  const isEnough = ({ coverage }: z.infer<typeof Answered>) =>
+    isThorough ? coverage.complete : coverage.statesRead >= 10;
 
   test(isThorough ? "know the country within 75 s" : "share the first minute", async () => {
     const emulator = await emulatorForTest({ requestsPerPeer: PER_WINDOW });
@@ -232,8 +236,7 @@ describe("three cold servers and the emulator's 30 a minute", () => {
         servers.map(async (each) => Answered.parse((await each.call("rank_divisions", question)).structured)),
       );
     let answers = await ask();
-    for (const { coverage } of answers) expect(coverage.statesRead).toBeGreaterThanOrEqual(10);
-    while (isThorough && !answers.every(({ coverage }) => coverage.complete)) {
+    while (!answers.every(isEnough)) {
       expect(performance.now() - startedAt).toBeLessThan(75_000);
       await sleep(5_000);
       answers = await ask();

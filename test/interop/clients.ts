@@ -10,7 +10,7 @@ import { StdioClientTransport as V1Transport } from "@modelcontextprotocol/sdk/c
 import { StreamableHTTPClientTransport as V1HttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import * as z from "zod/v4";
 import { runs } from "../support/thorough.ts";
-import { type ClientName, isInstalled, packages, programOf } from "./packages.ts";
+import { type ClientName, missing, packages, programOf } from "./packages.ts";
 import { launch, NO_NETWORK, newMachine, run, runUnproxied } from "./run.ts";
 
 /** How a client reaches the server. */
@@ -35,7 +35,7 @@ export interface Client {
 const client = (name: ClientName): Pick<Client, "name" | "missing" | "isProgram"> => ({
   name: `${name} ${packages[name].version}`,
   isProgram: true,
-  missing: isInstalled(name) ? undefined : "not installed by npm run interop:install",
+  missing: missing(name),
 });
 
 /** Each client takes it in its own way. */

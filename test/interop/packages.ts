@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { isThorough } from "../support/thorough.ts";
 
 export const clientNames = ["Claude Code", "Codex", "Gemini CLI", "MCP Inspector"] as const;
 export type ClientName = (typeof clientNames)[number];
@@ -46,6 +47,13 @@ export const folderOf = (what: ClientName | NodeName): string => {
 };
 
 export const isInstalled = (what: ClientName | NodeName): boolean => existsSync(folderOf(what));
+
+export const missing = (what: ClientName | NodeName): string | undefined =>
+  isInstalled(what) ? undefined : "not installed by npm run interop:install";
+
+/** Why a client is not shown a thing. Of those that are shown all of it, Codex is there each time, the others in the thorough run. */
+export const leftOut = (client: ClientName): string | undefined =>
+  missing(client) ?? (isThorough || client === "Codex" ? undefined : "MIC_TEST_ALL is not 1");
 
 /** The node itself. */
 export const nodeOf = (which: NodeName): string => {

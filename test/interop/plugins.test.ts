@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { releaseForFile } from "../package/made-release.ts";
-import { type ClientName, isInstalled, programOf } from "./packages.ts";
+import { type ClientName, leftOut, programOf } from "./packages.ts";
 import { type Ended, run } from "./run.ts";
 
 const { made } = releaseForFile();
@@ -23,8 +23,8 @@ async function machineWith(client: ClientName) {
 }
 
 function inClient(client: ClientName, body: () => Promise<void>): void {
-  const why = isInstalled(client) ? "" : " (skipped: not installed by npm run interop:install)";
-  test.skipIf(!isInstalled(client))(`${client}${why}`, body);
+  const why = leftOut(client);
+  test.skipIf(why !== undefined)(`${client}${why === undefined ? "" : ` (skipped: ${why})`}`, body);
 }
 
 describe("the release installs in", () => {

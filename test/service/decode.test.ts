@@ -22,6 +22,7 @@ import {
   statesResponse,
   usageSummary,
 } from "../contract/samples.ts";
+import { runs } from "../support/thorough.ts";
 
 /** What the lossless parser says: a value, or that it is none. */
 function lossless(text: string): unknown {
@@ -90,7 +91,7 @@ describe("parseJson", () => {
         // Emptiness has words of its own.
         expect(isDeepStrictEqual(ours(text), text.trim() === "" ? "refused" : said), text).toBe(true);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(1_000, 5_000) },
     );
   });
 
@@ -179,7 +180,7 @@ test.each(endpoints.filter(({ success }) => success.body !== "binary"))(
         else if (thorough.error.issues.every(({ code }) => code !== "unrecognized_keys"))
           expect(() => checkAgainst(schema, body)).toThrow(ContractViolation);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(50, 300) },
     );
   },
 );

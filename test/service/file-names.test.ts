@@ -89,6 +89,7 @@ describe("a name that an agent asks for", () => {
 
   test.each([
     "",
+    " ",
     ".",
     "..",
     "../a",
@@ -104,6 +105,7 @@ describe("a name that an agent asks for", () => {
     "a.",
     "a\u0000b",
     "a\nb",
+    "a\u007fb",
     "a\u202egnp.exe",
     "a\u200b",
     "a:stream",
@@ -112,8 +114,8 @@ describe("a name that an agent asks for", () => {
     'a"b',
     "<a>",
     "a|b",
-    "x".repeat(300),
-    "é".repeat(150),
+    "x".repeat(201),
+    "ज".repeat(67),
     "a\ud800",
     ...DEVICES,
     ...DEVICES.map((device) => `${device.toUpperCase()}.txt`),

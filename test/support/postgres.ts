@@ -29,6 +29,10 @@ function userId(): number | undefined {
 const bin = findBin();
 const uid = userId();
 
+/** Where its programs are, and whom they run as where that is not this process's user. */
+export const postgresBin = bin;
+export const postgresUser = uid;
+
 /** Why there is no PostgreSQL here; undefined where there is one. */
 export const postgresMissing =
   bin === undefined

@@ -14,43 +14,6 @@ import { inOneEra } from "./eras.ts";
 
 const TOOL = "download_asset";
 const NAMES = ["notes.csv", "जिले.csv", "a b (1).tar.gz", `${"n".repeat(196)}.csv`, "con-sole.txt", "x..y"];
-const NO_NAMES = [
-  "",
-  " ",
-  ".",
-  "..",
-  "../up.csv",
-  "a/b.csv",
-  "a\\b.csv",
-  "/etc/passwd",
-  "C:\\a.csv",
-  ".hidden",
-  ".bashrc",
-  "trailing.",
-  "trailing ",
-  " leading",
-  "CON",
-  "con.txt",
-  "nul.csv",
-  "LPT1",
-  "a:b",
-  "a*b",
-  "a?b",
-  'a"b',
-  "a<b>",
-  "a|b",
-  "a\u0000b",
-  "a\nb",
-  "a\u007fb",
-  "a\u202eb",
-  "\ud800",
-  "n".repeat(201),
-  "ज".repeat(67),
-  5,
-  null,
-  true,
-  ["a.csv"],
-];
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
@@ -127,15 +90,6 @@ inOneEra((bench) => {
       expect(structured).toMatchObject({ fileName, path: join(bench().downloadDir, fileName) });
       expect(sha256(await readFile(join(bench().downloadDir, fileName)))).toBe(structured["sha256"]);
     }
-  });
-
-  test("anything but a plain file name is refused before a request is made", async () => {
-    const before = await files(bench());
-    await bench().sendsNothing(async () => {
-      for (const fileName of NO_NAMES)
-        await bench().refuses(TOOL, { assetId: firstAsset(bench()), fileName }, "/fileName");
-    });
-    expect(await files(bench())).toEqual(before);
   });
 
   test("a file, a folder or a link that has the name already is never touched", async () => {

@@ -10,6 +10,8 @@ import { freshBench, isPlayground } from "./fresh.ts";
 type Row = OperationRow & { readonly id: OperationId };
 type Fault = Readonly<Record<string, unknown>>;
 
+const AWAY = { kind: "status", status: 502 };
+
 const rows: readonly Row[] = Object.values(operations);
 const reads = rows.filter(({ method }) => method === "GET");
 const jsonReads = reads.filter(({ answer }) => answer !== undefined);
@@ -61,10 +63,10 @@ inOneEra((bench, era) => {
   for (const row of reads) {
     const tool = row.tool;
 
-    test(`${tool} reads again when the answer is lost`, async () => {
-      const { result, statuses } = await under(await cold(row), row, { kind: "drop-after" });
+    test(`${tool} reads again when the answer is lost, and when what is behind the service was away`, async () => {
+      const { result, statuses } = await under(await cold(row), row, { kind: "drop-after" }, AWAY);
       expect(result.isError, result.text).toBe(false);
-      expect(statuses).toEqual([null, row.success]);
+      expect(statuses).toEqual([null, AWAY.status, row.success]);
     });
 
     test(`${tool} hands over a Retry-After that does not fit its time`, async () => {
@@ -77,6 +79,7 @@ inOneEra((bench, era) => {
         const failed = bench().expectFailure(result, kind);
         expect(failed).toMatchObject({ status, retryAfterSeconds: 60, retryable: true, sideEffect: "none" });
         expect(failed.idempotencyKey).toBeUndefined();
+        if (status === 429) expect(failed.next).toContain("60 s");
         expect(statuses).toEqual([status]);
       }
     });

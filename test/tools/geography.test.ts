@@ -6,12 +6,6 @@ import { proves } from "../proves.ts";
 import { inOneEra } from "./eras.ts";
 import { freshBench } from "./fresh.ts";
 
-const geography = [
-  ["list_states", "listPlaygroundStates", {}],
-  ["list_districts", "listPlaygroundDistricts", { state: "TG" }],
-  ["get_geography_openapi", "getPlaygroundOpenApi", {}],
-] as const;
-
 const catalogue = (facts: object) => JSON.stringify({ contract: PLAYGROUND_CONTRACT, ...facts });
 
 inOneEra((bench, era) => {
@@ -83,63 +77,6 @@ inOneEra((bench, era) => {
     await bench().service.fault({ kind: "body", body: fallback }, { operationId: "listPlaygroundStates" });
     expect((await (await fresh()).ok("list_states")).text).toMatch(/2020-01-01.*fallbackUsed true/);
   });
-
-  proves(
-    "4.1/state-required",
-    "a code that matches no state is told as such, however the service says it",
-    async () => {
-      const operationId = "listPlaygroundDistricts";
-      const empty = { kind: "body", body: catalogue({ state: "ZZ", districts: [] }) };
-      for (const fault of [undefined, { kind: "status", status: 404 }, { kind: "status", status: 400 }, empty]) {
-        if (fault) await bench().service.fault(fault, { operationId });
-        const failed = await (await fresh()).fails("list_districts", { state: "ZZ" }, "not_found");
-        expect(failed.message).toContain("No such state");
-        expect(failed.message).toContain("ZZ");
-        expect(failed).toMatchObject({ retryable: false, sideEffect: "none" });
-        expect(failed.next).toContain("list_states");
-      }
-    },
-  );
-
-  for (const [tool, operationId, args] of geography) {
-    proves(["7.1/denied", "4.1/error-statuses"], `${tool}: a denied request is not repeated`, async () => {
-      await bench().service.fault({ kind: "status", status: 403 }, { operationId });
-      const own = await fresh();
-      const sent = await bench().sentDuring(async () => {
-        const failed = await own.fails(tool, args, "forbidden");
-        expect(failed).toMatchObject({
-          status: 403,
-          code: "PLAYGROUND_REQUEST_DENIED",
-          retryable: false,
-          sideEffect: "none",
-        });
-      });
-      expect(sent).toHaveLength(1);
-    });
-
-    proves(["7.1/rate-limited", "7.1/retry-after"], `${tool}: a long Retry-After is handed to the agent`, async () => {
-      await bench().service.fault({ kind: "status", status: 429, retryAfterSeconds: 60 }, { operationId });
-      const own = await fresh();
-      const sent = await bench().sentDuring(async () => {
-        const failed = await own.fails(tool, args, "rate_limited");
-        expect(failed).toMatchObject({
-          status: 429,
-          code: "PLAYGROUND_RATE_LIMITED",
-          retryAfterSeconds: 60,
-          retryable: true,
-        });
-        expect(failed.next).toContain("60 s");
-      });
-      expect(sent).toHaveLength(1);
-    });
-
-    proves(["7.1/upstream-unavailable"], `${tool}: an upstream failure is tried again`, async () => {
-      await bench().service.fault({ kind: "status", status: 502 }, { operationId });
-      const own = await fresh();
-      const sent = await bench().sentDuring(() => own.ok(tool, args));
-      expect(sent.map(({ status }) => status)).toEqual([502, 200]);
-    });
-  }
 
   proves("7.1/upstream-status-preserved", "the upstream's status is kept, whatever it is", async () => {
     const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });

@@ -25,12 +25,14 @@ import { createSecrets } from "../../teams/secrets.ts";
 import { prepareTables } from "../../teams/tables.ts";
 import { createTeams, type Team } from "../../teams/teams.ts";
 import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
 import { StartedJob } from "../../toolkit/jobs/job-task.ts";
 import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
 import { createWatching } from "../../toolkit/resources/watching.ts";
 import { journalOf } from "../journal.ts";
 import { createLog, logOf } from "../log.ts";
 import { sharedGeography } from "../shared-geography.ts";
+import { observedLog, type StartTelemetry } from "../telemetry.ts";
 import { runtimeOf } from "./caller-parts.ts";
 import { type CredentialParts, credentialParts } from "./credential-parts.ts";
 import { processParts } from "./process-parts.ts";
@@ -49,6 +51,8 @@ export interface Deployment {
   readonly teamsAtHand: number;
   readonly inlineBytes: number;
   readonly downloadSeconds: number;
+  /** Absent: nobody asked for telemetry. */
+  readonly telemetry?: StartTelemetry | undefined;
 }
 
 /** The parts of one team that is at hand. */
@@ -66,6 +70,8 @@ export interface ComposedTeams {
   teamChanged(name: string): Promise<void>;
   readonly log: Log;
   readonly redactor: Redactor;
+  /** For the door, and to be closed behind the last answer. */
+  readonly telemetry: Telemetry | undefined;
   /** The same text without the secrets of any team at hand: for what comes from nowhere in particular, such as a crash. */
   redactAll(text: string): string;
   close(): Promise<void>;
@@ -80,11 +86,13 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
   const { config, database, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
-  const log = createLog(config.logLevel, redactor);
+  const ownLog = createLog(config.logLevel, redactor);
+  const telemetry = deployment.telemetry?.({ log: ownLog, redactor });
+  const log = telemetry ? observedLog(ownLog, config.logLevel, telemetry) : ownLog;
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
   const [url = ""] = database.urls;
   const journal = journalOf({ ...config, journalUrl: url });
-  const parts = processParts({ config, log, transport, journal, redactor });
+  const parts = processParts({ config, log, transport, journal, redactor, telemetry });
   const { timing, actions } = parts;
   const { now } = timing;
 
@@ -109,7 +117,13 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     );
   }
   const geography = createGeography({
-    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing }),
+    service: createService({
+      baseUrl: geographyUrl,
+      tokens: tokensOutside(noCredentials),
+      transport,
+      timing,
+      telemetry,
+    }),
     perMinute: config.geographyRate,
     ...sharedGeography({ ...config, journalUrl: url }, geographyUrl, now),
   });
@@ -135,7 +149,8 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
     const share = { ...shareOf(transport, OF_ONE_TEAM), close: async () => undefined };
     const admit = admitOnly(team.workspaceId);
-    const made = credentialParts({ identity, redactor: own, store: noTokenStore, transport: share, admit }, parts);
+    const given = { identity, redactor: own, store: noTokenStore, transport: share, admit };
+    const made = credentialParts(given, { ...parts, telemetry: telemetry?.of({ team: team.name }) });
     return { ...made, team, identity };
   }
 
@@ -151,7 +166,8 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
       wireKey: wireKeysOf(wireKey, caller),
       redact: of.redactor.redact,
     });
-    return runtimeOf({ ...parts, log: logOf(log, of.redactor, { team: team.name, caller }) }, of, {
+    const who = { team: team.name, caller };
+    return runtimeOf({ ...parts, log: logOf(log, of.redactor, who), telemetry: telemetry?.of(who) }, of, {
       actions: actionsWithin(mine, team.workspaceId),
       geography,
       files: filesFor(caller, team.name, service),
@@ -170,14 +186,18 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
       redactor,
       watching: createWatching({ timing }),
     };
-    return runtimeOf({ ...parts, log: logOf(log, redactor, { caller }) }, nobody, {
-      actions: actionsOutside(failure),
-      geography,
-      files: filesFor(caller, undefined, service),
-      known: [],
-      ...sealedFor(nameIn(undefined, caller)),
-      notes: [],
-    });
+    return runtimeOf(
+      { ...parts, log: logOf(log, redactor, { caller }), telemetry: telemetry?.of({ caller }) },
+      nobody,
+      {
+        actions: actionsOutside(failure),
+        geography,
+        files: filesFor(caller, undefined, service),
+        known: [],
+        ...sealedFor(nameIn(undefined, caller)),
+        notes: [],
+      },
+    );
   }
 
   const runtimes = createRuntimes<TeamParts, Runtime>({
@@ -187,12 +207,16 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     making: { openTeam, endTeam: ({ identity }) => identity.end(), inside, outside },
   });
 
+  telemetry?.gauge("mic.watched.resources", () => runtimes.atHand().reduce((sum, at) => sum + at.watching.count(), 0));
+  telemetry?.gauge("mic.geography.permits", geography.permits);
+
   return {
     runtimeOf: runtimes.of,
     promisedTo: runtimes.promised,
     teamChanged: runtimes.changed,
     log,
     redactor,
+    telemetry,
     redactAll: (text) => runtimes.atHand().reduce((clean, at) => at.redactor.redact(clean), redactor.redact(text)),
     async close() {
       await geography.close();

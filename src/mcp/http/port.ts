@@ -3,6 +3,7 @@
 import type { ServerResponse } from "node:http";
 import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Right } from "../../caller.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
 import type { Read } from "../messages/reads.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
@@ -38,6 +39,8 @@ export interface HttpService {
   /** Takes secrets out of every message that leaves. */
   readonly redact: Redact;
   readonly log: Log;
+  /** Absent: nobody asked for it. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** A response in one piece, whose arrival nobody has to know of. */

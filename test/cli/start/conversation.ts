@@ -1,6 +1,8 @@
 // A conversation with the program, line by line.
-import { expect } from "vitest";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished } from "vitest";
 import type { Program } from "../../mcp/stdio/child.ts";
+import { lineInside } from "../../support/server.ts";
 
 export interface Message {
   readonly method: string;
@@ -26,4 +28,19 @@ export async function conversation(program: Program, messages: readonly Message[
   program.process.stdin.end();
   expect(await program.exit).toEqual({ code: 0, signal: null });
   return program.stdout();
+}
+
+/** What the server itself says, with nobody before it. */
+export async function toldByServer(
+  env: Readonly<Record<string, string>>,
+  messages: readonly Message[],
+): Promise<string> {
+  const { send, answers, end } = lineInside(env);
+  onTestFinished(end);
+  const lines = createInterface(answers)[Symbol.asyncIterator]();
+  let said = "";
+  await converse(messages, send, async () => {
+    said += `${(await lines.next()).value}\n`;
+  });
+  return said;
 }

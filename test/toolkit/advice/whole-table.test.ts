@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { wholeTable } from "../../../src/toolkit/whole-table.ts";
 import { job, recipeOffer } from "../../contract/samples.ts";
+import { runs } from "../../support/thorough.ts";
 
 const LIST = "[].";
 
@@ -109,7 +110,7 @@ describe("the table of whole items", () => {
         const asJson = JSON.parse(JSON.stringify(items));
         expect(readBack(wholeTable(asJson), items.length)).toEqual(asJson);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(150, 1_000) },
     );
   });
 

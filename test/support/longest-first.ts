@@ -1,0 +1,41 @@
+// The order of files. What begins last with long to go is what everybody waits for; vitest knows how long a file takes once it has
+// run here, and on a new clone it knows nothing.
+import { existsSync } from "node:fs";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Those that take longest, for what they wait for: browsers, keychains, other people's programs, minutes. */
+const LONGEST = [
+  "test/apps/job.test.ts",
+  "test/auth/keychain/login.test.ts",
+  "test/interop/clients.test.ts",
+  "test/geography/processes.test.ts",
+  "test/cli/call.test.ts",
+  "test/auth/keychain/doctor.test.ts",
+  "test/actions/postgres.test.ts",
+  "test/auth/keychain/serve.test.ts",
+  "test/interop/lines.test.ts",
+  "test/package/release.test.ts",
+  "test/cli/watch.test.ts",
+  "test/mcp/resources/updates.test.ts",
+  "test/package/add-a-tool.test.ts",
+  "test/faults/processes.test.ts",
+  "test/auth/keychain/sharing.test.ts",
+  "test/auth/keychain/trouble.test.ts",
+  "test/auth/keychain/status.test.ts",
+  "test/apps/divisions.test.ts",
+  "test/interop/plugins.test.ts",
+  "test/demo/demo.test.ts",
+  "test/outside/text-stays-in-its-place.test.ts",
+];
+
+export default class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const gone = LONGEST.filter((file) => !existsSync(file));
+    if (gone.length > 0) throw new Error(`${import.meta.url} names what is not there: ${gone.join(", ")}`);
+    const placeOf = ({ moduleId }: TestSpecification): number => {
+      const place = LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
+      return place < 0 ? LONGEST.length : place;
+    };
+    return (await super.sort(files)).sort((one, other) => placeOf(one) - placeOf(other));
+  }
+}
