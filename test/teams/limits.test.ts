@@ -76,6 +76,18 @@ test("streams are counted apart from calls, and are no calls", async () => {
   await expect.poll(async () => (await session.call(1, "look", {}).answer).status).toBe(200);
 });
 
+test("a stream ends with the token that opened it, and opens again with another", async () => {
+  const deployment = await deploymentForTest();
+  const { url, provider, resource } = deployment;
+  const session = await legacySpeaker(url, {}, await bearer(deployment));
+  const short = await provider.token(resource, { seconds: 2 });
+  // It resolves at its end: nobody here cuts it.
+  expect((await get(url, { ...session.headers, authorization: `Bearer ${short}` }).answer).status).toBe(200);
+  const stream = get(url, session.headers);
+  onTestFinished(() => stream.cut());
+  await resultOf(session.call(1, "look", {}), 1);
+});
+
 describe("a house", () => {
   test("that is empty is closed after a while, and the next request makes another", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -1,7 +1,9 @@
 // What a caller may do, by the scopes of his token: a call that takes more is refused before anything is done, and the client is told
 // which scopes to ask for.
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { httpServiceOf } from "../../src/mcp/http/serve.ts";
 import { legacySpeaker, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
+import { composed } from "../support/inside.ts";
 import { deploymentForTest, TEAM } from "./bench.ts";
 
 async function reader() {
@@ -99,4 +101,16 @@ test("one caller's session is not another's", async () => {
   const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
   expect((await post(url, list, headers).answer).status).toBe(200);
   expect((await post(url, list, { ...headers, ...(await bearer("bob")) }).answer).status).toBe(404);
+});
+
+test("of the product's tools, those that change nothing at the service take mic:read, all others mic:act", () => {
+  const { runtime, close } = composed({});
+  onTestFinished(close);
+  const { rightFor = () => "read" } = httpServiceOf(runtime);
+  const rights = runtime.tools.map(({ name, effect }) => {
+    const right = rightFor({ method: "tools/call", params: { name } });
+    return { name, isRight: right === (["read", "save", "export"].includes(effect) ? "read" : "act") };
+  });
+  expect(rights.length).toBeGreaterThan(20);
+  expect(rights.filter(({ isRight }) => !isRight)).toEqual([]);
 });

@@ -23,6 +23,7 @@ import { createHouses, type HousesOptions } from "./houses.ts";
 import { type CallerLimits, createCallerLimits, type Entered } from "./limits.ts";
 import { type Resource, resourceAt, rootResource } from "./resources.ts";
 import { createSignIn, providerUnavailable, type SignIn } from "./sign-in.ts";
+import { whileGood } from "./until.ts";
 import { createWellKnown } from "./well-known.ts";
 
 /** Files behind links. */
@@ -151,11 +152,12 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
           vet: (body) => vet(who, body, entered),
         }),
       );
+      const lasting = whileGood(served, caller.expiresAt);
       return {
-        ...served,
+        ...lasting,
         async over(isWhole) {
           leave();
-          await served.over(isWhole);
+          await lasting.over(isWhole);
         },
       };
     } catch (error) {
