@@ -89,7 +89,10 @@ const WIRE = "wire";
 /** Of geography: nothing of it asks for a token. */
 const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs.");
 
-export function composeTeams(deployment: Deployment, { database, journal, notices, durability }: Engine): ComposedTeams {
+export function composeTeams(
+  deployment: Deployment,
+  { database, journal, notices, durability }: Engine,
+): ComposedTeams {
   const { config, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
@@ -129,7 +132,16 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
+    createLinkedFiles({
+      service,
+      inlineBytes,
+      seals,
+      publicUrl: publicOrigin,
+      seconds: downloadSeconds,
+      caller,
+      team,
+      now,
+    });
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),

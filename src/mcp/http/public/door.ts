@@ -20,8 +20,9 @@ import type { Sessions } from "../sessions.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { createHouses, type HousesOptions } from "./houses.ts";
 import { type CallerLimits, createCallerLimits, type Entered } from "./limits.ts";
-import { type Resource, resourceAt } from "./resources.ts";
+import { type Resource, resourceAt, rootResource } from "./resources.ts";
 import { createSignIn, providerUnavailable, type SignIn } from "./sign-in.ts";
+import { whileGood } from "./until.ts";
 import { createWellKnown } from "./well-known.ts";
 
 /** What stands beside /mcp: undefined where it has no such path. `callerOf`: for what asks for a token as well. */
@@ -136,11 +137,12 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
           vet: (body) => vet(who, body, entered),
         }),
       );
+      const lasting = whileGood(served, caller.expiresAt);
       return {
-        ...served,
+        ...lasting,
         async over(isWhole) {
           leave();
-          await served.over(isWhole);
+          await lasting.over(isWhole);
         },
       };
     } catch (error) {
@@ -188,14 +190,11 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
       if (resource) return await welcome(request, at, resource, address);
       const found = await document(request, path);
       if (found) return plain(found);
-      const root = resourceAt(publicOrigin, MCP_PATH);
-      const beside =
-        root &&
-        (await options.annex?.(request, {
-          path,
-          signal: at.signal,
-          callerOf: () => signIn.callerOf(request, address, root),
-        }));
+      const beside = await options.annex?.(request, {
+        path,
+        signal: at.signal,
+        callerOf: () => signIn.callerAtAny(request, address, rootResource(publicOrigin)),
+      });
       return beside ?? plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
     },
 
