@@ -13,7 +13,7 @@ import { markdown } from "./table.ts";
 
 /** A table, as Markdown. */
 export type Growth = (
-  bench: Pick<Bench, "subjects" | "baseUrl">,
+  bench: Pick<Bench, "subjects" | "baseUrl" | "size">,
   isQuick: boolean,
   say: (text: string) => void,
 ) => Promise<string>;

@@ -4,6 +4,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { version } from "../src/cli/version.ts";
 import { byJournal } from "./by-journal.ts";
+import { byTelemetry } from "./by-telemetry.ts";
 import { type Group, measureGroup } from "./group.ts";
 import { byAsset, byDistance, byFlight, byPage, type Growth } from "./growth.ts";
 import type { Size } from "./measure.ts";
@@ -52,6 +53,7 @@ const GROWTHS: Readonly<Record<string, Growth>> = {
   away: byDistance,
   journal: byJournal,
   assets: byAsset,
+  telemetry: byTelemetry,
 };
 const METRICS = [...Object.keys(GROUPS), ...Object.keys(GROWTHS)];
 

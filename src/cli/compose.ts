@@ -23,6 +23,7 @@ import { redactorOf } from "./crash.ts";
 import { journalOf } from "./journal.ts";
 import { createLog } from "./log.ts";
 import { sharedGeography } from "./shared-geography.ts";
+import { observedLog, type StartTelemetry } from "./telemetry.ts";
 
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
@@ -33,6 +34,8 @@ export interface ComposeOptions {
   readonly inProcess: boolean;
   /** How long a keychain may take: a server's calls wait less than a person at a prompt. */
   readonly keychainLimitMs: number;
+  /** Absent: nobody asked for telemetry. */
+  readonly telemetry?: StartTelemetry | undefined;
 }
 
 export interface Composed {
@@ -47,12 +50,17 @@ export interface Composed {
   close(): Promise<void>;
 }
 
-export function compose(config: Config, { notes, files = [], inProcess, keychainLimitMs }: ComposeOptions): Composed {
+export function compose(
+  config: Config,
+  { notes, files = [], inProcess, keychainLimitMs, ...more }: ComposeOptions,
+): Composed {
   const redactor = redactorOf(config);
-  const log = createLog(config.logLevel, redactor);
+  const ownLog = createLog(config.logLevel, redactor);
+  const telemetry = more.telemetry?.({ log: ownLog, redactor });
+  const log = telemetry ? observedLog(ownLog, config.logLevel, telemetry) : ownLog;
   const transport = createTransport({ proxies: !inProcess });
   const journal = journalOf(config);
-  const parts = processParts({ config, log, transport, journal, redactor });
+  const parts = processParts({ config, log, transport, journal, redactor, telemetry });
   const { timing, actions } = parts;
 
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
@@ -77,7 +85,7 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
   const downloads = createDownloads(service);
   const { serviceName } = identity;
   const runtime = runtimeOf(parts, credentials, {
-    actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
+    actions: actionsOfService({ actions, journal: journal.open, serviceName }),
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     known: files,
@@ -85,6 +93,8 @@ export function compose(config: Config, { notes, files = [], inProcess, keychain
     questions: undefined,
     notes,
   });
+  telemetry?.gauge("mic.watched.resources", runtime.watching.count);
+  telemetry?.gauge("mic.geography.permits", geography.permits);
   return {
     runtime,
     identity,

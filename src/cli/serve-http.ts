@@ -2,6 +2,7 @@
 
 import { loopbackAddress } from "../mcp/http/loopback.ts";
 import { serveOnHttp } from "../mcp/http/serve.ts";
+import { FLUSH_MS } from "../telemetry/port.ts";
 import type { HttpFlags } from "./serve-flags.ts";
 import type { Serving } from "./serving.ts";
 import { onSignal } from "./signals.ts";
@@ -21,12 +22,13 @@ export async function overHttp({ host = "127.0.0.1", port = 0 }: HttpFlags): Pro
     process.stdout.on("error", () => undefined);
     process.stdout.write(`${JSON.stringify({ url })}\n`);
     const now = new AbortController();
+    const backstopMs = BACKSTOP_MS + (runtime.telemetry ? FLUSH_MS : 0);
     await new Promise<void>((resolve) => {
       let signals = 0;
       const end = () => {
         signals += 1;
         if (signals > 1) now.abort();
-        setTimeout(() => process.exit(0), BACKSTOP_MS + (signals > 1 ? 0 : DRAIN_MS)).unref();
+        setTimeout(() => process.exit(0), backstopMs + (signals > 1 ? 0 : DRAIN_MS)).unref();
         resolve();
       };
       onSignal(end);

@@ -2,12 +2,14 @@
 import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { readConfig } from "../config.ts";
 import { serveOnStdio } from "../mcp/stdio/serve.ts";
+import { type Answered, FLUSH_MS } from "../telemetry/port.ts";
 import { backendOf } from "./backend.ts";
 import { compose } from "./compose.ts";
 import { crashReason } from "./crash.ts";
 import type { HttpFlags } from "./serve-flags.ts";
 import type { Serving } from "./serving.ts";
 import { onSignal } from "./signals.ts";
+import { telemetryFor } from "./telemetry.ts";
 
 const onStdio: Serving = async (runtime) => {
   const { stdin, stdout } = process;
@@ -29,15 +31,21 @@ async function overHttp(flags: HttpFlags): Promise<Serving> {
 }
 
 /** On stdio, or over HTTP where `http` says so. Resolves with the exit code once the client has gone or a signal came. */
-export async function serve(environment: NodeJS.ProcessEnv, http: HttpFlags | undefined): Promise<number> {
+export async function serve(
+  environment: NodeJS.ProcessEnv,
+  http: HttpFlags | undefined,
+  answered: readonly Answered[],
+): Promise<number> {
   const config = readConfig(environment);
   const serving = http ? await overHttp(http) : onStdio;
   const backend = await backendOf(config);
+  const telemetry = await telemetryFor(environment, { hasPort: http !== undefined, answered });
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
     files: backend.files,
     inProcess: config.emulator,
     keychainLimitMs: SERVER_LIMIT_MS,
+    telemetry,
   });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
   process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
@@ -48,10 +56,10 @@ export async function serve(environment: NodeJS.ProcessEnv, http: HttpFlags | un
   try {
     const closeProtocol = await serving(runtime);
     // Whatever hangs on the way out must not keep the process: clients expect it gone within a second.
-    setTimeout(() => process.exit(0), 800).unref();
+    setTimeout(() => process.exit(0), 800 + (runtime.telemetry ? FLUSH_MS : 0)).unref();
     await closeProtocol().catch(() => undefined);
   } finally {
-    await close();
+    await Promise.all([close(), runtime.telemetry?.close()]);
     await backend.close();
   }
   process.exit(0);

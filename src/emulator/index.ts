@@ -14,6 +14,7 @@ import { Records } from "./records.ts";
 import { makeServer } from "./server.ts";
 import { IssuedTokens } from "./tokens.ts";
 
+export type { ClientFacts } from "./clients.ts";
 export type { Clock } from "./clock.ts";
 
 export interface EmulatorOptions {

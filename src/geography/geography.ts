@@ -45,6 +45,8 @@ export interface Geography {
    * Throws Failure when the states cannot be read.
    */
   gather(wish: CountryQuery, context: CallContext): Promise<Gathered>;
+  /** How many requests may leave now. */
+  permits(): number;
   /** Stops what is under way. Resolves when what was read is kept. */
   close(): Promise<void>;
 }
@@ -156,6 +158,7 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
     districts: (code, context) => playground.districts(code, context),
     openApi: (context) => playground.openApi(context),
     gather,
+    permits: () => limiter.permits(),
     async close() {
       closing.abort();
       await store?.close();

@@ -86,6 +86,13 @@ export class Limiter {
     return maxOf(this.#limits, isUrgent, this.#ledger.state().slowedUntilAt > this.#timing.now());
   }
 
+  /** How many requests may leave now, direct calls included. */
+  permits(): number {
+    const now = this.#timing.now();
+    const { freeAt, frozenUntilAt } = this.#ledger.state();
+    return frozenUntilAt > now ? 0 : Math.max(0, this.#max(true) - freeAt.filter((at) => at > now).length);
+  }
+
   /** How long a request will wait that has `ahead` others before it; lanes left out of account. */
   delayMs(ahead = 0, isUrgent = false): number {
     const now = this.#timing.now();

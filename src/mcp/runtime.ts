@@ -3,6 +3,7 @@ import type { RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Redactor } from "../auth/redaction.ts";
 import type { SealedIds } from "../auth/sealed-ids.ts";
 import type { Config } from "../config.ts";
+import type { Telemetry } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { StartedJob } from "../toolkit/jobs/job-task.ts";
 import type { Ports } from "../toolkit/ports.ts";
@@ -45,6 +46,8 @@ export interface Runtime {
   readonly readView: (name: ViewName) => Promise<string>;
   readonly redactor: Redactor;
   readonly log: Log;
+  /** Of this runtime's caller. Absent: nobody asked for it, and nothing is wrapped. */
+  readonly telemetry?: Telemetry | undefined;
   /** Sentences for the server instructions that only this process knows. */
   readonly notes: readonly string[];
 }

@@ -9,15 +9,18 @@ import {
   SERVER_INFO_META_KEY,
   Server,
   type ServerContext,
+  type ServerOptions,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { soonOr } from "../async.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { word } from "../outside.ts";
+import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
 import { instructions } from "./instructions.ts";
 import type { Read } from "./messages/reads.ts";
+import { observedServer } from "./operations.ts";
 import { servePrompts } from "./prompts.ts";
 import { resourceLink, serveResources } from "./resources/resources.ts";
 import { type Subscriptions, serveSubscriptions } from "./resources/subscriptions.ts";
@@ -56,13 +59,15 @@ export interface Connection {
   readonly deliveries: Deliveries;
   readonly subscriptions: Subscriptions;
   readonly confirmation: Confirmation;
+  /** What it goes over, as telemetry names it. */
+  readonly network: Network;
   /** Hears how this server answers reads, where the transport asks it by itself. */
   readonly onReads?: (read: Read) => void;
 }
 
 export async function createServer(runtime: Runtime, connection: Connection, era: ProtocolEra): Promise<Server> {
   const { deliveries, subscriptions, confirmation } = connection;
-  const { tools, config, notes, version } = runtime;
+  const { tools, config, notes, version, telemetry } = runtime;
   const workspaceId = await knownSoon(runtime);
   const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
   const linkOf = (uri: string) => resourceLink(uri, runtime);
@@ -74,12 +79,14 @@ export async function createServer(runtime: Runtime, connection: Connection, era
       : { ...result, resultType: "complete", _meta: { ...result._meta, [SERVER_INFO_META_KEY]: info } };
   const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
-  const server = new Server(info, {
+  const options: ServerOptions = {
     capabilities: capabilities({ tasks: tasks !== undefined, views: config.apps !== "never" }),
     requestState: { verify: confirmation.verify },
     instructions: instructions(config, workspaceId, notes),
     cacheHints: CACHE_HINTS,
-  });
+  };
+  const observed = telemetry && observedServer({ telemetry, runtime, network: connection.network }, info, options);
+  const server = observed?.server ?? new Server(info, options);
   const capabilitiesOf = (context: ServerContext): unknown =>
     era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
   const told = (context: ServerContext): readonly Tool[] =>
@@ -111,7 +118,8 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
   });
-  connection.onReads?.(({ id, name, args, envelope, signal }) => {
+  connection.onReads?.((call) => {
+    const { id, name, args, envelope, signal } = call;
     const tool = offered.get(name);
     if (!tool || !onlyReads(tool, args)) return undefined;
     // No person is asked before a read.
@@ -123,7 +131,8 @@ export async function createServer(runtime: Runtime, connection: Connection, era
       report: () => undefined,
       seek: async () => GO,
     };
-    return answerCall(tool, args, request).then(complete);
+    const answer = () => answerCall(tool, args, request).then(complete);
+    return observed ? observed.read(call, answer) : answer();
   });
   serveResources(server, runtime, era);
   serveSubscriptions(server, runtime, subscriptions, era);

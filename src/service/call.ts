@@ -2,9 +2,11 @@
 import type * as z from "zod/v4";
 import { type Endpoint, type JsonEndpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
+import type { Telemetry } from "../telemetry/port.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, isTriedAgain, type Timing, timeLeftMs } from "./attempts.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
+import { observedSend, type Sends } from "./observed.ts";
 import { cancelled, finalFailure, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
 import { dateOf } from "./problems.ts";
 import { heed, type Rest, sitOut } from "./rest.ts";
@@ -30,6 +32,7 @@ export interface ServiceOptions {
   readonly admit?: ((request: EncodedRequest) => void) | undefined;
   /** Shared with all who use the same credentials; absent where a call knows only what it was told itself. */
   readonly rest?: Rest | undefined;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** What is known of a request's earlier attempts, and who hears of the next. */
@@ -74,18 +77,19 @@ const restfully =
     return answer;
   };
 
-export function createService({ baseUrl, tokens, transport, timing, admit, rest }: ServiceOptions) {
+export function createService({ baseUrl, tokens, transport, timing, admit, rest, telemetry }: ServiceOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
-   * `drop` ends an answer that nobody is going to read.
+   * `drop` ends an answer that nobody is going to read. `sends` counts what one call sends.
    */
   async function authorized<A extends Omit<WireAnswer, "body">>(
     endpoint: Endpoint,
     wire: WireRequest,
     context: CallContext,
-    sendIt: (wire: WireRequest) => Promise<A>,
-    drop: (answer: A) => Promise<void> = nothing,
+    sendOnce: (wire: WireRequest) => Promise<A>,
+    { drop = nothing, sends = { count: 0 } }: { drop?: (answer: A) => Promise<void>; sends?: Sends } = {},
   ): Promise<A> {
+    const sendIt = telemetry ? observedSend(telemetry, endpoint, sendOnce, sends) : sendOnce;
     const scopes = scopesToRequest(endpoint);
     if (scopes.length === 0) return await sendIt(wire);
     const send = rest ? restfully(rest, context, timing, sendIt) : sendIt;
@@ -136,6 +140,7 @@ export function createService({ baseUrl, tokens, transport, timing, admit, rest 
   ): Promise<ServiceAnswer<z.output<S>>> {
     let sent = lostBefore;
     let lost = lostBefore;
+    const sends = { count: 0 };
 
     function sendOnce(wire: WireRequest): Promise<WireAnswer> {
       sent = true;
@@ -149,7 +154,7 @@ export function createService({ baseUrl, tokens, transport, timing, admit, rest 
       const sentBefore = sent;
       try {
         const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
-        const answer = await authorized(endpoint, wire, context, sendOnce);
+        const answer = await authorized(endpoint, wire, context, sendOnce, { sends });
         lost ||= answer.status >= 500;
         return answer;
       } catch (error) {

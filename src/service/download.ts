@@ -9,6 +9,7 @@ import type { Service } from "./call.ts";
 import type { CallRequest } from "./encode.ts";
 import { nameFromHeader } from "./file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "./new-file.ts";
+import type { Sends } from "./observed.ts";
 import { eachTry, openOnce, pieces, typeOf } from "./open-file.ts";
 import { partialName } from "./partial-files.ts";
 import { type OpenAnswer, TransportError } from "./transport.ts";
@@ -62,8 +63,9 @@ async function attempt(
   request: CallRequest,
   target: DownloadTarget,
   context: CallContext,
+  sends: Sends,
 ) {
-  const answer = await openOnce(service, endpoint, request, context);
+  const answer = await openOnce(service, endpoint, request, context, sends);
   const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
   const part = join(target.folder, partialName(name));
   let file: FileHandle | undefined;
@@ -96,5 +98,7 @@ export async function downloadFile(
 ): Promise<SavedFile> {
   await prepareFolder(target.folder);
   if (target.fileName !== undefined) await refuseTaken(target.folder, target.fileName, "fileName");
-  return await eachTry(service, endpoint, context, () => attempt(service, endpoint, request, target, context));
+  return await eachTry(service, endpoint, context, (sends) =>
+    attempt(service, endpoint, request, target, context, sends),
+  );
 }

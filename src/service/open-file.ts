@@ -4,6 +4,7 @@ import { reasonOf } from "../failure.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, timeLeftMs, withRetries } from "./attempts.ts";
 import type { Service } from "./call.ts";
 import { type CallRequest, encodeRequest, wireRequest } from "./encode.ts";
+import type { Sends } from "./observed.ts";
 import { cancelled, refusal, transportFailure } from "./outcomes.ts";
 import { type OpenAnswer, TransportError, type WireAnswer } from "./transport.ts";
 
@@ -31,6 +32,7 @@ export async function openOnce(
   endpoint: Endpoint,
   request: CallRequest,
   context: CallContext,
+  sends: Sends,
 ): Promise<OpenAnswer> {
   const wire = wireRequest(await service.baseUrl(), endpoint, encodeRequest(endpoint, request));
   const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, service.timing)));
@@ -39,7 +41,7 @@ export async function openOnce(
     wire,
     context,
     (authorizedWire) => service.transport.open(authorizedWire, { timeoutMs, signal: context.signal }),
-    ({ body }) => body.dump(),
+    { drop: ({ body }) => body.dump(), sends },
   );
   if (answer.status !== endpoint.success.status) throw refusal(endpoint, await drain(answer), service.timing.now());
   return answer;
@@ -61,16 +63,17 @@ export async function* pieces(answer: OpenAnswer): AsyncGenerator<Buffer, void, 
   }
 }
 
-/** Tries `work` as often as a read may be tried. Throws Failure. */
+/** Tries `work` as often as a read may be tried; all of it counts what it sends together. Throws Failure. */
 export async function eachTry<T>(
   service: Service,
   endpoint: Endpoint,
   context: CallContext,
-  work: () => Promise<T>,
+  work: (sends: Sends) => Promise<T>,
 ): Promise<T> {
+  const sends = { count: 0 };
   return await withRetries({ endpoint, context, timing: service.timing }, async () => {
     try {
-      return await work();
+      return await work(sends);
     } catch (error) {
       if (context.signal.aborted) throw cancelled(endpoint, undefined, false);
       throw error instanceof TransportError ? transportFailure(endpoint, error) : error;

@@ -24,9 +24,9 @@ export interface Balancer {
 
 /** The one place of a file that a test needs otherwise. */
 function replaced(text: string, pattern: RegExp, by: string): string {
-  const found = text.match(new RegExp(pattern, `${pattern.flags}g`))?.length ?? 0;
-  if (found !== 1) throw new Error(`${pattern} is there ${found} times`);
-  return text.replace(pattern, () => by);
+  const places = text.match(new RegExp(pattern, `${pattern.flags}g`))?.length ?? 0;
+  if (places !== 1) throw new Error(`${pattern} is there ${places} times`);
+  return text.replace(pattern, (found) => by.replace("$&", () => found));
 }
 
 const hostOf = (url: string): string => new URL(url).host;
@@ -86,12 +86,23 @@ async function balance(
   };
 }
 
-/** `port`: where it listens; default any that is free. */
-export async function startHaproxy(instances: readonly string[], port?: number): Promise<Balancer> {
+interface HaproxyOptions {
+  /** Where it listens; default any that is free. */
+  readonly port?: number;
+  /** What it adds to requests that have none. */
+  readonly authorization?: string;
+}
+
+export async function startHaproxy(
+  instances: readonly string[],
+  { port, authorization }: HaproxyOptions = {},
+): Promise<Balancer> {
   const at = port ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-haproxy-"));
   const path = join(folder, "haproxy.cfg");
-  writeFileSync(path, haproxyFile(at, instances));
+  const added = `    http-request set-header Authorization "${authorization}" if !{ req.hdr(Authorization) -m found }\n`;
+  const file = haproxyFile(at, instances);
+  writeFileSync(path, authorization === undefined ? file : replaced(file, /^ {4}default_backend .*\n/m, `${added}$&`));
   return balance(["haproxy", "-db", "-f", path], at, folder);
 }
 

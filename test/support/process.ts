@@ -20,7 +20,8 @@ export async function ended(child: ChildProcess): Promise<void> {
 }
 
 export interface Running {
-  readonly pid: number;
+  /** The process that does the work. */
+  target(): number;
   /** What it wrote to stdout and stderr, its last 64 KiB. */
   said(): string;
   isRunning(): boolean;
@@ -57,17 +58,16 @@ export function launchProcess(
   });
   const pid = child.pid ?? 0;
   const isRunning = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  const target = (): number => (isWrapped ? childOf(pid) : undefined) ?? pid;
   const signal = (name: NodeJS.Signals): void => {
     if (!isRunning()) return;
-    const target = isWrapped ? childOf(pid) : pid;
     // Between two looks it may have gone.
     try {
-      if (target === undefined) child.kill(name);
-      else process.kill(target, name);
+      process.kill(target(), name);
     } catch {}
   };
   return {
-    pid,
+    target,
     said: () => said,
     isRunning,
     signal,

@@ -1,5 +1,6 @@
 // What is made for one caller: tools whose ports are bound to him, so that no tool learns who calls, and none can forget to ask.
 import { tools } from "../../../tools/index.ts";
+import { observedActions } from "../../actions/observed.ts";
 import type { ServiceActions } from "../../actions/of-service.ts";
 import type { Geography } from "../../geography/geography.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
@@ -23,10 +24,11 @@ export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "no
 }
 
 export function runtimeOf(
-  { config, log, timing, skills }: Pick<ProcessParts, "config" | "log" | "timing" | "skills">,
+  { config, log, timing, skills, telemetry }: Pick<ProcessParts, "config" | "log" | "timing" | "skills" | "telemetry">,
   { identity, service, watching, redactor }: Omit<CredentialParts, "tokens">,
-  { actions, geography, files, known, taskIds, questions, notes }: CallerParts,
+  { actions: ownActions, geography, files, known, taskIds, questions, notes }: CallerParts,
 ): Runtime {
+  const actions = telemetry ? observedActions(ownActions, telemetry) : ownActions;
   const ports: Ports = {
     service,
     actions,
@@ -50,6 +52,7 @@ export function runtimeOf(
     readView: readViewFile,
     redactor,
     log,
+    telemetry,
     notes,
   };
 }

@@ -11,6 +11,7 @@ import { isGone } from "../../owner.ts";
 import { systemTiming, type Timing } from "../../service/attempts.ts";
 import type { Transport } from "../../service/transport.ts";
 import { readSkillFiles } from "../../skills.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -23,13 +24,15 @@ export interface ProcessParts {
   /** One for all: it knows what this process is working on, whoever asked for it. */
   readonly actions: Actions;
   readonly skills: Skills;
+  /** Absent: nobody asked for it. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
-interface Given extends Pick<ProcessParts, "config" | "log" | "transport" | "journal"> {
+interface Given extends Pick<ProcessParts, "config" | "log" | "transport" | "journal" | "telemetry"> {
   readonly redactor: Redactor;
 }
 
-export const processParts = ({ config, log, transport, journal, redactor }: Given): ProcessParts => ({
+export const processParts = ({ config, log, transport, journal, redactor, telemetry }: Given): ProcessParts => ({
   config,
   log,
   transport,
@@ -45,4 +48,5 @@ export const processParts = ({ config, log, transport, journal, redactor }: Give
     onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
   }),
   skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
+  telemetry,
 });

@@ -1,6 +1,7 @@
 // Meets the client before the program is loaded: gives the first answers, and leaves at the first line that asks for more.
 // The program finds stdin and stdout as if it had been there from the beginning.
 import type { Readable, Writable } from "node:stream";
+import type { Answered } from "../../telemetry/port.ts";
 import { createFirstAnswers } from "./first-answers.ts";
 import type { Recording } from "./recording.ts";
 import type { Settings } from "./settings.ts";
@@ -14,12 +15,20 @@ const recording = typeof BUILT_RECORDING === "undefined" ? undefined : BUILT_REC
 const MAX_BYTES = 64 * 1024;
 const NEWLINE = 10;
 
+/** As an instant finer than Date.now. */
+const now = (): number => performance.timeOrigin + performance.now();
+
 /**
- * Resolves when the client asks for more than the first answers.
+ * Resolves when the client asks for more than the first answers, with what was answered.
  * A client that leaves before that has had all it wanted: `end` is called.
  */
-export function receive(settings: Settings, stdin: Readable, stdout: Writable, end: () => void): Promise<void> {
-  if (recording === undefined) return Promise.resolve();
+export function receive(
+  settings: Settings,
+  stdin: Readable,
+  stdout: Writable,
+  end: () => void,
+): Promise<readonly Answered[]> {
+  if (recording === undefined) return Promise.resolve([]);
   const answer = createFirstAnswers(settings, recording);
   /** Not answered yet. */
   let heard = Buffer.alloc(0);
@@ -27,11 +36,13 @@ export function receive(settings: Settings, stdin: Readable, stdout: Writable, e
   /** What the server is to hear of all before: each line that makes a difference to it, an answered one under an id of ours. */
   const lines: string[] = [];
   const ids: string[] = [];
+  const answered: Answered[] = [];
 
   /** False at the first line that cannot be answered. */
   function answerLines(): boolean {
     for (let stop = heard.indexOf(NEWLINE); stop !== -1; stop = heard.indexOf(NEWLINE)) {
       const line = heard.toString("utf8", 0, stop);
+      const startedAt = now();
       const said = answer(line);
       if (said === undefined) return false;
       heard = heard.subarray(stop + 1);
@@ -46,6 +57,7 @@ export function receive(settings: Settings, stdin: Readable, stdout: Writable, e
         lines.push(`${JSON.stringify({ ...said.request, id })}\n`);
       }
       stdout.write(`{"result":${said.result},"jsonrpc":"2.0","id":${JSON.stringify(said.id)}}\n`);
+      answered.push({ method: String(said.request["method"]), startedAt, endedAt: now() });
     }
     return heardBytes < MAX_BYTES;
   }
@@ -61,7 +73,7 @@ export function receive(settings: Settings, stdin: Readable, stdout: Writable, e
         stdin.off("readable", take).off("end", end);
         stdin.unshift(Buffer.concat([Buffer.from(lines.join("")), heard]));
         withhold(stdout, ids);
-        resolve();
+        resolve(answered);
         return;
       }
     };

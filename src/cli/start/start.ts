@@ -1,5 +1,6 @@
 // A server's client is met before the program is loaded. The rest of the program does not know that.
 import { createRedactor } from "../../auth/redaction.ts";
+import type { Answered } from "../../telemetry/port.ts";
 import { crashBeforeLog } from "../crash.ts";
 import { isParseError, serveFlags } from "../serve-flags.ts";
 import { onSignal } from "../signals.ts";
@@ -30,29 +31,29 @@ function flagsOf(argv: readonly string[], environment: NodeJS.ProcessEnv) {
 }
 
 /** Only a server on stdio, against a service elsewhere: whatever is wrong with a command line is for the program to say. */
-async function meet(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+async function meet(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<readonly Answered[]> {
   // No client speaks on a terminal: a person has typed the name alone.
-  if (argv.length === 0 && process.stdin.isTTY) return;
+  if (argv.length === 0 && process.stdin.isTTY) return [];
   const flags = flagsOf(argv, environment);
-  if (!flags) return;
+  if (!flags) return [];
   const end = () => process.exit(0);
   // Until the server takes them over: loading it takes a moment.
   onSignal(end);
-  if (flags.isHttp) return;
+  if (flags.isHttp || flags.isTeams) return [];
   process.stdout.on("error", end);
-  const settings = flags.isMisplaced ? undefined : usualSettings(flags.whole);
-  if (!settings) return;
+  const settings = flags.misplaced !== undefined ? undefined : usualSettings(flags.whole);
+  if (!settings) return [];
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);
   process.on("uncaughtException", crashBeforeLog(redactor));
-  await receive(settings, process.stdin, process.stdout, end);
+  return await receive(settings, process.stdin, process.stdout, end);
 }
 
 /** Runs one command line to its end. */
 export async function start(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   // A reader who has gone is no fault: a command finishes what it does.
   process.stdout.on("error", () => undefined);
-  await meet(argv, environment);
+  const answered = await meet(argv, environment);
   const { main } = await loadProgram();
-  process.exitCode = await main(argv, environment);
+  process.exitCode = await main(argv, environment, answered);
 }

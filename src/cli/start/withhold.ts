@@ -6,6 +6,7 @@ type Done = (error?: Error | null) => void;
 const OURS = `mic-mcp-start-${process.pid}-`;
 /** Ids that no client has: under them the start asks the server what it has answered itself. */
 export const idOfOurs = (count: number): string => `${OURS}${count}`;
+export const isIdOfOurs = (id: string | number): boolean => typeof id === "string" && id.startsWith(OURS);
 
 function parse(line: string): unknown {
   try {

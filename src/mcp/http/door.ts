@@ -1,5 +1,6 @@
 // What stands between the listening socket and what is served: who may come in, and to which house.
 import type { IncomingMessage } from "node:http";
+import type { Telemetry } from "../../telemetry/port.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Log } from "../runtime.ts";
 import type { Served } from "./port.ts";
@@ -29,4 +30,6 @@ export interface Door {
   /** Takes secrets out of what has no redaction of its own. */
   readonly redact: Redact;
   readonly log: Log;
+  /** Absent: nobody asked for it. */
+  readonly telemetry?: Telemetry | undefined;
 }

@@ -60,6 +60,7 @@ export async function startServer(
   const exchanges = new Set<Promise<void>>();
   /** For each connection, how to mark the last answer on it as unread. */
   const lastOut = new WeakMap<Socket, () => Promise<void>>();
+  let openStreams = 0;
   let phase: Phase = "serving";
   let door: Door | undefined;
   // Pipelined requests on one connection count like those on several.
@@ -89,10 +90,14 @@ export async function startServer(
     const signal = goneSignal(incoming, outgoing);
     // A client that asks for more has read what came before.
     lastOut.delete(incoming.socket);
-    const { response, over, unread, redact = door?.redact ?? asItIs } = await served(incoming, signal);
+    const serving = () => served(incoming, signal);
+    const arrived = door?.telemetry?.arrived(incoming.headers, serving) ?? serving();
+    const { response, kind, over, unread, redact = door?.redact ?? asItIs } = await arrived;
+    if (kind === "stream") openStreams += 1;
     const isLast = () => phase !== "serving" || door?.isLast(response.status) === true;
     const headers: SendOptions["headers"] = (of) => door?.headers?.(incoming, of);
     const isWhole = await send(response, incoming, outgoing, { signal, redact, isLast, headers, ...limits });
+    if (kind === "stream") openStreams -= 1;
     await over(isWhole);
     if (isWhole && unread) lastOut.set(incoming.socket, unread);
     const asked = pathOf(incoming);
@@ -120,6 +125,7 @@ export async function startServer(
   const { server, port } = await listen(address, asked, limits, onRequest, log);
   const opened = doorAt(port);
   door = opened;
+  const streamsUnobserved = opened.telemetry?.gauge("mic.http.streams", () => openStreams);
   server.on("connection", (socket) =>
     socket.once("close", (hadError) => {
       // A reset: the client has gone with something in it unread.
@@ -144,6 +150,7 @@ export async function startServer(
       server.close();
       server.closeAllConnections();
       await Promise.all(exchanges);
+      streamsUnobserved?.();
     },
   };
 }

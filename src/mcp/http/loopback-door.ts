@@ -19,13 +19,14 @@ export function createLoopbackDoor(
   service: HttpService,
   { address, port, options }: { address: string; port: number; options: LoopbackOptions },
 ): Door {
-  const { log, redact, readiness } = service;
+  const { log, redact, readiness, telemetry } = service;
   const house = createHouse(service, createSessions(service, options));
   const gate = createGate(address, port);
   const admission = createAdmission(options.token, log);
   return {
     log,
     redact,
+    telemetry,
     async answer(request, { signal, phase, isFull }) {
       const reason = gate(request);
       if (reason !== undefined) return plain(refusal(403, reason));

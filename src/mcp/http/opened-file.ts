@@ -29,8 +29,8 @@ export async function openAsset(assetId: string, { ports }: Runtime, signal: Abo
   const { service } = ports;
   const context = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
   const request = { path: { assetId } };
-  return await eachTry(service, getMicPublicAssetContent, context, async () => {
-    const answer = await openOnce(service, getMicPublicAssetContent, request, context);
+  return await eachTry(service, getMicPublicAssetContent, context, async (sends) => {
+    const answer = await openOnce(service, getMicPublicAssetContent, request, context, sends);
     const length = lengthOf(answer);
     return { contentType: plainType(typeOf(answer)), length, pieces: asLongAs(length, pieces(answer)) };
   });

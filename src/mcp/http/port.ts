@@ -2,6 +2,7 @@
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
 import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Right } from "../../caller.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
 import type { Read } from "../messages/reads.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
@@ -37,6 +38,8 @@ export interface HttpService {
   /** Takes secrets out of every message that leaves. */
   readonly redact: Redact;
   readonly log: Log;
+  /** Absent: nobody asked for it. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** A response in one piece, whose arrival nobody has to know of. */
@@ -46,9 +49,19 @@ export interface Whole {
   readonly text: string;
 }
 
+/** A file as it comes from elsewhere: it leaves as it is, and what breaks off is never taken for whole. */
+export interface Poured {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** In bytes; undefined where nobody has said. */
+  readonly length: number | undefined;
+  /** Throws where it breaks off. */
+  readonly pieces: AsyncIterable<Uint8Array>;
+}
+
 /** A response on its way. */
 export interface Served {
-  readonly response: Response | Whole;
+  readonly response: Response | Whole | Poured;
   /** "call": it ends by itself. "stream": it goes on until one side ends it. */
   readonly kind: "call" | "stream";
   /** Takes the secrets of whoever is served out of it; absent: the door's own does. */

@@ -31,7 +31,7 @@ function rightsOf(tools: readonly Tool[]): RightFor {
 export function httpServiceOf(runtime: Runtime): HttpService {
   const confirmation = createConfirmation(runtime);
   return {
-    createServer: (connection, era) => createServer(runtime, { ...connection, confirmation }, era),
+    createServer: (connection, era) => createServer(runtime, { ...connection, confirmation, network: "tcp" }, era),
     createSubscriptions: () => createSubscriptions(runtime),
     answersAlone: readsAlone(runtime.tools),
     rightFor: rightsOf(runtime.tools),
@@ -43,6 +43,7 @@ export function httpServiceOf(runtime: Runtime): HttpService {
     }),
     redact: createRedact(runtime.redactor),
     log: runtime.log,
+    telemetry: runtime.telemetry,
   };
 }
 

@@ -44,6 +44,7 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
   );
   transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(transport);
+  const ended = service.telemetry?.session("tcp");
 
   /** The request that may go past the SDK's HTTP: where that has something to refuse, it has its say. */
   function aloneIn(body: unknown, { headers }: Asked): JSONRPCRequest | undefined {
@@ -109,6 +110,7 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
     async close() {
       subscriptions.close();
       await server.close();
+      ended?.();
       await deliveries.settled();
     },
   };

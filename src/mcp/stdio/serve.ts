@@ -39,7 +39,8 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
     outbound: (message, pass) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
   });
   const confirmation = createConfirmation(runtime);
-  const connection = { deliveries, subscriptions, confirmation, onReads: reads.serve };
+  const connection = { deliveries, subscriptions, confirmation, network: "pipe" as const, onReads: reads.serve };
+  const sessionEnded = runtime.telemetry?.session("pipe");
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), deliveries, filter);
   const begin = (context: McpRequestContext) => {
     era = context.era;
@@ -52,6 +53,7 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   return async () => {
     subscriptions.close();
     await handle.close();
+    sessionEnded?.();
     // A client that ends in good order outlives this process. It is our parent, so its death shows, a moment after its pipes
     // have closed.
     const hasDied = () => process.ppid !== client || stdout.errored !== null;

@@ -91,8 +91,8 @@ function contentOf(bytes: Buffer, contentType: string): Content | undefined {
 export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFilesOptions): LinkedFiles {
   async function look(endpoint: Endpoint, { assetId, fileName, preview }: WantedAsset, context: CallContext) {
     const request: CallRequest = { path: { assetId } };
-    return await eachTry(service, endpoint, context, async () => {
-      const answer = await openOnce(service, endpoint, request, context);
+    return await eachTry(service, endpoint, context, async (sends) => {
+      const answer = await openOnce(service, endpoint, request, context, sends);
       const contentType = plainType(typeOf(answer));
       const length = lengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);

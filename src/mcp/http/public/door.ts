@@ -6,6 +6,7 @@ import { ProviderUnavailable } from "../../../auth/access-tokens/refused.ts";
 import type { Caller, Right } from "../../../caller.ts";
 import { isJsonObject } from "../../../contract/json.ts";
 import { reasonOf } from "../../../failure.ts";
+import type { Telemetry } from "../../../telemetry/port.ts";
 import type { Redact } from "../../messages/redact.ts";
 import type { Log } from "../../runtime.ts";
 import type { AtDoor, Door } from "../door.ts";
@@ -44,6 +45,8 @@ export interface PublicDoorOptions extends EdgeOptions {
   readonly readiness: () => Promise<object>;
   readonly redact: Redact;
   readonly log: Log;
+  /** Absent: nobody asked for it. */
+  readonly telemetry?: Telemetry | undefined;
   monotonicMs(): number;
 }
 
@@ -69,7 +72,7 @@ interface Visit {
 }
 
 export function createPublicDoor(options: PublicDoorOptions): Door {
-  const { guests, tokens, scopes, publicOrigin, readiness, redact, log } = options;
+  const { guests, tokens, scopes, publicOrigin, readiness, redact, log, telemetry } = options;
   const edge = createEdge(options);
   const signIn: SignIn = createSignIn(options);
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
@@ -157,14 +160,16 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
       const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
       return plain(refusal(503, "What you are served cannot be told now. Call again in a moment.", { headers }));
     }
-    return service
-      ? await visit(request, at, { caller, resource, service })
-      : plain(refusal(404, "There is no such team, or you are not in it."));
+    if (!service) return plain(refusal(404, "There is no such team, or you are not in it."));
+    const who = { caller, resource, service };
+    const visiting = () => visit(request, at, who);
+    return await (telemetry?.named({ client: caller.clientId }, visiting) ?? visiting());
   }
 
   return {
     log,
     redact,
+    telemetry,
     headers: edge.headers,
     // The connection is the balancer's, and others' requests come on it.
     isLast: () => false,

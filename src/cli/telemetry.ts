@@ -1,0 +1,59 @@
+// Telemetry for a server, where the standard OTEL_* variables ask for it: only then is it loaded.
+import type { Redactor } from "../auth/redaction.ts";
+import type { LogLevel } from "../config.ts";
+import type { Log } from "../mcp/runtime.ts";
+import { asksForTelemetry } from "../telemetry/asked.ts";
+import type { Answered, Telemetry } from "../telemetry/port.ts";
+import { isIdOfOurs } from "./start/withhold.ts";
+import { version } from "./version.ts";
+
+/** Begins it with what a composition has; undefined where a variable is wrong, which the log then says. */
+export type StartTelemetry = (parts: { readonly log: Log; readonly redactor: Redactor }) => Telemetry | undefined;
+
+interface Serving {
+  /** It serves over HTTP. */
+  readonly hasPort: boolean;
+  /** What was answered before the program was loaded. */
+  readonly answered: readonly Answered[];
+}
+
+/** Undefined where nobody asks for telemetry. */
+export async function telemetryFor(
+  environment: NodeJS.ProcessEnv,
+  { hasPort, answered }: Serving,
+): Promise<StartTelemetry | undefined> {
+  if (!asksForTelemetry(environment)) return undefined;
+  const { createTelemetry, readTelemetry } = await import("../telemetry/start.ts");
+  const { settings, warnings } = readTelemetry(environment, { hasPort });
+  return ({ log, redactor }) => {
+    for (const warning of warnings) log.warn({}, warning);
+    if (!settings) return undefined;
+    for (const secret of settings.secrets) redactor.add(secret);
+    const telemetry = createTelemetry({
+      settings,
+      version,
+      redact: redactor.redact,
+      onTrouble: (reason) => log.warn({ reason }, "telemetry"),
+      onListening: (url) => log.info({ url }, "metrics can be scraped"),
+      isReplayed: isIdOfOurs,
+    });
+    telemetry.answered(answered);
+    return telemetry;
+  };
+}
+
+const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };
+
+/** Writes on stderr which span a line belongs to, and gives telemetry what is written there, from info on. */
+export function observedLog(log: Log, level: LogLevel, telemetry: Telemetry): Log {
+  const observed = (at: "info" | "warn" | "error") => (facts: object, message: string) => {
+    log[at]({ ...facts, ...telemetry.marks() }, message);
+    if (RANK[at] >= RANK[level]) telemetry.log(at, facts, message);
+  };
+  return {
+    debug: (facts, message) => log.debug({ ...facts, ...telemetry.marks() }, message),
+    info: observed("info"),
+    warn: observed("warn"),
+    error: observed("error"),
+  };
+}

@@ -1,0 +1,95 @@
+// What the program tells of its work to whoever traces it: an interface alone. Without telemetry there is none of it, and nothing
+// is wrapped. Only what these types name can leave; otel.ts, which is loaded where the environment asks for it, is the other side.
+import type { GaugeName } from "./names.ts";
+
+/** Whose work it is, in a deployment for teams. */
+export interface Who {
+  readonly team?: string | undefined;
+  readonly caller?: string | undefined;
+  /** The OAuth client. */
+  readonly client?: string | undefined;
+}
+
+/** By a pipe to a child process, or over HTTP. */
+export type Network = "pipe" | "tcp";
+
+/** One MCP request that a handler serves. */
+export interface Operation {
+  readonly method: string;
+  /** The tool or prompt that it names, if there is one of this name. */
+  readonly tool?: string | undefined;
+  readonly prompt?: string | undefined;
+  readonly id: string | number;
+  readonly network: Network;
+  /** Asked for at its end: an initialize agrees on one. */
+  readonly version: () => string | undefined;
+  /** The request's `_meta`; its trace context is the parent. */
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A request that was answered before the program was loaded. Instants are in milliseconds since 1970. */
+export interface Answered {
+  readonly method: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** One HTTP request to the service. */
+export interface Exchange {
+  readonly method: "GET" | "POST";
+  /** The path of its row in the contract, with `{name}` for parameters. */
+  readonly template: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** How often the same call has sent before. */
+  readonly resends: number;
+  /** It asks for an access token. */
+  readonly isToken?: boolean;
+}
+
+/** How an action stood at the end of one call. */
+export interface ActionEnd {
+  readonly state: "succeeded" | "rejected" | "unknown";
+  readonly replayed: boolean;
+  /** Requests sent for it so far, where that is known. */
+  readonly attempts?: number | undefined;
+}
+
+/** How work has ended: with a value, or by throwing. */
+export type Ending<R> = { readonly value: R } | { readonly error: unknown };
+
+export type TelemetryLevel = "info" | "warn" | "error";
+
+export interface Telemetry {
+  /** The same, of one caller's work. */
+  of(who: Who): Telemetry;
+  /** Runs what serves an HTTP request. Its headers' trace context is linked to the operation that it brings. */
+  arrived<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
+  /** Runs what serves an HTTP request, once it is known who sends it: what the operation does is his. */
+  named<R>(who: Who, run: () => R): R;
+  /** Runs what serves a request. `kindOf`: the kind of failure that its result tells of, if it does. */
+  operation<R>(operation: Operation, run: () => Promise<R>, kindOf: (result: R) => string | undefined): Promise<R>;
+  answered(requests: readonly Answered[]): void;
+  /** A connection or a session begins. Call the returned function at its end. */
+  session(network: Network): () => void;
+  /** `send` gets the headers that carry the trace context. `errorType`: a name for what it throws. */
+  exchange<A extends { readonly status: number }>(
+    exchange: Exchange,
+    send: (headers: Readonly<Record<string, string>>) => Promise<A>,
+    errorType: (error: unknown) => string,
+  ): Promise<A>;
+  action<R>(tool: string, run: () => Promise<R>, endOf: (ending: Ending<R>) => ActionEnd): Promise<R>;
+  /** The outcome of an action has left for its agent, so many seconds after it was known. */
+  told(seconds: number): void;
+  /** `read` is asked whenever metrics are collected. Call the returned function when there is nothing to read any more. */
+  gauge(name: GaugeName, read: () => number): () => void;
+  /** A line of the log. Of its facts only known names with harmless values leave. */
+  log(level: TelemetryLevel, facts: object, message: string): void;
+  /** What ties a line of the log on stderr to the span that it belongs to. */
+  marks(): Readonly<Record<string, string>>;
+  /** Sends what is left, in FLUSH_MS at most. */
+  close(): Promise<void>;
+}
+
+/** How long an end may wait for a collector. */
+export const FLUSH_MS = 2_000;

@@ -1,0 +1,58 @@
+// What holds of any server: the scenarios of the official suite that need none of its own tools, and how the product does in them.
+import { type Check, runSuite, type Verdict } from "./suite.ts";
+
+const FINE = ["SUCCESS", "INFO"];
+export const notFine = ({ checks }: Verdict): readonly Check[] => checks.filter(({ status }) => !FINE.includes(status));
+export const scenariosOf = ({ checks }: Verdict): readonly string[] => [
+  ...new Set(checks.map(({ scenario }) => scenario)),
+];
+
+export const single = (url: string, revision: string, scenario: string): Promise<Verdict> =>
+  runSuite(url, "--scenario", scenario, "--spec-version", revision, "--force");
+
+/** The suite's own tools, which the product does not have, are what these need. */
+const NEEDS_TOOLS = [
+  "sep-2575-server-rejects-undeclared-capability",
+  "sep-2575-missing-capability-http-400",
+  "sep-2575-http-server-no-independent-requests-on-stream",
+  "sep-2575-server-no-log-without-loglevel",
+];
+
+export const ANY_SERVER: Readonly<Record<string, readonly string[]>> = {
+  "2025-11-25": [
+    "server-initialize",
+    "ping",
+    "tools-list",
+    "resources-list",
+    "prompts-list",
+    "dns-rebinding-protection",
+    "server-sse-multiple-streams",
+    "server-session-lifecycle",
+  ],
+  "2026-07-28": [
+    "server-stateless",
+    "tools-list",
+    "resources-list",
+    "prompts-list",
+    "dns-rebinding-protection",
+    "server-sse-multiple-streams",
+    "caching",
+    "http-header-validation",
+    "sep-2164-resource-not-found",
+    "input-required-result-unsupported-methods",
+    "input-required-result-validate-input",
+  ],
+};
+
+/** What is wrong with the server at this URL; a scenario that saw nothing is wrong, too. */
+export async function failuresOf(url: string, revision: string, scenario: string): Promise<readonly string[]> {
+  const verdict = await single(url, revision, scenario);
+  // Skipped by the suite is what the server does not declare, such as lists that change.
+  const failed = notFine(verdict).filter(({ id, status }) => status !== "SKIPPED" && !NEEDS_TOOLS.includes(id));
+  const hasSeen = verdict.checks.some(({ status }) => status === "SUCCESS");
+  const isAsked = scenariosOf(verdict).join() === scenario;
+  return [
+    ...failed.map(({ id, says }) => `${scenario} (${revision}), ${id}: ${says}`),
+    ...(hasSeen && isAsked ? [] : [`${scenario} (${revision}) saw nothing: ${verdict.output.slice(-500)}`]),
+  ];
+}

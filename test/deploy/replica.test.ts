@@ -1,0 +1,96 @@
+// The scripts with which the compose file makes a primary and its replica: what is committed is on both, before anybody is told.
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { postgresBin, postgresMissing, postgresUser } from "../support/postgres.ts";
+import { ended } from "../support/process.ts";
+
+const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
+
+/** A folder of the user that PostgreSQL runs as, and programs as that user. */
+function place() {
+  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-compose-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const identity = postgresUser === undefined ? {} : { uid: postgresUser };
+  if (postgresUser !== undefined) chownSync(folder, postgresUser, -1);
+  chmodSync(folder, 0o755);
+  const env = (more: Readonly<Record<string, string>>) => ({
+    PATH: `${postgresBin}:${process.env["PATH"]}`,
+    REPLICATION_PASSWORD_FILE: join(folder, "replication-password"),
+    ...more,
+  });
+  writeFileSync(join(folder, "replication-password"), "a password, of a kind\n", { mode: 0o644 });
+  for (const script of ["primary.sh", "replica.sh"]) {
+    copyFileSync(join("deploy", "compose", script), join(folder, script));
+    chmodSync(join(folder, script), 0o755);
+  }
+  const start = (command: readonly string[], more: Readonly<Record<string, string>>) => {
+    const [program = "", ...args] = command;
+    const child = spawn(program, args, { ...identity, cwd: folder, env: env(more), stdio: "ignore" });
+    onTestFinished(async () => {
+      child.kill("SIGQUIT");
+      await ended(child);
+    });
+    return child;
+  };
+  return {
+    folder,
+    start,
+    run: ([program = "", ...args]: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+      execFileSync(program, args, { ...identity, cwd: folder, env: env(more), stdio: "pipe" }),
+  };
+}
+
+async function ask(port: number, sql: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: `postgres://mic@127.0.0.1:${port}/postgres` });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const answers = (port: number) =>
+  ask(port, "SELECT 1").then(
+    () => true,
+    () => false,
+  );
+
+test.skipIf(postgresMissing !== undefined)(`a commit waits for the replica${skipped}`, async () => {
+  const { folder, start, run } = place();
+  const [port, replicaPort] = [await freePort(), await freePort()];
+  const data = join(folder, "primary");
+  run(["initdb", "-D", data, "-U", "mic", "-A", "trust", "--no-sync"]);
+  const server = ["postgres", "-D", data, "-p", String(port), "-k", "", "-h", "127.0.0.1"];
+  // As the image does it: once for its scripts, then for good.
+  const first = start(server, {});
+  await expect.poll(() => answers(port)).toBe(true);
+  run(["sh", "primary.sh"], {
+    PGDATA: data,
+    POSTGRES_USER: "mic",
+    POSTGRES_DB: "postgres",
+    PGHOST: "127.0.0.1",
+    PGPORT: String(port),
+  });
+  first.kill("SIGINT");
+  await ended(first);
+  start(server, {});
+  await expect.poll(() => answers(port)).toBe(true);
+  start(["sh", "replica.sh", "-p", String(replicaPort), "-k", "", "-h", "127.0.0.1"], {
+    PGDATA: join(folder, "replica"),
+    PGPASSFILE: join(folder, "pgpass"),
+    PRIMARY: "127.0.0.1",
+    PRIMARY_PORT: String(port),
+  });
+  await expect
+    .poll(() => ask(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
+    .toEqual([{ application_name: "replica", sync_state: "sync" }]);
+  await ask(port, "CREATE TABLE told (what TEXT)");
+  await expect.poll(() => answers(replicaPort)).toBe(true);
+  await expect.poll(() => ask(replicaPort, "SELECT count(*)::int AS n FROM told").catch(() => "")).toEqual([{ n: 0 }]);
+});

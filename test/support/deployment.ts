@@ -1,0 +1,144 @@
+// A deployment for teams on this machine: PostgreSQL, an emulator with a client for each team, an issuer of tokens, instances, and
+// a balancer before them.
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ClientFacts, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
+import { type Balancer, haproxyMissing, startHaproxy } from "./balancers.ts";
+import { type Fleet, type FleetOptions, startFleet } from "./fleet.ts";
+import { freePort } from "./free-port.ts";
+import type { Caller } from "./load.ts";
+import { bareEnvironment, type Era, entryArguments } from "./mcp.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
+import { startTokenIssuer, type TokenIssuer } from "./token-issuer.ts";
+
+/** Why there can be no deployment here; undefined where there can. */
+export const deploymentMissing = postgresMissing ?? haproxyMissing;
+
+export interface Team {
+  readonly name: string;
+  /** What a token's `groups` have for its members. */
+  readonly claim: string;
+  readonly client: ClientFacts;
+}
+
+export interface Deployment {
+  /** What clients call, through the balancer. */
+  readonly url: string;
+  readonly emulator: Emulator;
+  readonly issuer: TokenIssuer;
+  readonly teams: readonly Team[];
+  readonly fleet: Fleet;
+  readonly balancer: Balancer;
+  /** Of every instance and command. */
+  readonly env: Readonly<Record<string, string>>;
+  token(subject: string, teams: readonly Team[], scope?: string): Promise<string>;
+  /** So many, in turn in each team, era and way of naming actions. */
+  callers(count: number, eras?: readonly Era[]): Promise<readonly Caller[]>;
+  /** `mic-mcp` on this deployment; what it said on stdout. Throws where it fails. */
+  command(args: readonly string[], input?: string): string;
+  stop(): Promise<void>;
+}
+
+export interface DeploymentOptions {
+  readonly instances: number;
+  readonly teams: number;
+  /** Of the instances, over what a deployment for tests has. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly isolated?: boolean;
+  readonly emulator?: EmulatorOptions;
+  /** MIC_DATABASE_URL; default a server of its own, without replicas. */
+  readonly databaseUrl?: string;
+  readonly entry?: FleetOptions["entry"];
+}
+
+/** No test here is about what a power cut leaves on disk; what a commit means stays. */
+const ON_ANY_DISK = ["fsync=off", "full_page_writes=off", "autovacuum=off", "max_connections=300"];
+const DATABASE_ALONE = { MIC_DATABASE_DURABILITY: "local" };
+
+const eraOf = (index: number, eras: readonly Era[]): Era => eras[index % eras.length] ?? "v2-modern";
+
+export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
+  const undo: (() => Promise<unknown> | unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of undo.splice(0).reverse()) await each();
+  };
+  const undone = <T>(value: T, how: (value: T) => Promise<unknown> | unknown): T => {
+    undo.push(() => how(value));
+    return value;
+  };
+  try {
+    const postgres: PostgresServer | undefined =
+      options.databaseUrl === undefined
+        ? undone(await startPostgres(ON_ANY_DISK), (server) => server.stop())
+        : undefined;
+    const databaseUrl = options.databaseUrl ?? (await postgres?.database()) ?? "";
+    const emulator = undone(await startEmulator({ clients: options.teams, ...options.emulator }), (it) => it.close());
+    const issuer = undone(await startTokenIssuer(), (it) => it.stop());
+    const home = undone(mkdtempSync(join(tmpdir(), "mic-mcp-deployment-")), (it) =>
+      rmSync(it, { recursive: true, force: true }),
+    );
+    const port = await freePort();
+    const origin = `http://127.0.0.1:${port}`;
+    const env = {
+      MIC_PUBLIC_URL: origin,
+      MIC_AUTH_ISSUER: issuer.issuer,
+      MIC_DATABASE_URL: databaseUrl,
+      MIC_SECRET_KEYS: `of-the-tests ${randomBytes(32).toString("base64")}`,
+      MIC_TRUST_PROXY: "127.0.0.1",
+      MIC_BASE_URL: emulator.baseUrl,
+      MIC_REPEAT_WINDOW_SECONDS: "600",
+      MIC_CALLER_RATE: "100000",
+      MIC_CALLER_CALLS: "100",
+      MIC_LOG_LEVEL: "error",
+      ...(postgres && DATABASE_ALONE),
+      ...options.env,
+    };
+    const command: Deployment["command"] = (args, input = "") =>
+      execFileSync(process.execPath, [...(options.entry ?? entryArguments()), ...args], {
+        env: { ...bareEnvironment(home), ...env },
+        encoding: "utf8",
+        input,
+        stdio: "pipe",
+      });
+    const teams = emulator.clients.map((client, index) => ({
+      name: `team-${index + 1}`,
+      claim: `group-${index + 1}`,
+      client,
+    }));
+    for (const { name, claim, client } of teams) {
+      const flags = ["--client-id", client.clientId, "--workspace-id", client.workspaceId, "--claim", claim];
+      command(["teams", "add", name, "--base-url", emulator.baseUrl, ...flags, "--secret-stdin"], client.clientSecret);
+    }
+    const { instances, isolated = false, entry } = options;
+    const fleet = undone(await startFleet({ instances, env, isolated, ...(entry && { entry }) }), (it) => it.stop());
+    const urls = fleet.instances.map(({ url }) => url);
+    const balancer = undone(await startHaproxy(urls, { port }), (it) => it.stop());
+    const url = `${origin}/mcp`;
+    const token: Deployment["token"] = (subject, members, scope) =>
+      issuer.token({ subject, groups: members.map(({ claim }) => claim), audience: url, ...(scope && { scope }) });
+    return {
+      ...{ url, emulator, issuer, teams, fleet, balancer, env, token, command, stop },
+      callers: (count, eras = ["v2-modern", "v1-client", "v2-legacy"]) =>
+        Promise.all(
+          Array.from({ length: count }, async (_, index): Promise<Caller> => {
+            const team = teams[index % teams.length];
+            if (team === undefined) throw new Error("a caller needs a team");
+            const name = `caller-${index + 1}`;
+            return {
+              ...{ name, url },
+              token: await token(name, [team]),
+              era: eraOf(Math.floor(index / teams.length), eras),
+              isKeyed: Math.floor(index / teams.length / eras.length) % 2 === 1,
+              fileIds: team.client.assetIds,
+            };
+          }),
+        ),
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,136 @@
+// Several instances of the built server on fixed ports of this machine, which a test kills, stops and starts again.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+import { bareEnvironment, entryArguments } from "./mcp.ts";
+import { launchProcess, type Running } from "./process.ts";
+
+function whyNoNamespaces(): string | undefined {
+  if (process.getuid?.() !== 0) return "needs root";
+  try {
+    execFileSync("unshare", ["--pid", "--fork", "--kill-child", "true"], { stdio: "ignore" });
+    return undefined;
+  } catch {
+    return "this machine allows no PID namespace";
+  }
+}
+
+/** Why instances cannot have PID namespaces of their own here, as containers have: then one of them knows at once that another has died. */
+export const namespacesMissing = whyNoNamespaces();
+
+export interface Instance {
+  readonly name: string;
+  readonly url: string;
+  /** kill -9. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves when it has gone. */
+  end(): Promise<void>;
+  /** Resolves when it is ready; `entry`: of another version, as in FleetOptions. */
+  start(entry?: readonly string[]): Promise<void>;
+  signal(name: NodeJS.Signals): void;
+  isReady(): Promise<boolean>;
+  /** Of the process that runs now; 0 without one. */
+  pid(): number;
+  said(): string;
+}
+
+export interface Fleet {
+  readonly instances: readonly Instance[];
+  stop(): Promise<void>;
+}
+
+export interface FleetOptions {
+  readonly instances: number;
+  readonly env: Readonly<Record<string, string>>;
+  /** After the entry point; `--port` and its number follow. */
+  readonly args?: readonly string[];
+  /** Each in a PID namespace of its own, where this machine can. */
+  readonly isolated?: boolean;
+  /** Other than the built program, for a version of its own. */
+  readonly entry?: readonly string[];
+}
+
+const WRAP = ["unshare", "--pid", "--fork", "--kill-child"];
+
+const LOOK_EVERY_MS = 50;
+/** A minute or more: what never comes is no start. */
+const MAX_LOOKS = 1200;
+
+const saidAt = (url: string): Promise<string> =>
+  fetch(`${url}/readyz`).then(
+    async (answer) => `${answer.status} ${await answer.text()}`,
+    (error: unknown) => String(error),
+  );
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+    await answer.arrayBuffer();
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+function instanceOn(port: number, index: number, home: string, options: FleetOptions): Instance {
+  const { env, args = ["serve", "--teams"], entry = entryArguments() } = options;
+  const isWrapped = options.isolated === true && namespacesMissing === undefined;
+  const url = `http://127.0.0.1:${port}`;
+  let running: Running | undefined;
+  let saidBefore = "";
+  const gone = (): void => {
+    saidBefore = running?.said() ?? saidBefore;
+    running = undefined;
+  };
+  return {
+    name: `instance${index + 1}`,
+    url,
+    async kill() {
+      await running?.kill("SIGKILL");
+      gone();
+    },
+    async end() {
+      await running?.kill("SIGTERM");
+      gone();
+    },
+    async start(another) {
+      const command = [process.execPath, ...(another ?? entry), ...args, "--port", String(port)];
+      const started = launchProcess(isWrapped ? [...WRAP, ...command] : command, {
+        env: { ...bareEnvironment(home), ...env },
+        isWrapped,
+      });
+      running = started;
+      for (let looks = 1; !(await answers(url)); looks++) {
+        if (!started.isRunning()) throw new Error(`an instance has ended: ${started.said()}`);
+        if (looks > MAX_LOOKS) throw new Error(`an instance is not ready: ${await saidAt(url)}; ${started.said()}`);
+        await sleep(LOOK_EVERY_MS);
+      }
+    },
+    signal: (name) => running?.signal(name),
+    isReady: () => answers(url),
+    pid: () => running?.target() ?? 0,
+    said: () => running?.said() ?? saidBefore,
+  };
+}
+
+/** All of them ready. Their ports stay theirs when they are started again. */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const home = mkdtempSync(join(tmpdir(), "mic-mcp-fleet-"));
+  const ports = await Promise.all(Array.from({ length: options.instances }, freePort));
+  const instances = ports.map((port, index) => instanceOn(port, index, home, options));
+  const stop = async (): Promise<void> => {
+    await Promise.all(instances.map((each) => each.kill()));
+    rmSync(home, { recursive: true, force: true });
+  };
+  try {
+    // The first brings the tables up to date, if that is to be done.
+    for (const each of instances) await each.start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { instances, stop };
+}

@@ -1,0 +1,34 @@
+// Row 12: the official suite brings no token, so a balancer adds one; what holds of any server holds of a deployment for teams.
+import { ANY_SERVER, failuresOf } from "../../conformance/any-server.ts";
+import { isInstalled } from "../../conformance/suite.ts";
+import { startHaproxy } from "../../support/balancers.ts";
+import { startDeployment } from "../../support/deployment.ts";
+import type { Outcome } from "./row.ts";
+
+export const conformanceMissing = isInstalled() ? undefined : "npm run conformance installs the suite";
+
+export async function throughBalancer({ instances }: { readonly instances: number }): Promise<Outcome> {
+  const deployment = await startDeployment({ instances, teams: 1 });
+  try {
+    const { url, balancer, fleet, teams, token } = deployment;
+    // At the same port: what the instances are called by is the URL of the deployment.
+    await balancer.kill();
+    const authorization = `Bearer ${await token("conformance", teams)}`;
+    const urls = fleet.instances.map((each) => each.url);
+    const adding = await startHaproxy(urls, { port: Number(new URL(url).port), authorization });
+    const wrong: string[] = [];
+    let scenarios = 0;
+    try {
+      for (const [revision, names] of Object.entries(ANY_SERVER))
+        for (const name of names) {
+          scenarios += 1;
+          wrong.push(...(await failuresOf(url, revision, name)));
+        }
+    } finally {
+      await adding.stop();
+    }
+    return { counts: { scenarios, failures: wrong.length }, wrong };
+  } finally {
+    await deployment.stop();
+  }
+}

@@ -1,0 +1,134 @@
+// Rows 1, 2 and 4: instances are killed, the balancer is killed, instances are restarted one after the other. Row 5: they are stopped
+// for longer than their lease and go on.
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Balancer, startHaproxy } from "../../support/balancers.ts";
+import type { Deployment } from "../../support/deployment.ts";
+import { inTurn } from "../../support/in-turn.ts";
+import type { LoadCounts } from "../../support/load.ts";
+import type { NextVersion } from "../../support/next-version.ts";
+import type { Chance } from "../../support/random.ts";
+import type { Outcome } from "./row.ts";
+import { type Sizes, underLoad } from "./under-load.ts";
+
+/** Waits until this many more were told, so that a fault comes in the middle of work and not of a start. */
+async function untilMoreTold(load: LoadCounts, more: number): Promise<void> {
+  const wanted = load.told + more;
+  for (let looks = 0; load.told < wanted && looks < MAX_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
+}
+const LOOK_EVERY_MS = 20;
+const MAX_LOOKS = 3_000;
+
+export interface Kills extends Sizes {
+  readonly kills: number;
+}
+
+export const killedInstances = ({ kills, ...sizes }: Kills, seed: number): Promise<Outcome> =>
+  underLoad({
+    ...sizes,
+    seed,
+    options: { isolated: true },
+    async strike({ fleet }, chance, load) {
+      for (let kill = 1; kill <= kills; kill++) {
+        await untilMoreTold(load, 5 + chance.below(10));
+        const victim = chance.of(fleet.instances);
+        await victim.kill();
+        await victim.start();
+      }
+      return { kills };
+    },
+  });
+
+async function killBalancer(balancer: Balancer, chance: Chance, load: LoadCounts): Promise<void> {
+  await untilMoreTold(load, 5 + chance.below(10));
+  await balancer.kill();
+  await balancer.start();
+}
+
+/** Two balancers at one address: each new connection goes to the other one. */
+async function withTwo({ url, balancer, fleet }: Deployment, use: (two: readonly Balancer[]) => Promise<void>) {
+  const urls = fleet.instances.map((instance) => instance.url);
+  const two = [await startHaproxy(urls), await startHaproxy(urls)];
+  await balancer.kill();
+  const front = await inTurn(Number(new URL(url).port), two);
+  try {
+    await use(two);
+  } finally {
+    await front.stop();
+    await balancer.start();
+    for (const each of two) await each.stop();
+  }
+}
+
+export interface BalancerKills extends Kills {
+  /** Of one of two balancers in turn. */
+  readonly killsOfTwo: number;
+}
+
+export const killedBalancer = ({ kills, killsOfTwo, ...sizes }: BalancerKills, seed: number): Promise<Outcome> =>
+  underLoad({
+    ...sizes,
+    seed,
+    async strike(deployment, chance, load) {
+      for (let kill = 1; kill <= kills; kill++) await killBalancer(deployment.balancer, chance, load);
+      await withTwo(deployment, async (two) => {
+        for (let kill = 1; kill <= killsOfTwo; kill++) await killBalancer(chance.of(two), chance, load);
+      });
+      return { kills, "kills of two in turn": killsOfTwo };
+    },
+  });
+
+export interface Restarts extends Sizes {
+  readonly restarts: number;
+  /** The entry of a build with one migration more, which the last restart goes to. */
+  readonly next: (() => Promise<NextVersion>) | undefined;
+}
+
+/** Of all instances, one after the other, as a deployment of a new version does it. */
+export const rollingRestarts = ({ restarts, next, ...sizes }: Restarts, seed: number): Promise<Outcome> =>
+  underLoad({
+    ...sizes,
+    seed,
+    isSmooth: true,
+    // Longer than the balancer's inter x fall.
+    options: { env: { MIC_DRAIN_DELAY_SECONDS: "4" } },
+    async strike({ fleet }, _chance, load) {
+      const version = await next?.();
+      try {
+        for (let restart = 1; restart <= restarts; restart++)
+          for (const instance of fleet.instances) {
+            await untilMoreTold(load, 5);
+            await instance.end();
+            await instance.start(restart === restarts ? version?.entry : undefined);
+            // The balancer has to see it before the next one goes.
+            await sleep(SEEN_MS);
+          }
+        return { restarts, "to a build with one migration more": version ? 1 : 0 };
+      } finally {
+        await version?.remove();
+      }
+    },
+  });
+const SEEN_MS = 2_500;
+
+export interface Stops extends Sizes {
+  readonly stops: number;
+  /** Longer than a lease of 30 s. */
+  readonly stoppedMs: number;
+}
+
+export const stoppedInstances = ({ stops, stoppedMs, ...sizes }: Stops, seed: number): Promise<Outcome> =>
+  underLoad({
+    ...sizes,
+    seed,
+    options: { isolated: true },
+    async strike({ fleet }, chance, load) {
+      for (let stop = 1; stop <= stops; stop++) {
+        await untilMoreTold(load, 5 + chance.below(10));
+        const victim = chance.of(fleet.instances);
+        victim.signal("SIGSTOP");
+        await sleep(stoppedMs);
+        victim.signal("SIGCONT");
+      }
+      return { stops };
+    },
+  });

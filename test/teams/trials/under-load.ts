@@ -1,0 +1,62 @@
+// A deployment with callers at work while something is done to it; afterwards the service's own count of what was done.
+import { type Deployment, type DeploymentOptions, startDeployment } from "../../support/deployment.ts";
+import { executionsAt, type LoadCounts, OF_THE_LOAD, startLoad } from "../../support/load.ts";
+import { type Chance, chanceFrom } from "../../support/random.ts";
+import { mustBeZero, type Outcome } from "./row.ts";
+
+export interface Sizes {
+  readonly instances: number;
+  readonly teams: number;
+  readonly callers: number;
+}
+
+interface Trial extends Sizes {
+  readonly seed: number;
+  readonly options?: Partial<DeploymentOptions>;
+  /** What is done; resolves when that is over. Gives counts of its own. */
+  readonly strike: (
+    deployment: Deployment,
+    chance: Chance,
+    load: LoadCounts,
+  ) => Promise<Readonly<Record<string, number>>>;
+  /** No request may fail, not even to be repeated. */
+  readonly isSmooth?: boolean;
+}
+
+/** The service is slow now and then, so that a fault finds actions under way. */
+async function slowService(baseUrl: string): Promise<void> {
+  for (const delayMs of [20, 80, 40, 150])
+    await fetch(`${baseUrl}/__emulator/faults`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ operationId: OF_THE_LOAD, times: 1000, fault: { kind: "delay", delayMs } }),
+    });
+}
+
+export async function underLoad({ seed, options, strike, isSmooth = false, ...sizes }: Trial): Promise<Outcome> {
+  const { instances, teams, callers } = sizes;
+  const deployment = await startDeployment({ instances, teams, ...options });
+  try {
+    const { baseUrl } = deployment.emulator;
+    await slowService(baseUrl);
+    const load = startLoad({ callers: await deployment.callers(callers), seed });
+    const struck = await strike(deployment, chanceFrom(seed), load.counts);
+    const { told, untold, crossed, broken, refused, calls, reads, replayed, why } = await load.finish();
+    const executions = await executionsAt(baseUrl, OF_THE_LOAD);
+    // An untold wish may have been done once, and need not.
+    const duplicates = Math.max(0, executions - told - untold);
+    const lost = Math.max(0, told - executions);
+    const failed = broken + refused;
+    const zero = { duplicates, untold, crossed, lost, ...(isSmooth && { failed }) };
+    return {
+      counts: { ...struck, told, executions, duplicates, untold, crossed, calls, reads, replayed, broken, refused },
+      wrong: [
+        ...mustBeZero(zero),
+        ...(told === 0 ? ["nothing was told: nothing was tried"] : []),
+        ...(untold > 0 || (isSmooth && failed > 0) ? [...why] : []),
+      ],
+    };
+  } finally {
+    await deployment.stop();
+  }
+}

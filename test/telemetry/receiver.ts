@@ -1,0 +1,143 @@
+// A collector: takes OTLP over HTTP, as JSON and as protobuf, and gives what came as plain spans, points and lines.
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import protobuf from "otlp-decoder/build/src/generated/root.js";
+import { onTestFinished } from "vitest";
+import * as z from "zod/v4";
+
+interface MessageType {
+  decode(bytes: Uint8Array): unknown;
+  toObject(message: unknown, options: object): unknown;
+}
+const isMessageType = (value: unknown): value is MessageType =>
+  typeof value === "function" && "decode" in value && "toObject" in value;
+
+/** `path`: /v1/traces, /v1/metrics or /v1/logs. */
+function fromProtobuf(url: string, bytes: Buffer): unknown {
+  const signal = url.replace("/v1/", "").replace("traces", "trace");
+  const name = `${signal.charAt(0).toUpperCase()}${signal.slice(1)}`;
+  const path = `opentelemetry.proto.collector.${signal}.v1.Export${name}ServiceRequest`;
+  const type = path.split(".").reduce<unknown>((at, part) => Reflect.get(Object(at), part), protobuf);
+  if (!isMessageType(type)) throw new Error(`no protobuf type ${path}`);
+  return type.toObject(type.decode(bytes), { longs: Number, bytes: String });
+}
+
+const Text = z.string().default("");
+/** Ids are hexadecimal in JSON, and bytes in protobuf. */
+const Id = Text.transform((id) => (/^([0-9a-f]{16}){0,2}$/.test(id) ? id : Buffer.from(id, "base64").toString("hex")));
+const Value = z
+  .looseObject({
+    stringValue: z.string().optional(),
+    intValue: z.coerce.number().optional(),
+    doubleValue: z.number().optional(),
+    boolValue: z.boolean().optional(),
+  })
+  .transform(
+    ({ stringValue, intValue, doubleValue, boolValue }) => stringValue ?? intValue ?? doubleValue ?? boolValue,
+  );
+const Attributes = z
+  .array(z.looseObject({ key: z.string(), value: Value }))
+  .default([])
+  .transform((list) => Object.fromEntries(list.map(({ key, value }) => [key, value])));
+const Span = z.looseObject({
+  name: z.string(),
+  kind: z.number(),
+  traceId: Id,
+  spanId: Id,
+  parentSpanId: Id,
+  attributes: Attributes,
+  status: z.looseObject({ code: z.number().default(0), message: Text }).default({ code: 0, message: "" }),
+  links: z.array(z.looseObject({ traceId: Id, spanId: Id })).default([]),
+});
+export type Span = z.infer<typeof Span>;
+const Point = z.looseObject({
+  attributes: Attributes,
+  count: z.coerce.number().optional(),
+  asDouble: z.number().optional(),
+  asInt: z.coerce.number().optional(),
+});
+const Data = z.looseObject({ dataPoints: z.array(Point).default([]) }).optional();
+const Metric = z.looseObject({ name: z.string(), histogram: Data, sum: Data, gauge: Data });
+const Line = z.looseObject({ body: Value, severityText: Text, traceId: Id, spanId: Id, attributes: Attributes });
+export type Line = z.infer<typeof Line>;
+const listIn = <S extends z.ZodType>(item: S) => z.array(item).default([]);
+const Body = z.looseObject({
+  resourceSpans: listIn(z.looseObject({ scopeSpans: listIn(z.looseObject({ spans: listIn(Span) })) })),
+  resourceMetrics: listIn(z.looseObject({ scopeMetrics: listIn(z.looseObject({ metrics: listIn(Metric) })) })),
+  resourceLogs: listIn(z.looseObject({ scopeLogs: listIn(z.looseObject({ logRecords: listIn(Line) })) })),
+});
+
+/** `value`: of a histogram, how often. */
+export interface MetricPoint {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly value: number;
+}
+
+export interface Receiver {
+  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  readonly endpoint: string;
+  spans(): readonly Span[];
+  lines(): readonly Line[];
+  /** As they were collected last, each series once. */
+  points(): readonly MetricPoint[];
+  /** All bodies. */
+  bytes(): Buffer;
+  headers(): readonly IncomingHttpHeaders[];
+  /** How many have come, answered or not. */
+  requests(): number;
+}
+
+type Answer = (response: ServerResponse) => void;
+
+/** For the running test alone. `answer`: how it answers; 200 where it is left out. */
+export async function receiverForTest(answer: Answer = (response) => void response.end()): Promise<Receiver> {
+  const bodies: z.infer<typeof Body>[] = [];
+  const raw: Buffer[] = [];
+  const headers: IncomingHttpHeaders[] = [];
+  let requests = 0;
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    requests += 1;
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const bytes = Buffer.concat(chunks);
+    const isJson = request.headers["content-type"] === "application/json";
+    raw.push(bytes);
+    headers.push(request.headers);
+    bodies.push(Body.parse(isJson ? JSON.parse(bytes.toString()) : fromProtobuf(request.url ?? "", bytes)));
+    answer(response);
+  }
+  const server = createServer((request, response) => {
+    take(request, response).catch((error: unknown) => void response.writeHead(400).end(String(error)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the receiver listens on no TCP port");
+  return {
+    endpoint: `http://127.0.0.1:${address.port}`,
+    spans: () =>
+      bodies.flatMap((body) => body.resourceSpans.flatMap((of) => of.scopeSpans.flatMap(({ spans }) => spans))),
+    lines: () =>
+      bodies.flatMap((body) => body.resourceLogs.flatMap((of) => of.scopeLogs.flatMap(({ logRecords }) => logRecords))),
+    points() {
+      const metrics = bodies.flatMap((body) =>
+        body.resourceMetrics.flatMap((of) => of.scopeMetrics.flatMap((scope) => scope.metrics)),
+      );
+      const latest = new Map<string, MetricPoint>();
+      for (const { name, histogram, sum, gauge } of metrics)
+        for (const { attributes, count, asDouble, asInt } of (histogram ?? sum ?? gauge)?.dataPoints ?? [])
+          latest.set(JSON.stringify([name, attributes]), {
+            name,
+            attributes,
+            value: count ?? asDouble ?? asInt ?? Number.NaN,
+          });
+      return [...latest.values()];
+    },
+    bytes: () => Buffer.concat(raw),
+    headers: () => headers,
+    requests: () => requests,
+  };
+}

@@ -1,0 +1,97 @@
+// Which variables ask for telemetry, and what a wrong one does: a word on stderr, no telemetry, and the server serves.
+import { describe, expect, test } from "vitest";
+import { asksForTelemetry } from "../../src/telemetry/asked.ts";
+import { readTelemetry } from "../../src/telemetry/settings.ts";
+import { receiverForTest } from "./receiver.ts";
+import { speak } from "./speak.ts";
+
+const OTLP = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
+
+test.each([
+  [{}, false],
+  [OTLP, true],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://127.0.0.1:4318/v1/traces" }, true],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: " " }, false],
+  [{ OTEL_TRACES_EXPORTER: "otlp" }, true],
+  [{ OTEL_METRICS_EXPORTER: "prometheus" }, true],
+  [{ OTEL_LOGS_EXPORTER: "none" }, false],
+  [{ ...OTLP, OTEL_SDK_DISABLED: "TRUE" }, false],
+  [{ OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" }, false],
+])("%j asks for it: %s", (environment, asked) => {
+  expect(asksForTelemetry(environment)).toBe(asked);
+});
+
+describe("what is exported", () => {
+  const signals = (environment: NodeJS.ProcessEnv, hasPort = false) => {
+    const { settings } = readTelemetry(environment, { hasPort });
+    return [settings?.traces, settings?.metrics, settings?.logs];
+  };
+
+  test("an endpoint for all is for all; a signal's own, or its exporter, for that one", () => {
+    expect(signals(OTLP)).toEqual(["http/protobuf", "http/protobuf", "http/protobuf"]);
+    expect(signals({ OTEL_TRACES_EXPORTER: "otlp" })).toEqual(["http/protobuf", undefined, undefined]);
+    expect(signals({ ...OTLP, OTEL_LOGS_EXPORTER: "none" })).toEqual(["http/protobuf", "http/protobuf", undefined]);
+    expect(signals({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "https://c.example/m" })).toEqual([
+      undefined,
+      "http/protobuf",
+      undefined,
+    ]);
+    const mixed = {
+      ...OTLP,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "http/protobuf",
+    };
+    expect(signals(mixed)).toEqual(["http/json", "http/json", "http/protobuf"]);
+  });
+
+  test("Prometheus has an address of its own, where there is one process for all", () => {
+    const asked = { OTEL_METRICS_EXPORTER: "otlp,prometheus", OTEL_EXPORTER_PROMETHEUS_PORT: "9999" };
+    expect(readTelemetry(asked, { hasPort: true }).settings?.prometheus).toEqual({ host: "localhost", port: 9999 });
+    const onStdio = readTelemetry(asked, { hasPort: false });
+    expect(onStdio.settings?.prometheus).toBeUndefined();
+    expect(onStdio.settings?.metrics).toBe("http/protobuf");
+    expect(onStdio.warnings.join()).toContain("no effect on stdio");
+  });
+});
+
+const WRONG: readonly (readonly [string, string])[] = [
+  ["OTEL_TRACES_EXPORTER", "console"],
+  ["OTEL_METRICS_EXPORTER", "otlp,statsd"],
+  ["OTEL_LOGS_EXPORTER", "prometheus"],
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+  ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+  ["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "unix:/tmp/x"],
+  ["OTEL_TRACES_SAMPLER", "sometimes"],
+  ["OTEL_PROPAGATORS", "b3"],
+  ["OTEL_METRIC_EXPORT_INTERVAL", "soon"],
+];
+
+test.each(WRONG)("%s=%s turns it off, and the warning names the variable, not the value", (name, value) => {
+  const { settings, warnings } = readTelemetry({ ...OTLP, [name]: value }, { hasPort: true });
+  expect(settings).toBeUndefined();
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toMatch(new RegExp(`^Telemetry is off: .*${name} takes `));
+});
+
+test.each(["stdio, modern", "HTTP, older"] as const)(
+  "%s: with a wrong value the server serves, and says so",
+  async (way) => {
+    const receiver = await receiverForTest();
+    const { request, program, end } = await speak(way, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      OTEL_TRACES_EXPORTER: "console",
+    });
+    expect(await request("prompts/list", {})).toContain("run_job");
+    await end();
+    expect(program.stderr()).toContain("Telemetry is off: OTEL_TRACES_EXPORTER takes otlp, none");
+    expect(receiver.requests()).toBe(0);
+  },
+);
+
+test("on stdio Prometheus has no effect, and stderr says what has", async () => {
+  const { request, program, end } = await speak("stdio, older", { OTEL_METRICS_EXPORTER: "prometheus" });
+  expect(await request("prompts/list", {})).toContain("run_job");
+  await end();
+  expect(program.stderr()).toContain("Use OTEL_METRICS_EXPORTER=otlp, or serve --http.");
+});

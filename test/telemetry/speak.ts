@@ -1,0 +1,127 @@
+// The built server with telemetry, spoken to in raw requests that may carry trace context: on stdio and over HTTP, in both eras.
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+} from "@modelcontextprotocol/server";
+import { startHttp } from "../mcp/http/server.ts";
+import {
+  type Exit,
+  initialize,
+  initializedMessage,
+  initializeMessage,
+  type Program,
+  start,
+} from "../mcp/stdio/child.ts";
+
+export const WAYS = ["stdio, older", "stdio, modern", "HTTP, older", "HTTP, modern"] as const;
+export type Way = (typeof WAYS)[number];
+
+export interface Extra {
+  /** Joins the request's `_meta`. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** Over HTTP. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Spoken {
+  readonly program: Program;
+  /** The answer as it came. */
+  request(method: string, params: Readonly<Record<string, unknown>>, extra?: Extra): Promise<string>;
+  call(tool: string, args: object, extra?: Extra): Promise<string>;
+  /** By SIGTERM. */
+  end(): Promise<Exit>;
+}
+
+type Params = Readonly<Record<string, unknown>>;
+type Send = (id: number, method: string, params: Params, headers: Extra["headers"]) => Promise<string>;
+
+const MODERN = "2026-07-28";
+const envelope = {
+  [PROTOCOL_VERSION_META_KEY]: MODERN,
+  [CLIENT_INFO_META_KEY]: { name: "raw", version: "1" },
+  [CLIENT_CAPABILITIES_META_KEY]: {},
+};
+
+const overPipe =
+  (program: Program): Send =>
+  async (id, method, params) => {
+    program.send({ jsonrpc: "2.0", id, method, params });
+    return JSON.stringify((await program.answersTo([id])).get(id));
+  };
+
+function overHttp(url: string, fixed: Readonly<Record<string, string>>): Send {
+  return async (id, method, params, headers) => {
+    const name = params["name"];
+    const response = await fetch(url, {
+      method: "POST",
+      headers: {
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        ...fixed,
+        ...("mcp-protocol-version" in fixed && {
+          "mcp-method": method,
+          ...(typeof name === "string" && { "mcp-name": name }),
+        }),
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+    });
+    return await response.text();
+  };
+}
+
+async function sessionOf(url: string, entry: Readonly<Record<string, string>>) {
+  const post = (message: object, headers = {}) =>
+    fetch(url, {
+      method: "POST",
+      headers: {
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        ...entry,
+        ...headers,
+      },
+      body: JSON.stringify(message),
+    });
+  const begun = await post(initializeMessage);
+  await begun.text();
+  const session = { ...entry, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  await (await post(initializedMessage, session)).text();
+  return session;
+}
+
+async function begin(way: Way, env: Readonly<Record<string, string>>): Promise<{ program: Program; send: Send }> {
+  const { MIC_HTTP_TOKEN: token } = env;
+  const entry = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  if (way === "HTTP, older") {
+    const program = await startHttp({ env });
+    return { program, send: overHttp(program.url, await sessionOf(program.url, entry)) };
+  }
+  if (way === "HTTP, modern") {
+    const program = await startHttp({ env });
+    return { program, send: overHttp(program.url, { ...entry, "mcp-protocol-version": MODERN }) };
+  }
+  const program = start(["serve"], { env });
+  if (way === "stdio, older") await initialize(program);
+  return { program, send: overPipe(program) };
+}
+
+/** Killed when the running test is done. */
+export async function speak(way: Way, env: Readonly<Record<string, string>>): Promise<Spoken> {
+  const { program, send } = await begin(way, env);
+  let lastId = 100;
+  const request: Spoken["request"] = (method, params, { meta = {}, headers } = {}) => {
+    const all = way.endsWith("modern") ? { ...envelope, ...meta } : meta;
+    const withMeta = Object.keys(all).length > 0 ? { ...params, _meta: all } : params;
+    return send(++lastId, method, withMeta, headers);
+  };
+  return {
+    program,
+    request,
+    call: (name, args, extra) => request("tools/call", { name, arguments: args }, extra),
+    async end() {
+      program.process.kill("SIGTERM");
+      return await program.exit;
+    },
+  };
+}

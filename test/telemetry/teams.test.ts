@@ -1,0 +1,60 @@
+// A deployment for teams tells whose work each span and line is, and counts by team.
+import { expect, onTestFinished, test, vi } from "vitest";
+import { telemetryFor } from "../../src/cli/telemetry.ts";
+import { readConfig } from "../../src/config.ts";
+import { emulatorForTest } from "../support/emulator.ts";
+import { connectHttp } from "../support/mcp.ts";
+import { addTeam, callerNamed, instanceForTest, keyLine, urlOf } from "../teams/deployment.ts";
+import { describeWithPostgres } from "../teams/postgres.ts";
+import { receiverForTest } from "./receiver.ts";
+
+describeWithPostgres("telemetry of teams", (postgres) => {
+  test("spans and lines name team and caller, metrics the team alone", async () => {
+    const receiver = await receiverForTest();
+    vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const telemetry = await telemetryFor(process.env, { hasPort: true, answered: [] });
+    // The lines are looked at as they arrive; whoever runs the tests need not read them.
+    const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    onTestFinished(() => void stderr.mockRestore());
+    const place = {
+      url: await postgres().database(),
+      keys: keyLine("one"),
+      emulator: await emulatorForTest({ clients: 2 }),
+    };
+    await addTeam(place, { name: "red", client: 0, claim: "reds" });
+    await addTeam(place, { name: "blue", client: 1, claim: "blues" });
+    const config = readConfig({ MIC_BASE_URL: place.emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "info" });
+    const instance = await instanceForTest(place, { config, telemetry });
+    const ann = callerNamed("ann", ["reds"]);
+    const bob = callerNamed("bob", ["blues"]);
+    for (const caller of [ann, bob]) {
+      const runtime = await instance.runtimeOf(caller, undefined);
+      if (!runtime) throw new Error("there is no such path");
+      const client = await connectHttp("v2-modern", await urlOf(runtime));
+      expect((await client.callTool("list_jobs")).isError).toBe(false);
+      await client.close();
+    }
+    await instance.telemetry?.close();
+
+    const jobs = receiver.spans().filter(({ name }) => /list_jobs|\/v1\/mic\/jobs|token/.test(name));
+    const whose = jobs.map(({ name, attributes }) => [name, attributes["mic.team"], attributes["mic.caller"]]);
+    const names = ["POST /sandbox/oauth/token", "GET /v1/mic/jobs", "tools/call list_jobs"];
+    expect(whose).toEqual([
+      ...names.map((name) => [name, "red", ann.id]),
+      ...names.map((name) => [name, "blue", bob.id]),
+    ]);
+    const lines = receiver.lines().filter(({ body }) => body === "tool call");
+    expect(lines.map(({ attributes }) => [attributes["mic.team"], attributes["mic.caller"]])).toEqual([
+      ["red", ann.id],
+      ["blue", bob.id],
+    ]);
+    const points = receiver.points();
+    expect(new Set(points.map(({ attributes }) => attributes["mic.team"]))).toEqual(
+      new Set([undefined, "red", "blue"]),
+    );
+    expect(points.flatMap(({ attributes }) => Object.keys(attributes))).not.toContain("mic.caller");
+    // Whoever reads what was sent does not learn who the callers are to the provider.
+    for (const name of ["ann", "bob", "login.example.org"]) expect(receiver.bytes().includes(name), name).toBe(false);
+  });
+});

@@ -1,0 +1,201 @@
+// Traces as a collector gets them from the built server: spans of calls, of actions and of requests to the service, in the client's
+// own trace where it names one.
+import { describe, expect, test } from "vitest";
+import { job as sample } from "../contract/samples.ts";
+import { initialize, start } from "../mcp/stdio/child.ts";
+import { emulatorForTest } from "../support/emulator.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+import { answer, hangUp, stubForTest } from "../support/stub.ts";
+import { type Receiver, receiverForTest, type Span } from "./receiver.ts";
+import { speak, WAYS } from "./speak.ts";
+
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+const PARENT = "00f067aa0ba902b7";
+const TRACEPARENT = `00-${TRACE}-${PARENT}-01`;
+const OTHER_TRACE = "11111111111111111111111111111111";
+
+const [INTERNAL, SERVER, CLIENT] = [1, 2, 3];
+const ERROR = 2;
+
+const job = { ...sample, id: "job-that-nobody-may-know" };
+const found = answer(200, { data: job, meta: { requestId: "r-1" } });
+
+const env = (receiver: Receiver, baseUrl: string, more = {}) => ({
+  MIC_BASE_URL: baseUrl,
+  MIC_CLIENT_ID: "client-id-1",
+  MIC_CLIENT_SECRET: "client-secret-1",
+  OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+  ...more,
+});
+
+const named = (spans: readonly Span[], name: string): readonly Span[] => spans.filter((span) => span.name === name);
+
+describe.each(WAYS)("%s", (way) => {
+  // Each protocol in each era, and on each transport.
+  const protocol = way === "stdio, older" || way === "HTTP, modern" ? "http/protobuf" : "http/json";
+
+  test(`calls and their requests are in the trace that the client names, by ${protocol}`, async () => {
+    const receiver = await receiverForTest();
+    const stub = await stubForTest();
+    stub.respond(() => found);
+    const { call, end } = await speak(way, env(receiver, stub.baseUrl, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }));
+    // The third passes the SDK by.
+    for (let count = 0; count < 3; count++)
+      expect(
+        await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT, tracestate: "a=b" } }),
+      ).toContain(job.id);
+    await call("get_job", { jobId: job.id }, { meta: { traceparent: "00-zz-not-one" } });
+    expect((await end()).code).toBe(0);
+
+    const calls = named(receiver.spans(), "tools/call get_job");
+    expect(calls).toHaveLength(4);
+    for (const span of calls.slice(0, 3)) {
+      expect(span).toMatchObject({ kind: SERVER, traceId: TRACE, parentSpanId: PARENT, status: { code: 0 } });
+      expect(span.attributes).toMatchObject({
+        "mcp.method.name": "tools/call",
+        "gen_ai.tool.name": "get_job",
+        "gen_ai.operation.name": "execute_tool",
+        "network.transport": way.startsWith("stdio") ? "pipe" : "tcp",
+        "mcp.protocol.version": way.endsWith("modern") ? "2026-07-28" : "2025-06-18",
+      });
+    }
+    expect(calls[3]).toMatchObject({ parentSpanId: "" });
+    expect(calls[3]?.traceId).not.toBe(TRACE);
+
+    const requests = named(receiver.spans(), "GET /v1/mic/jobs/{jobId}");
+    expect(requests.map(({ parentSpanId }) => parentSpanId)).toEqual(calls.map(({ spanId }) => spanId));
+    for (const span of requests) {
+      expect(span.kind).toBe(CLIENT);
+      expect(span.attributes).toEqual({
+        "http.request.method": "GET",
+        "url.template": "/v1/mic/jobs/{jobId}",
+        "server.address": "127.0.0.1",
+        "server.port": Number(new URL(stub.baseUrl).port),
+        "http.response.status_code": 200,
+      });
+    }
+    expect(stub.requests.map(({ headers }) => headers["traceparent"])).toEqual(
+      requests.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+    );
+    for (const { headers } of [...stub.requests, ...stub.tokenRequests])
+      expect([headers["tracestate"], headers["baggage"]]).toEqual([undefined, undefined]);
+    expect(stub.tokenRequests.map(({ headers }) => headers["traceparent"])).toEqual([undefined]);
+    expect(receiver.bytes().includes(job.id)).toBe(false);
+  });
+});
+
+test.each(["HTTP, older", "HTTP, modern"] as const)("%s: the context of an HTTP header is linked", async (way) => {
+  const receiver = await receiverForTest();
+  const stub = await stubForTest();
+  stub.respond(() => found);
+  const { call, end } = await speak(way, env(receiver, stub.baseUrl));
+  const headers = { traceparent: `00-${OTHER_TRACE}-${PARENT}-01` };
+  for (let count = 0; count < 3; count++)
+    await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT }, headers });
+  await call("get_job", { jobId: job.id }, { headers });
+  await call("get_job", { jobId: job.id });
+  await end();
+  const calls = named(receiver.spans(), "tools/call get_job");
+  expect(calls.map(({ links }) => links.map(({ traceId }) => traceId))).toEqual([
+    ...Array.from({ length: 4 }, () => [OTHER_TRACE]),
+    [],
+  ]);
+  expect(calls.slice(0, 3).map(({ traceId }) => traceId)).toEqual([TRACE, TRACE, TRACE]);
+  expect(calls[3]?.traceId).not.toBe(OTHER_TRACE);
+});
+
+test("what was answered before the program was loaded has its spans, once each", async () => {
+  const receiver = await receiverForTest();
+  const stub = await stubForTest();
+  stub.respond(() => found);
+  const program = start(["serve"], { env: env(receiver, stub.baseUrl) });
+  await initialize(program);
+  program.send({ jsonrpc: "2.0", id: 2, method: "tools/list" });
+  await program.answersTo([2]);
+  program.send({ jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "get_job", arguments: { jobId: "j" } } });
+  await program.answersTo([3]);
+  program.process.stdin.end();
+  await program.exit;
+  const names = receiver.spans().flatMap(({ name, kind }) => (kind === SERVER ? [name] : []));
+  expect(names).toEqual(["initialize", "tools/list", "tools/call get_job"]);
+});
+
+test("each attempt has a span of its own, under one key and one body", async () => {
+  const receiver = await receiverForTest();
+  const stub = await stubForTest();
+  stub.expect(
+    answer(503, {}, { "retry-after": "0" }),
+    hangUp,
+    answer(202, { data: { ...sample, id: "job-2", retryOfBatchId: "job-1" }, meta: { requestId: "r-1" } }),
+  );
+  const { call, end } = await speak("stdio, modern", env(receiver, stub.baseUrl));
+  const said = await call("retry_job", { jobId: "job-1", retryMode: "SAFE_RESUME", reason: "again" });
+  await end();
+  expect(stub.requests, said).toHaveLength(3);
+  const one = <T>(values: readonly T[]) => new Set(values).size === 1;
+  expect(one(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toBe(true);
+  expect(one(stub.requests.map(({ body }) => body.toString()))).toBe(true);
+
+  const spans = receiver.spans();
+  const attempts = named(spans, "POST /v1/mic/jobs/{jobId}/retries");
+  expect(attempts.map(({ attributes }) => attributes["http.request.resend_count"])).toEqual([undefined, 1, 2]);
+  expect(attempts.map(({ attributes }) => attributes["error.type"])).toEqual(["503", "connection", undefined]);
+  expect(new Set(stub.requests.map(({ headers }) => headers["traceparent"])).size).toBe(3);
+  const [action] = named(spans, "action");
+  expect(attempts.map(({ parentSpanId }) => parentSpanId)).toEqual(attempts.map(() => action?.spanId));
+  expect(action).toMatchObject({ kind: INTERNAL });
+  expect(action?.attributes).toMatchObject({ "mic.action.attempts": 3, "mic.action.state": "succeeded" });
+  expect(action?.parentSpanId).toBe(named(spans, "tools/call retry_job")[0]?.spanId);
+});
+
+test("a tool's failure, a refused request and an unknown outcome are errors, without a word of their texts", async () => {
+  const receiver = await receiverForTest();
+  const stub = await stubForTest();
+  stub.respond(({ method }) =>
+    method === "POST" ? answer(302, "", { location: "/elsewhere" }) : answer(404, "nothing like that here"),
+  );
+  const { call, end } = await speak("stdio, older", env(receiver, stub.baseUrl, { MIC_LOG_LEVEL: "info" }));
+  await call("get_job", { jobId: "j" });
+  await call("surely_no_tool", {});
+  await call("cancel_job", { jobId: "j", reason: "r", resourceVersion: 1 }, {});
+  await end();
+  const spans = receiver.spans();
+  const [failed] = named(spans, "tools/call get_job");
+  expect(failed?.status).toEqual({ code: ERROR, message: "" });
+  expect(failed?.attributes).toMatchObject({ "error.type": "tool_error", "mic.error.kind": expect.any(String) });
+  const [unknown] = named(spans, "tools/call _OTHER");
+  expect(unknown?.attributes).toMatchObject({ "error.type": "-32602", "rpc.response.status_code": "-32602" });
+  expect(named(spans, "action")[0]?.attributes).toMatchObject({ "mic.action.state": "unknown" });
+  const [line] = receiver.lines().filter(({ body }) => body === "tool call failed");
+  expect(line).toMatchObject({ traceId: failed?.traceId, spanId: failed?.spanId, severityText: "INFO" });
+  expect(receiver.bytes().includes("nothing like that")).toBe(false);
+  expect(receiver.bytes().includes("surely_no_tool")).toBe(false);
+});
+
+test("OTEL_PROPAGATORS=none: no context comes in, none goes out", async () => {
+  const receiver = await receiverForTest();
+  const stub = await stubForTest();
+  stub.respond(() => found);
+  const { call, end } = await speak("stdio, modern", env(receiver, stub.baseUrl, { OTEL_PROPAGATORS: "none" }));
+  await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT } });
+  await end();
+  expect(named(receiver.spans(), "tools/call get_job")[0]?.parentSpanId).toBe("");
+  expect(stub.requests.map(({ headers }) => headers["traceparent"])).toEqual([undefined]);
+});
+
+test("prompts are named, and a resource's URI is not", async () => {
+  const receiver = await receiverForTest();
+  const emulator = await emulatorForTest();
+  const { request, end } = await speak("stdio, modern", env(receiver, emulator.baseUrl, emulatorEnv(emulator)));
+  await request("prompts/get", { name: "run_job", arguments: {} });
+  await request("prompts/get", { name: "no_such_prompt" });
+  await request("resources/read", { uri: "mic://workspaces/w-secret/jobs/j-secret" });
+  await end();
+  expect(
+    receiver
+      .spans()
+      .filter(({ kind }) => kind === SERVER)
+      .map(({ name }) => name),
+  ).toEqual(["prompts/get run_job", "prompts/get _OTHER", "resources/read"]);
+  expect(receiver.bytes().includes("j-secret")).toBe(false);
+});

@@ -1,0 +1,153 @@
+// Whose work it is, what outlives the request that began it, and an SDK that was there before: by the port alone.
+import { context, trace } from "@opentelemetry/api";
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { Operation, Telemetry } from "../../src/telemetry/port.ts";
+import { createTelemetry, readTelemetry } from "../../src/telemetry/start.ts";
+import { type Receiver, receiverForTest } from "./receiver.ts";
+
+const operation: Operation = {
+  method: "tools/call",
+  tool: "get_job",
+  id: 1,
+  network: "tcp",
+  version: () => "2026-07-28",
+  meta: undefined,
+};
+
+function telemetryOf(environment: NodeJS.ProcessEnv): Telemetry {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { settings } = readTelemetry(environment, { hasPort: false });
+  if (!settings) throw new Error("the settings are wrong");
+  const silent = () => undefined;
+  return createTelemetry({
+    settings,
+    version: "0",
+    redact: (text) => text,
+    onTrouble: silent,
+    onListening: silent,
+    isReplayed: () => false,
+  });
+}
+
+const received = async (): Promise<{ receiver: Receiver; telemetry: Telemetry }> => {
+  const receiver = await receiverForTest();
+  return { receiver, telemetry: telemetryOf({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint }) };
+};
+
+const exchangeOf = (telemetry: Telemetry) =>
+  telemetry.exchange(
+    { method: "GET", template: "/v1/x", origin: "https://service.example", resends: 0 },
+    async () => ({ status: 200 }),
+    () => "connection",
+  );
+
+test("caller, team and client are on spans and lines, of metrics the team alone", async () => {
+  const { receiver, telemetry } = await received();
+  const theirs = telemetry.of({ team: "red", caller: "c-1", client: "app-1" });
+  await theirs.operation(
+    operation,
+    async () => {
+      // What all teams share does not know whose work it does; the request does.
+      await exchangeOf(telemetry);
+      telemetry.log("info", {}, "tool call");
+    },
+    () => undefined,
+  );
+  await telemetry.close();
+  const who = { "mic.team": "red", "mic.caller": "c-1", "mic.client": "app-1" };
+  expect(receiver.spans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
+  for (const { attributes } of [...receiver.spans(), ...receiver.lines()]) expect(attributes).toMatchObject(who);
+  expect(receiver.points().length).toBeGreaterThan(1);
+  for (const { attributes } of receiver.points()) {
+    expect(attributes["mic.team"]).toBe("red");
+    expect(Object.keys(attributes)).not.toEqual(expect.arrayContaining(["mic.caller"]));
+    expect(Object.keys(attributes)).not.toEqual(expect.arrayContaining(["mic.client"]));
+  }
+});
+
+test("who sends an HTTP request is known to what it brings, and to that alone", async () => {
+  const { receiver, telemetry } = await received();
+  const ask = () =>
+    telemetry.of({ caller: "c-1" }).operation(
+      operation,
+      () => exchangeOf(telemetry),
+      () => undefined,
+    );
+  await telemetry.arrived({}, () => telemetry.named({ client: "app-1" }, ask));
+  await telemetry.arrived({}, ask);
+  await telemetry.close();
+  expect(receiver.spans().map(({ attributes }) => [attributes["mic.caller"], attributes["mic.client"]])).toEqual([
+    ["c-1", "app-1"],
+    ["c-1", "app-1"],
+    ["c-1", undefined],
+    ["c-1", undefined],
+  ]);
+});
+
+test("a hundred teams have a series each, the others one together", async () => {
+  const { receiver, telemetry } = await received();
+  for (let team = 0; team < 130; team++)
+    await telemetry.of({ team: `team-${team}` }).operation(
+      operation,
+      async () => undefined,
+      () => undefined,
+    );
+  await telemetry.close();
+  const series = receiver.points().filter(({ name }) => name === "mcp.server.operation.duration");
+  expect(series).toHaveLength(101);
+  expect(series.find(({ attributes }) => attributes["mic.team"] === "_OTHER")?.value).toBe(30);
+  expect(receiver.spans().at(-1)?.attributes["mic.team"]).toBe("team-129");
+});
+
+test("what goes on after its request has a trace of its own, linked to it", async () => {
+  const { receiver, telemetry } = await received();
+  let goOn: (() => void) | undefined;
+  const released = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let after: Promise<unknown> | undefined;
+  await telemetry.operation(
+    operation,
+    async () => {
+      after = released.then(() => exchangeOf(telemetry));
+    },
+    () => undefined,
+  );
+  goOn?.();
+  await after;
+  await telemetry.close();
+  const [request, later] = receiver.spans();
+  expect(later?.parentSpanId).toBe("");
+  expect(later?.traceId).not.toBe(request?.traceId);
+  expect(later?.links).toMatchObject([{ traceId: request?.traceId, spanId: request?.spanId }]);
+});
+
+test("a gauge is read until it is given up", async () => {
+  const { receiver, telemetry } = await received();
+  const giveUp = telemetry.gauge("mic.http.streams", () => 7);
+  telemetry.of({ team: "red" }).gauge("mic.watched.resources", () => 2);
+  giveUp();
+  await telemetry.close();
+  expect(receiver.points()).toEqual([{ name: "mic.watched.resources", attributes: { "mic.team": "red" }, value: 2 }]);
+});
+
+test("an SDK that was loaded before gets the spans, and no other is started", async () => {
+  const receiver = await receiverForTest();
+  const spans = new InMemorySpanExporter();
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
+  onTestFinished(() => {
+    trace.disable();
+    context.disable();
+  });
+  const telemetry = telemetryOf({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  await telemetry.operation(
+    operation,
+    () => exchangeOf(telemetry),
+    () => undefined,
+  );
+  await telemetry.close();
+  expect(spans.getFinishedSpans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
+  expect(receiver.requests()).toBe(0);
+});
