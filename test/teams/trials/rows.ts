@@ -3,12 +3,31 @@
 import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
+import { postgresMissing } from "../../support/postgres.ts";
 import { conformanceMissing, throughBalancer } from "./conformance.ts";
 import { killedBalancer, killedInstances, rollingRestarts, stoppedInstances } from "./kills.ts";
-import { type Row, row } from "./row.ts";
+import { SMALL as FEW, type LimitsCounts, limitsTrial, WHOLE as MANY } from "./limits.ts";
+import { type Outcome, type Row, row } from "./row.ts";
 
 const SMALL = { instances: 2, teams: 2, callers: 12 };
 const WHOLE = { instances: 3, teams: 5, callers: 50 };
+
+const PER_MINUTE = 30;
+
+async function politeReading(counts: LimitsCounts): Promise<Outcome> {
+  const { readTwice, answers, ...report } = await limitsTrial(counts);
+  const { refused, mostInAMinute, restedSeconds, askedSeconds } = report;
+  return {
+    counts: { ...report, answers: answers.length, "read twice": readTwice.length },
+    wrong: [
+      ...(refused === 0 ? [] : [`${refused} requests were refused`]),
+      ...(mostInAMinute <= PER_MINUTE ? [] : [`${mostInAMinute} requests in one minute`]),
+      ...readTwice.map((list) => `${list} was read twice`),
+      ...(restedSeconds >= askedSeconds ? [] : [`a rest of ${restedSeconds} s where ${askedSeconds} s were asked for`]),
+      ...(answers.length > 0 ? [] : ["nobody was answered"]),
+    ],
+  };
+}
 
 export const rows: readonly Row[] = [
   row({
@@ -42,6 +61,14 @@ export const rows: readonly Row[] = [
     small: { ...SMALL, stops: 1, stoppedMs: 40_000 },
     whole: { ...WHOLE, stops: 10, stoppedMs: 40_000 },
     trial: stoppedInstances,
+  }),
+  row({
+    number: 7,
+    title: "the playground's minute, shared by cold instances, one killed with a permit in hand",
+    missing: postgresMissing,
+    small: FEW,
+    whole: MANY,
+    trial: politeReading,
   }),
   row({
     number: 12,
