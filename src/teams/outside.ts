@@ -15,7 +15,9 @@ const forbidden = (message: string, next: string): Failure =>
 
 function whomToAsk({ issuer, subject }: Partial<Member>): string {
   const asWhom =
-    issuer === undefined || subject === undefined ? "" : `: there you are the subject ${quote(subject)} of ${word(issuer)}`;
+    issuer === undefined || subject === undefined
+      ? ""
+      : `: there you are the subject ${quote(subject)} of ${word(issuer)}`;
   return `Ask whoever runs this server to put you into a team${asWhom}. Geography works without one.`;
 }
 

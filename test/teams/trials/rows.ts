@@ -5,29 +5,13 @@ import { namespacesMissing } from "../../support/fleet.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
 import { postgresMissing } from "../../support/postgres.ts";
 import { conformanceMissing, throughBalancer } from "./conformance.ts";
+import * as downloads from "./downloads.ts";
 import { killedBalancer, killedInstances, rollingRestarts, stoppedInstances } from "./kills.ts";
-import { SMALL as FEW, type LimitsCounts, limitsTrial, WHOLE as MANY } from "./limits.ts";
-import { type Outcome, type Row, row } from "./row.ts";
+import * as limits from "./limits.ts";
+import { type Row, row } from "./row.ts";
 
 const SMALL = { instances: 2, teams: 2, callers: 12 };
 const WHOLE = { instances: 3, teams: 5, callers: 50 };
-
-const PER_MINUTE = 30;
-
-async function politeReading(counts: LimitsCounts): Promise<Outcome> {
-  const { readTwice, answers, ...report } = await limitsTrial(counts);
-  const { refused, mostInAMinute, restedSeconds, askedSeconds } = report;
-  return {
-    counts: { ...report, answers: answers.length, "read twice": readTwice.length },
-    wrong: [
-      ...(refused === 0 ? [] : [`${refused} requests were refused`]),
-      ...(mostInAMinute <= PER_MINUTE ? [] : [`${mostInAMinute} requests in one minute`]),
-      ...readTwice.map((list) => `${list} was read twice`),
-      ...(restedSeconds >= askedSeconds ? [] : [`a rest of ${restedSeconds} s where ${askedSeconds} s were asked for`]),
-      ...(answers.length > 0 ? [] : ["nobody was answered"]),
-    ],
-  };
-}
 
 export const rows: readonly Row[] = [
   row({
@@ -64,11 +48,20 @@ export const rows: readonly Row[] = [
   }),
   row({
     number: 7,
-    title: "the playground's minute, shared by cold instances, one killed with a permit in hand",
+    title:
+      "one address: cold instances asked about the whole country at once, one killed with a permit; a rest that all obey",
     missing: postgresMissing,
-    small: FEW,
-    whole: MANY,
-    trial: politeReading,
+    small: limits.SMALL,
+    whole: limits.WHOLE,
+    trial: limits.limitsTrial,
+  }),
+  row({
+    number: 11,
+    title: "files by their links, large and many at once; the instance killed in the middle",
+    missing: undefined,
+    small: downloads.SMALL,
+    whole: downloads.WHOLE,
+    trial: downloads.downloadsTrial,
   }),
   row({
     number: 12,
