@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Telemetry } from "../../telemetry/port.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Log } from "../runtime.ts";
-import type { Poured, Served } from "./port.ts";
+import type { Served } from "./port.ts";
 
 /** "serving"; "leaving": not ready any more, and all is served as before; "ending": nothing new begins. */
 export type Phase = "serving" | "leaving" | "ending";
@@ -18,7 +18,7 @@ export interface AtDoor {
 
 export interface Door {
   /** What a request gets, a refusal included. */
-  answer(request: IncomingMessage, at: AtDoor): Promise<Served | Poured>;
+  answer(request: IncomingMessage, at: AtDoor): Promise<Served>;
   /** Stand on every response; what the response says itself wins. */
   headers?(request: IncomingMessage, response: { readonly isStream: boolean }): Readonly<Record<string, string>>;
   /** Whether a response of this status is the last on its connection. */

@@ -10,7 +10,7 @@ import type { Door, Phase } from "./door.ts";
 import { goneSignal, type SendOptions, send } from "./exchange.ts";
 import { LISTENER_LIMITS, type ListenerLimits, listen } from "./listener.ts";
 import { createLoopbackDoor, type LoopbackOptions } from "./loopback-door.ts";
-import { type HttpService, type Poured, plain, type Served } from "./port.ts";
+import { type HttpService, plain, type Served } from "./port.ts";
 import { ending, refusal } from "./refusal.ts";
 import { MCP_PATH, pathOf } from "./routes.ts";
 
@@ -66,17 +66,17 @@ export async function startServer(
   // Pipelined requests on one connection count like those on several.
   const isFull = () => exchanges.size >= limits.maxConnections;
 
-  async function serve(incoming: IncomingMessage, signal: AbortSignal): Promise<Served | Poured> {
+  async function serve(incoming: IncomingMessage, signal: AbortSignal): Promise<Served> {
     if (!door) return plain(refusal(503, "Not listening yet."));
     const served = await door.answer(incoming, { signal, phase: () => phase, isFull });
-    if (phase !== "ending" || "pour" in served || served.kind === "call") return served;
+    if (phase !== "ending" || served.kind === "call") return served;
     if (served.response instanceof Response) await served.response.body?.cancel();
     await served.over(false);
     return plain(ending());
   }
 
   /** The client learns nothing of a fault of our own: that goes to the log. */
-  async function served(incoming: IncomingMessage, signal: AbortSignal): Promise<Served | Poured> {
+  async function served(incoming: IncomingMessage, signal: AbortSignal): Promise<Served> {
     try {
       return await serve(incoming, signal);
     } catch (error) {
@@ -91,9 +91,8 @@ export async function startServer(
     // A client that asks for more has read what came before.
     lastOut.delete(incoming.socket);
     const serving = () => served(incoming, signal);
-    const answer = await (door?.telemetry?.arrived(incoming.headers, serving) ?? serving());
-    if ("pour" in answer) return await pour(answer, incoming, outgoing);
-    const { response, kind, over, unread, redact = door?.redact ?? asItIs } = answer;
+    const arrived = door?.telemetry?.arrived(incoming.headers, serving) ?? serving();
+    const { response, kind, over, unread, redact = door?.redact ?? asItIs } = await arrived;
     if (kind === "stream") openStreams += 1;
     const isLast = () => phase !== "serving" || door?.isLast(response.status) === true;
     const headers: SendOptions["headers"] = (of) => door?.headers?.(incoming, of);
@@ -106,13 +105,6 @@ export async function startServer(
     const ms = Math.round(performance.now() - startedAt);
     const { status } = response;
     log[status === 500 ? "error" : "debug"]({ method: incoming.method, path, status, isWhole, ms }, "request");
-  }
-
-  async function pour(answer: Poured, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const headers = door?.headers?.(incoming, { isStream: false }) ?? {};
-    for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
-    if (phase !== "serving") outgoing.setHeader("connection", "close");
-    await answer.pour(outgoing);
   }
 
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {

@@ -1,6 +1,5 @@
 // What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
-import type { ServerResponse } from "node:http";
 import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Right } from "../../caller.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
@@ -50,9 +49,19 @@ export interface Whole {
   readonly text: string;
 }
 
+/** A file as it comes from elsewhere: it leaves as it is, and what breaks off is never taken for whole. */
+export interface Poured {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** In bytes; undefined where nobody has said. */
+  readonly length: number | undefined;
+  /** Throws where it breaks off. */
+  readonly pieces: AsyncIterable<Uint8Array>;
+}
+
 /** A response on its way. */
 export interface Served {
-  readonly response: Response | Whole;
+  readonly response: Response | Whole | Poured;
   /** "call": it ends by itself. "stream": it goes on until one side ends it. */
   readonly kind: "call" | "stream";
   /** Takes the secrets of whoever is served out of it; absent: the door's own does. */
@@ -61,11 +70,6 @@ export interface Served {
   over(isWhole: boolean): Promise<void>;
   /** Call it when the client's connection was torn down after the whole of it, with something in it unread. */
   unread?(): Promise<void>;
-}
-
-/** A response that writes itself, piece by piece, to its end. Never rejects. */
-export interface Poured {
-  pour(to: ServerResponse): Promise<void>;
 }
 
 export const plain = (response: Served["response"]): Served => ({

@@ -10,10 +10,9 @@ import type { Telemetry } from "../../../telemetry/port.ts";
 import type { Redact } from "../../messages/redact.ts";
 import type { Log } from "../../runtime.ts";
 import type { AtDoor, Door } from "../door.ts";
-import type { DownloadDoor } from "../downloads.ts";
 import type { Guests } from "../guests.ts";
 import { createHouse, type House } from "../house.ts";
-import { type HttpService, type Poured, plain, type Served } from "../port.ts";
+import { type HttpService, plain, type Served } from "../port.ts";
 import { HEALTH_PATH, health, READY_PATH, ready } from "../probes.ts";
 import { ending, refusal, tooMany } from "../refusal.ts";
 import { MCP_PATH, pathOf, routeMcp } from "../routes.ts";
@@ -26,18 +25,17 @@ import { createSignIn, providerUnavailable, type SignIn } from "./sign-in.ts";
 import { whileGood } from "./until.ts";
 import { createWellKnown } from "./well-known.ts";
 
-/** Files behind links. */
-export interface PublicDownloads {
-  readonly door: DownloadDoor;
-  /** A link opens with its caller's token alone (MIC_DOWNLOAD_LINKS=bearer). */
-  readonly needsCaller: boolean;
-}
+/** What stands beside /mcp: undefined where it has no such path. `callerOf`: for what asks for a token as well. */
+export type Annex = (
+  request: IncomingMessage,
+  at: { readonly path: string; readonly signal: AbortSignal; callerOf(): Promise<Caller | Response> },
+) => Promise<Served | undefined>;
 
 export interface PublicDoorOptions extends EdgeOptions {
   readonly guests: Guests;
   /** The sessions of a caller's house. */
   sessionsOf(service: HttpService, caller: Caller, team: string | undefined): Sessions;
-  readonly downloads?: PublicDownloads;
+  readonly annex?: Annex;
   readonly tokens: AccessTokens;
   /** An audience that is good at every path, beside the path's own URL. */
   readonly audience: string;
@@ -75,8 +73,7 @@ interface Visit {
 }
 
 export function createPublicDoor(options: PublicDoorOptions): Door {
-  const { guests, tokens, scopes, publicOrigin, downloads, readiness, redact, log, telemetry } = options;
-  const atRoot = rootResource(publicOrigin);
+  const { guests, tokens, scopes, publicOrigin, readiness, redact, log, telemetry } = options;
   const edge = createEdge(options);
   const signIn: SignIn = createSignIn(options);
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
@@ -97,16 +94,11 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
     }
   }
 
-  async function download(
-    request: IncomingMessage,
-    { phase }: AtDoor,
-    address: string,
-    { door, needsCaller }: PublicDownloads,
-  ): Promise<Served | Poured> {
+  async function beside(request: IncomingMessage, { signal, phase }: AtDoor, path: string, address: string) {
     if (phase() === "ending") return plain(ending());
-    const caller = needsCaller ? await signIn.callerAtAny(request, address, atRoot) : undefined;
-    if (caller instanceof Response) return plain(caller);
-    return { pour: (to) => door.serve(request, to, caller?.id) };
+    // A token for any of the resources will do: what is given out there says itself whose it is.
+    const callerOf = () => signIn.callerAtAny(request, address, rootResource(publicOrigin));
+    return await options.annex?.(request, { path, signal, callerOf });
   }
 
   async function readyNow(): Promise<object> {
@@ -201,12 +193,12 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
       if ("refused" in judgement) return plain(judgement.refused);
       if (at.isFull()) return plain(tooMany());
       const { address } = judgement;
-      if (downloads?.door.owns(request)) return await download(request, at, address, downloads);
       const resource = resourceAt(publicOrigin, path);
       if (resource) return await welcome(request, at, resource, address);
       const found = await document(request, path);
       if (found) return plain(found);
-      return plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
+      const nothing = refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
+      return (await beside(request, at, path, address)) ?? plain(nothing);
     },
 
     endStreams: houses.endStreams,
