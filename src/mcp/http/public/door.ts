@@ -14,7 +14,7 @@ import type { Guests } from "../guests.ts";
 import { createHouse, type House } from "../house.ts";
 import { type HttpService, plain, type Served } from "../port.ts";
 import { HEALTH_PATH, health, READY_PATH, ready } from "../probes.ts";
-import { refusal, tooMany } from "../refusal.ts";
+import { ending, refusal, tooMany } from "../refusal.ts";
 import { MCP_PATH, pathOf, routeMcp } from "../routes.ts";
 import type { Sessions } from "../sessions.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
@@ -92,6 +92,13 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
       if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
       throw error;
     }
+  }
+
+  async function beside(request: IncomingMessage, { signal, phase }: AtDoor, path: string, address: string) {
+    if (phase() === "ending") return plain(ending());
+    // A token for any of the resources will do: what is given out there says itself whose it is.
+    const callerOf = () => signIn.callerAtAny(request, address, rootResource(publicOrigin));
+    return await options.annex?.(request, { path, signal, callerOf });
   }
 
   async function readyNow(): Promise<object> {
@@ -190,12 +197,8 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
       if (resource) return await welcome(request, at, resource, address);
       const found = await document(request, path);
       if (found) return plain(found);
-      const beside = await options.annex?.(request, {
-        path,
-        signal: at.signal,
-        callerOf: () => signIn.callerAtAny(request, address, rootResource(publicOrigin)),
-      });
-      return beside ?? plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
+      const nothing = refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
+      return (await beside(request, at, path, address)) ?? plain(nothing);
     },
 
     endStreams: houses.endStreams,
