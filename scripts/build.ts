@@ -21,7 +21,7 @@ const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 2 },
   start: { source: "src/cli/start/start.ts", maxKiB: 68 },
   "code-cache": { source: "src/cli/start/code-cache.ts", maxKiB: 5 },
-  main: { source: "src/cli/main.ts", maxKiB: 1_460 },
+  main: { source: "src/cli/main.ts", maxKiB: 1_480 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
   "parameter-schema": { source: "src/toolkit/jobs/parameter-schema.ts", maxKiB: 200 },
@@ -29,6 +29,7 @@ const PARTS = {
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
+  teams: { source: "src/cli/teams/program.ts", maxKiB: 1_620 },
   telemetry: { source: "src/telemetry/start.ts", maxKiB: 640 },
   jose: { source: "src/auth/jose.ts", maxKiB: 110 },
   oauth4webapi: { source: "src/auth/oauth4webapi.ts", maxKiB: 90 },
