@@ -103,10 +103,14 @@ function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Value
   }
 }
 
-/** Both spellings of a password in a URL. */
+/** Both spellings of a password in a URL; what cannot be decoded stands as it is. */
 function passwordsIn(url: string): string[] {
   const { password } = new URL(url);
-  return password === "" ? [] : [password, decodeURIComponent(password)];
+  try {
+    return password === "" ? [] : [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
 }
 
 const DATABASE = { MIC_DATABASE_URL: "the PostgreSQL that all instances share, postgres://…" };

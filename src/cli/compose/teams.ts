@@ -89,7 +89,10 @@ const WIRE = "wire";
 /** Of geography: nothing of it asks for a token. */
 const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs.");
 
-export function composeTeams(deployment: Deployment, { database, journal, notices, durability }: Engine): ComposedTeams {
+export function composeTeams(
+  deployment: Deployment,
+  { database, journal, notices, durability }: Engine,
+): ComposedTeams {
   const { config, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
