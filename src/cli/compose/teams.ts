@@ -117,22 +117,19 @@ export function composeTeams(deployment: Deployment, { database, journal, notice
     );
   }
   const geography = createGeography({
-    service: createService({ baseUrl: geographyUrl, tokens: tokensOutside(noCredentials), transport, timing, telemetry }),
+    service: createService({
+      baseUrl: geographyUrl,
+      tokens: tokensOutside(noCredentials),
+      transport,
+      timing,
+      telemetry,
+    }),
     perMinute: config.geographyRate,
     ...geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget, now }),
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({
-      service,
-      inlineBytes,
-      seals,
-      publicUrl: publicOrigin,
-      seconds: downloadSeconds,
-      caller,
-      team,
-      now,
-    });
+    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),
