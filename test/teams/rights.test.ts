@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { httpServiceOf } from "../../src/mcp/http/serve.ts";
 import { legacySpeaker, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
-import { composed } from "../support/inside.ts";
+import { composed } from "../support/composed.ts";
 import { deploymentForTest, TEAM } from "./bench.ts";
 
 async function reader() {
