@@ -132,16 +132,7 @@ export function composeTeams(
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({
-      service,
-      inlineBytes,
-      seals,
-      publicUrl: publicOrigin,
-      seconds: downloadSeconds,
-      caller,
-      team,
-      now,
-    });
+    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),
