@@ -50,4 +50,6 @@ export interface Runtime {
   readonly telemetry?: Telemetry | undefined;
   /** Sentences for the server instructions that only this process knows. */
   readonly notes: readonly string[];
+  /** What the journal has forgotten, as a sentence, while that matters. */
+  readonly forgotten?: (() => string | undefined) | undefined;
 }

@@ -15,7 +15,7 @@ import { version } from "../version.ts";
 import type { CredentialParts } from "./credential-parts.ts";
 import type { ProcessParts } from "./process-parts.ts";
 
-export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "notes"> {
+export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "notes" | "forgotten"> {
   readonly actions: ServiceActions;
   readonly geography: Geography;
   readonly files: Files;
@@ -26,7 +26,7 @@ export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "no
 export function runtimeOf(
   { config, log, timing, skills, telemetry }: Pick<ProcessParts, "config" | "log" | "timing" | "skills" | "telemetry">,
   { identity, service, watching, redactor }: Omit<CredentialParts, "tokens">,
-  { actions: ownActions, geography, files, known, taskIds, questions, notes }: CallerParts,
+  { actions: ownActions, geography, files, known, taskIds, questions, notes, forgotten }: CallerParts,
 ): Runtime {
   const actions = telemetry ? observedActions(ownActions, telemetry) : ownActions;
   const ports: Ports = {
@@ -54,5 +54,6 @@ export function runtimeOf(
     log,
     telemetry,
     notes,
+    forgotten,
   };
 }

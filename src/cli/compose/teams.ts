@@ -22,6 +22,7 @@ import { createTransport, type Transport } from "../../service/transport.ts";
 import { createTeamIdentity, type TeamIdentity } from "../../teams/identity.ts";
 import { createMembership } from "../../teams/membership.ts";
 import { actionsOutside, identityOutside, outsideFailure, tokensOutside } from "../../teams/outside.ts";
+import { forgottenSpan } from "../../teams/restored.ts";
 import { createRuntimes, type Guest, type Outside } from "../../teams/runtimes.ts";
 import { nameIn, questionsFor, taskIdsFor } from "../../teams/sealed.ts";
 import { createSecrets } from "../../teams/secrets.ts";
@@ -59,6 +60,8 @@ export interface Deployment
     | "inlineBytes"
     | "downloadSeconds"
   > {
+  /** What a restored backup has forgotten. */
+  readonly restoredAt?: TeamsSettings["restoredAt"];
   /** Absent: nobody asked for telemetry. */
   readonly telemetry?: StartTelemetry | undefined;
 }
@@ -110,6 +113,8 @@ export function composeTeams(
   const parts = processParts({ config, log, transport, journal, redactor, telemetry });
   const { timing, actions } = parts;
   const { now } = timing;
+  const { restoredAt: span } = deployment;
+  const forgotten = span && forgottenSpan({ span, hours: config.actionResendHours, now });
 
   const teams = createTeams(database);
   const seals = createSeals(secretKeys);
@@ -187,6 +192,7 @@ export function composeTeams(
       known: [],
       ...sealedFor(nameIn(team.name, caller)),
       notes: [],
+      forgotten,
     });
   }
 

@@ -19,6 +19,7 @@ import { type Caller, createCallLog } from "./call-log.ts";
 import type { Consent } from "./confirmation.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { factsOf, failureText } from "./failure-text.ts";
+import { withForgotten } from "./forgotten.ts";
 import { type LinkOf, shownResult } from "./result.ts";
 import { toolCall } from "./tool-call.ts";
 
@@ -169,7 +170,7 @@ export async function callTool(
       shownVersion: consent.shownVersion,
       followsTasks: situation.asTask !== undefined,
     });
-    answer = await use(tool, complete, call, situation);
+    answer = withForgotten(await use(tool, complete, call, situation), tool, runtime.forgotten?.());
     told.answered(answer.structuredContent);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
