@@ -4,7 +4,7 @@ import { openPostgres } from "../../../src/actions/postgres.ts";
 import { httpServiceOf } from "../../../src/mcp/http/serve.ts";
 import { createSessionRows } from "../../../src/teams/session-rows.ts";
 import { prepareSharedTables } from "../../../src/teams/shared-tables.ts";
-import { composed } from "../../support/inside.ts";
+import { composed } from "../../support/composed.ts";
 import { startInstance } from "./instances.ts";
 
 const { MIC_JOURNAL_URL = "", MIC_BASE_URL = "", MIC_CLIENT_ID = "", MIC_CLIENT_SECRET = "" } = process.env;
