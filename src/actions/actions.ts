@@ -4,6 +4,7 @@ import { Failure, reasonOf } from "../failure.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Attempts } from "../service/call.ts";
 import type { EncodedRequest } from "../service/encode.ts";
+import type { Auditor } from "./audit.ts";
 import { hashOf } from "./canonical.ts";
 import { type ActionIdentity, identify } from "./identity.ts";
 import type { Journal, NewAction, Settlement, StoredAction } from "./journal.ts";
@@ -39,6 +40,8 @@ export interface ActionCall extends RepeatableCall, NamedCall {
   readonly redact?: ((text: string) => string) | undefined;
   /** The key on the wire of one that the agent names, where that is another. */
   readonly wireKey?: ((key: string) => string) | undefined;
+  /** For whom the end is written into the audit, where there is one. */
+  readonly auditor?: Auditor | undefined;
   /** Sends the request under its key on the wire, with attempts of its own. Throws Failure. */
   send(request: EncodedRequest, key: string, attempts: Attempts): Promise<Reply>;
   /** The id of the resource that an answer is about. */
@@ -80,7 +83,6 @@ export interface ActionsOptions {
 }
 
 const POLL_MS = 200;
-const BEAT_MS = 10_000;
 /** Time kept back from a call's end to answer. */
 const MARGIN_MS = 500;
 
@@ -90,20 +92,8 @@ export type Actions = ReturnType<typeof createActions>;
 
 export function createActions(options: ActionsOptions) {
   const { journal, timing, resendMs, monotonicMs, isGone, redact, onTrouble } = options;
-  /** Actions that this process is working on right now. */
-  const underway = new Set<string>();
   const leases = createLeases(monotonicMs);
   const lookup = createLookup(journal);
-  let beat: NodeJS.Timeout | undefined;
-
-  function keepBeating(open: Journal): void {
-    beat ??= setInterval(() => {
-      if (underway.size === 0) {
-        clearInterval(beat);
-        beat = undefined;
-      } else open.heartbeat().catch((error: unknown) => onTrouble(reasonOf(error)));
-    }, BEAT_MS).unref();
-  }
 
   /** Its owner is gone, or is this process and could not write down how it ended, or gives no sign of life any more. */
   const isAbandoned = (open: Journal, stored: StoredAction): boolean =>
@@ -143,7 +133,7 @@ export function createActions(options: ActionsOptions) {
    */
   async function settle(open: Journal, stored: StoredAction, settlement: Settlement, call: ActionCall): Promise<void> {
     try {
-      const settled = await open.settle(stored, settlement);
+      const settled = await open.settle(stored, settlement, call.auditor);
       if (settled && settlement.state !== "unknown") carry(open, settled, call);
     } catch (error) {
       onTrouble(reasonOf(error));
@@ -209,11 +199,12 @@ export function createActions(options: ActionsOptions) {
     call: ActionCall,
     take: () => Promise<StoredAction | undefined>,
   ): Promise<PerformedAction | undefined> {
+    const { underway } = open;
     underway.add(name);
     try {
       const claimed = await take();
       if (!claimed) return undefined;
-      keepBeating(open);
+      underway.keepBeating((error) => onTrouble(reasonOf(error)));
       return await sendClaimed(open, claimed, call);
     } finally {
       underway.delete(name);
@@ -228,7 +219,7 @@ export function createActions(options: ActionsOptions) {
       return replay(stored, call);
     }
     const isFree = stored.state !== "open" || isAbandoned(open, stored);
-    if (isFree && !underway.has(name)) {
+    if (isFree && !open.underway.has(name)) {
       if (stored.state !== "rejected" && isTooOld(stored)) throw tooOldToResend(stored, call, resendMs);
       return await claimAndSend(open, name, call, () => open.claim(stored, isFree));
     }
@@ -255,7 +246,7 @@ export function createActions(options: ActionsOptions) {
       bodyHash: hashOf(request.body),
     };
     const name = nameOf(action);
-    if (underway.has(name)) return await waitForOther({ key: action.key, first_sent_at: timing.now() }, call);
+    if (open.underway.has(name)) return await waitForOther({ key: action.key, first_sent_at: timing.now() }, call);
     const look = () => findAction(open, call, call.explicitKey, identity);
     const sent = await claimAndSend(open, name, call, () =>
       open.insert(action).catch((error: unknown) => rethrowUnlessWritten(error, look)),
@@ -287,17 +278,17 @@ export function createActions(options: ActionsOptions) {
     isKnown: lookup.isKnown,
     recall: lookup.recall,
     hear: lookup.hear,
+    heard: lookup.heard,
 
     /** The journal's latest actions. Throws Failure. */
-    list: async (wanted: Pick<ListingOptions, "service" | "state" | "limit"> & Partial<Pick<ListingOptions, "redact">>) =>
-      await listActions(await journal(), { redact, ...wanted, now: timing.now() }),
+    list: async (
+      wanted: Pick<ListingOptions, "service" | "state" | "limit"> & Partial<Pick<ListingOptions, "redact">>,
+    ) => await listActions(await journal(), { redact, ...wanted }),
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<PerformedAction> {
       try {
-        const open = await journal();
-        await lookup.heard();
-        return await attempt(open, call);
+        return await attempt(await journal(), call);
       } catch (error) {
         const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
         if (!isJournal || call.context.signal.aborted) throw error;

@@ -16,9 +16,9 @@ export interface ActionAbout {
   readonly isRefused: boolean;
 }
 
-const about = (stored: StoredAction, now: number): ActionAbout => ({
+const about = (stored: StoredAction): ActionAbout => ({
   tool: stored.tool,
-  state: stateNow(stored, now),
+  state: stateNow(stored),
   idempotencyKey: stored.key,
   arguments: readCanonical(stored.arguments),
   sentAt: new Date(stored.created_at).toISOString(),
@@ -31,9 +31,7 @@ export const actionsAbout = async (
   journal: Journal,
   service: string,
   resourceId: string,
-  now: number,
-): Promise<readonly ActionAbout[]> =>
-  (await journal.findAbout(service, resourceId)).map((stored) => about(stored, now));
+): Promise<readonly ActionAbout[]> => (await journal.findAbout(service, resourceId)).map(about);
 
 /** The arguments of the action that made this resource, if it was one of ours. */
 export async function createdBy(

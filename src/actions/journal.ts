@@ -1,74 +1,15 @@
 // The journal: every action, durable before its first byte is sent. Claims are atomic, so any number of processes share it.
-import * as z from "zod/v4";
-import type { Database, Value } from "./database.ts";
+import { type AuditedEvent, type Auditor, auditedSettling, writeAudit } from "./audit.ts";
+import { type Database, type DatabaseRow, isAnswerLost, type Value } from "./database.ts";
 import type { ActionIdentity } from "./identity.ts";
 import { migrate } from "./migrations.ts";
+import { type ActionState, keptId, type NewAction, type Settlement, Stored, type StoredAction } from "./stored.ts";
+import { createUnderway } from "./underway.ts";
 
-export const ActionState = z.enum(["open", "succeeded", "rejected", "unknown"]);
-export type ActionState = z.infer<typeof ActionState>;
+export { ActionState, type NewAction, type Settlement, type StoredAction } from "./stored.ts";
 
-/** Begins an id that is kept as JSON. */
-const AS_JSON = "\u001a";
-
-/** An id as a database can keep it: the contract lets ids hold what none takes, NUL and lone surrogates. */
-const keptId = (id: string): string =>
-  id.startsWith(AS_JSON) || /[\0\p{Surrogate}]/u.test(id) ? AS_JSON + JSON.stringify(id) : id;
-
-const KeptId = z.string().transform((kept) => (kept.startsWith(AS_JSON) ? String(JSON.parse(kept.slice(1))) : kept));
-
-const Stored = z.object({
-  service: z.string(),
-  key: z.string(),
-  wire_key: z.string(),
-  tool: z.string(),
-  arguments: z.string(),
-  path: z.string(),
-  if_match: z.string(),
-  body: z.string(),
-  state: ActionState,
-  in_doubt: z.int(),
-  attempts: z.int(),
-  owner: z.string(),
-  lease_until: z.int(),
-  outcome: z.string().nullable(),
-  repeatable: z.int(),
-  resource_id: KeptId.nullable(),
-  created_at: z.int(),
-  first_sent_at: z.int(),
-  updated_at: z.int(),
-  delivered_at: z.int().nullable(),
-  subject_hash: z.string(),
-  about: KeptId,
-});
-
-/** One action as it stands in the journal. Times are milliseconds since 1970. `wire_key`: empty where the service knows it by `key`. */
-export type StoredAction = z.infer<typeof Stored>;
-
-export interface NewAction {
-  readonly service: string;
-  readonly key: string;
-  /** The key on the wire, where that is another. */
-  readonly wireKey?: string | undefined;
-  readonly tool: string;
-  readonly arguments: string;
-  readonly subjectHash: string;
-  readonly workHash: string;
-  readonly about: string;
-  readonly explicit: boolean;
-  readonly path: string;
-  readonly ifMatch: string;
-  readonly body: string;
-  readonly bodyHash: string;
-}
-
-export interface Settlement {
-  readonly state: Exclude<ActionState, "open">;
-  readonly attempts: number;
-  readonly outcome: string | undefined;
-  /** Nothing happened and nothing was decided: the same bytes may be sent again. */
-  readonly repeatable: boolean;
-  readonly resourceId: string | undefined;
-}
+/** Nobody waits long for a transaction of so many. */
+const PRUNED_AT_ONCE = 1_000;
 
 /** As many of the actions on one resource as are worth looking at. */
 const MAX_ABOUT = 50;
@@ -77,8 +18,6 @@ const MAX_ABOUT = 50;
 const MAX_NAMED = 100;
 
 const ANY_ABOUT = "SELECT 1 FROM actions WHERE service = $1 AND about = $2 LIMIT 1";
-
-const one = (rows: readonly unknown[]): StoredAction | undefined => rows.slice(0, 1).map((row) => Stored.parse(row))[0];
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
@@ -114,12 +53,58 @@ export interface JournalTerms {
   readonly leaseMs: number;
   /** For so long after its outcome was last sent, the same call without a key is the same action. */
   readonly repeatMs: number;
+  /** False: the tables are not brought forward here. */
+  readonly migrates?: boolean;
 }
 
-/** Throws what the driver throws, or NewerJournal. */
-export async function openJournal(database: Database, { owner, now, leaseMs, repeatMs }: JournalTerms) {
-  await migrate(database);
+/** Throws what the driver throws, NewerJournal or OlderJournal. */
+export async function openJournal(database: Database, { owner, now, leaseMs, repeatMs, migrates }: JournalTerms) {
+  await migrate(database, migrates);
+  const { clock } = database;
+  /** The instant: this process's own, given as this parameter, or the database's. */
+  const instant = (parameter: string): string =>
+    clock === undefined ? `CAST(${parameter} AS BIGINT)` : `COALESCE(${clock}, CAST(${parameter} AS BIGINT))`;
+  const all = clock === undefined ? "*" : `*, ${clock} AS looked_at`;
+  const read = (row: DatabaseRow): StoredAction => Stored.parse({ looked_at: now(), ...row });
+  const one = ([row]: readonly DatabaseRow[]): StoredAction | undefined => row && read(row);
   const write = async (sql: string, values: readonly Value[]) => one(await database.query(sql, values));
+
+  /** Where the answer to a write is lost, once more on another connection: `isOurs` knows what the first time has written. */
+  async function surely(
+    { service, key }: Pick<StoredAction, "service" | "key">,
+    sql: string,
+    values: readonly Value[],
+    isOurs: (stored: StoredAction) => boolean,
+  ): Promise<StoredAction | undefined> {
+    try {
+      return await write(sql, values);
+    } catch (error) {
+      if (!isAnswerLost(error)) throw error;
+      const written = await write(sql, values);
+      if (written) return written;
+      const stored = await find(service, key);
+      return stored?.owner === owner && isOurs(stored) ? stored : undefined;
+    }
+  }
+
+  const find = (service: string, key: string) =>
+    write(`SELECT ${all} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
+
+  /** `sql`: of this process's time, an age and how many. Others wait, so that none does the same. */
+  async function forget(sql: string, ageMs: number): Promise<boolean> {
+    let count = 0;
+    await database.exclusively(async (query) => {
+      count = (await query(sql, [now(), ageMs, PRUNED_AT_ONCE])).length;
+    }, "prune");
+    return count === PRUNED_AT_ONCE;
+  }
+
+  const heartbeat = () =>
+    database.query(`UPDATE actions SET lease_until = ${instant("$2")} + $3 WHERE owner = $1 AND state = 'open'`, [
+      owner,
+      now(),
+      leaseMs,
+    ]);
 
   return {
     /**
@@ -127,15 +112,18 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
      * the same call is about, is there already: see findSame and findReworded.
      */
     insert: (action: NewAction) =>
-      write(
+      surely(
+        action,
         `INSERT INTO actions (service, key, tool, arguments, arguments_hash, subject_hash, work_hash, explicit, path, if_match,
            body, body_hash, state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at,
            updated_at, first_sent_at, delivered_at, about, wire_key)
-         SELECT $1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, 'open', 0, 0, $12, $13, NULL, 0, NULL, $14, $14, $14, NULL, $16, $17
+         SELECT $1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, 'open', 0, 0, $12, ${instant("$14")} + $13, NULL, 0, NULL,
+           ${instant("$14")}, ${instant("$14")}, ${instant("$14")}, NULL, $16, $17
          WHERE $7 = 1 OR NOT (
-           EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND subject_hash = $5 AND ${isStillSame("$15")})
+           EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND subject_hash = $5
+             AND ${isStillSame(`${instant("$14")} - $15`)})
            OR EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND work_hash = $6 AND ${IS_UNSETTLED}))
-         ON CONFLICT DO NOTHING RETURNING *`,
+         ON CONFLICT DO NOTHING RETURNING ${all}`,
         [
           action.service,
           action.key,
@@ -149,36 +137,37 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
           action.body,
           action.bodyHash,
           owner,
-          now() + leaseMs,
+          leaseMs,
           now(),
-          now() - repeatMs,
+          repeatMs,
           keptId(action.about),
           action.wireKey ?? "",
         ],
+        ({ state, attempts, in_doubt }) => state === "open" && attempts === 0 && in_doubt === 0,
       ),
 
-    find: (service: string, key: string) =>
-      write("SELECT * FROM actions WHERE service = $1 AND key = $2", [service, key]),
+    find,
 
     /** The latest action that a call with this subject and without a key is about. */
     findSame: (service: string, tool: string, subjectHash: string) =>
       write(
-        `SELECT * FROM actions WHERE service = $1 AND tool = $2 AND subject_hash = $3 AND ${isStillSame("$4")}
+        `SELECT ${all} FROM actions WHERE service = $1 AND tool = $2 AND subject_hash = $3
+           AND ${isStillSame(`${instant("$4")} - $5`)}
          ORDER BY created_at DESC LIMIT 1`,
-        [service, tool, subjectHash, now() - repeatMs],
+        [service, tool, subjectHash, now(), repeatMs],
       ),
 
     /** One of the same work with other notes, whose outcome is not known yet. */
     findReworded: (service: string, tool: string, { workHash, subjectHash }: ActionIdentity) =>
       write(
-        `SELECT * FROM actions WHERE service = $1 AND tool = $2 AND work_hash = $3 AND subject_hash <> $4 AND ${IS_UNSETTLED}
+        `SELECT ${all} FROM actions WHERE service = $1 AND tool = $2 AND work_hash = $3 AND subject_hash <> $4 AND ${IS_UNSETTLED}
          ORDER BY created_at DESC LIMIT 1`,
         [service, tool, workHash, subjectHash],
       ),
 
     /** The action that made this resource; the first one, where several answers named it. */
     findByResource: (service: string, resourceId: string) =>
-      write("SELECT * FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1", [
+      write(`SELECT ${all} FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1`, [
         service,
         keptId(resourceId),
       ]),
@@ -188,9 +177,9 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
       // Asked whenever a job is read, and nearly always there is none: a list, even an empty one, costs eight times as much.
       const named = [service, keptId(aboutId)];
       if ((await database.query(ANY_ABOUT, named)).length === 0) return [];
-      const sql = `SELECT * FROM actions WHERE service = $1 AND about = $2
+      const sql = `SELECT ${all} FROM actions WHERE service = $1 AND about = $2
          ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
-      return (await database.query(sql, [...named, MAX_ABOUT])).map((row) => Stored.parse(row));
+      return (await database.query(sql, [...named, MAX_ABOUT])).map(read);
     },
 
     /**
@@ -198,39 +187,42 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
      * `stored` names, who has not moved since. Its outcome is undelivered from now on.
      */
     claim: ({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean) =>
-      write(
-        `UPDATE actions SET state = 'open', owner = $3, lease_until = $4, updated_at = $5,
+      surely(
+        { service, key },
+        `UPDATE actions SET state = 'open', owner = $3, lease_until = ${instant("$5")} + $4, updated_at = ${instant("$5")},
            -- Whoever left it open has sent it at least once, for all anybody knows.
            attempts = attempts + CASE WHEN state = 'open' THEN 1 ELSE 0 END,
            in_doubt = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
-           first_sent_at = CASE WHEN state = 'rejected' THEN $5 ELSE first_sent_at END,
+           first_sent_at = CASE WHEN state = 'rejected' THEN ${instant("$5")} ELSE first_sent_at END,
            -- Delivered once, it may have a younger twin, which goes on having the subject for itself.
            explicit = CASE WHEN delivered_at IS NULL THEN explicit ELSE 1 END, delivered_at = NULL
          WHERE service = $1 AND key = $2
            AND (state = 'unknown' OR (state = 'rejected' AND repeatable = 1)
              OR (state = 'open' AND $6 = 1 AND owner = $7 AND lease_until = $8))
-         RETURNING *`,
-        [service, key, owner, now() + leaseMs, now(), isDead ? 1 : 0, holder, lease_until],
+         RETURNING ${all}`,
+        [service, key, owner, leaseMs, now(), isDead ? 1 : 0, holder, lease_until],
+        ({ state }) => state === "open",
       ),
 
-    /** Ends this process's claim. Undefined when another process had taken it over. */
-    settle: ({ service, key }: StoredAction, { state, attempts, outcome, repeatable, resourceId }: Settlement) =>
-      write(
-        `UPDATE actions SET state = $3, attempts = $4, outcome = $5, repeatable = $6, resource_id = $7,
-           updated_at = $8, lease_until = 0
-         WHERE service = $1 AND key = $2 AND owner = $9 AND state = 'open' RETURNING *`,
-        [
-          service,
-          key,
-          state,
-          attempts,
-          outcome ?? null,
-          repeatable ? 1 : 0,
-          resourceId === undefined ? null : keptId(resourceId),
-          now(),
-          owner,
-        ],
-      ),
+    /** Ends this process's claim. Undefined when another process had taken it over. `auditor`: with a row in the audit. */
+    settle(
+      { service, key }: StoredAction,
+      { state, attempts, outcome, repeatable, resourceId }: Settlement,
+      auditor?: Auditor,
+    ): Promise<StoredAction | undefined> {
+      const settling = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, repeatable = $6, resource_id = $7,
+           updated_at = ${instant("$8")}, lease_until = 0
+         WHERE service = $1 AND key = $2 AND owner = $9 AND state = 'open' RETURNING ${all}`;
+      const kept = resourceId === undefined ? null : keptId(resourceId);
+      const values = [service, key, state, attempts, outcome ?? null, repeatable ? 1 : 0, kept, now(), owner];
+      const audited = auditor && auditedSettling(settling, values.length, auditor);
+      return surely(
+        { service, key },
+        audited?.sql ?? settling,
+        [...values, ...(audited?.values ?? [])],
+        (stored) => stored.state === state && stored.attempts === attempts && stored.outcome === (outcome ?? null),
+      );
+    },
 
     /**
      * The outcome has been sent to the agent; of one that has been taken up again since it is not the outcome any more.
@@ -239,8 +231,8 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
     markSent: async ({ service, key, state, attempts }: StoredAction) =>
       one(
         await database.querySoon(
-          `UPDATE actions SET delivered_at = $5 WHERE service = $1 AND key = $2 AND state = $3 AND attempts = $4
-             AND state IN ('succeeded', 'rejected') RETURNING *`,
+          `UPDATE actions SET delivered_at = ${instant("$5")} WHERE service = $1 AND key = $2 AND state = $3 AND attempts = $4
+             AND state IN ('succeeded', 'rejected') RETURNING ${all}`,
           [service, key, state, attempts, now()],
         ),
       ),
@@ -263,17 +255,17 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
         for (const row of await database.query(unheardSql(some.length), [service, ...some])) {
           const { key } = Stored.pick({ key: true }).parse(row);
           const values = [service, key, now()];
-          await database.querySoon("UPDATE actions SET heard_at = $3 WHERE service = $1 AND key = $2", values);
+          const sql = `UPDATE actions SET heard_at = ${instant("$3")} WHERE service = $1 AND key = $2`;
+          await database.querySoon(sql, values);
         }
       }
     },
 
     /** Everything this process is working on stays its own for another lease. */
-    heartbeat: () =>
-      database.query("UPDATE actions SET lease_until = $2 WHERE owner = $1 AND state = 'open'", [
-        owner,
-        now() + leaseMs,
-      ]),
+    heartbeat,
+
+    /** What this process is working on, whoever's it is. */
+    underway: createUnderway(heartbeat),
 
     /** Newest first: of one service, or of all where it is not known which; in one of these states. */
     list: async (
@@ -288,15 +280,30 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
         .join(", ");
       // Said so, SQLite goes by time: by an index on `service` it would gather all actions of the service, and sort them.
       const mine = service === undefined ? "" : "AND NOT service <> $2";
-      const sql = `SELECT * FROM actions WHERE state IN (${asked}) ${mine}
+      const sql = `SELECT ${all} FROM actions WHERE state IN (${asked}) ${mine}
          ORDER BY updated_at DESC, created_at DESC LIMIT $1`;
       const values = [limit, ...(service === undefined ? [] : [service])];
-      return (await database.query(sql, values)).map((row) => Stored.parse(row));
+      return (await database.query(sql, values)).map(read);
     },
 
-    /** Forgets what was settled and has not changed since; what is unknown stays. */
-    prune: (before: number) =>
-      database.query("DELETE FROM actions WHERE state IN ('succeeded', 'rejected') AND updated_at < $1", [before]),
+    /** Forgets what was settled and has not changed for so long, some of it at a time; what is unknown stays. False when it is done. */
+    prune: (retentionMs: number): Promise<boolean> =>
+      forget(
+        `DELETE FROM actions WHERE (service, key) IN (SELECT service, key FROM actions
+           WHERE state IN ('succeeded', 'rejected') AND updated_at < ${instant("$1")} - $2 LIMIT $3) RETURNING key`,
+        retentionMs,
+      ),
+
+    /** Writes into the audit what is no action. */
+    audit: (auditor: Auditor, event: AuditedEvent): Promise<void> =>
+      writeAudit(database.query, instant, now(), auditor, event),
+
+    /** Forgets rows of the audit that are so old, some at a time. False when it is done. */
+    pruneAudit: (auditMs: number): Promise<boolean> =>
+      forget(
+        `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ${instant("$1")} - $2 LIMIT $3) RETURNING id`,
+        auditMs,
+      ),
 
     owner,
     close: () => database.close(),

@@ -33,8 +33,8 @@ export const DEFAULT_LIMIT = 20;
 const MAX_LOOKED_AT = 1_000;
 
 /** An open action whose owner has died is unknown, even before another process has taken it over. */
-export const stateNow = ({ state, owner, lease_until }: StoredAction, now: number): ActionState =>
-  state === "open" && (lease_until < now || isGone(owner)) ? "unknown" : state;
+export const stateNow = ({ state, owner, lease_until, looked_at }: StoredAction): ActionState =>
+  state === "open" && (lease_until < looked_at || isGone(owner)) ? "unknown" : state;
 
 const WHY: Readonly<Partial<Record<ActionState, string>>> = {
   open: "it is under way, or was left so; this waits for its outcome",
@@ -81,13 +81,12 @@ export interface ListingOptions {
   readonly service: string | undefined;
   readonly state: ActionState | undefined;
   readonly limit: number;
-  readonly now: number;
   readonly redact: (text: string) => string;
 }
 
-function listed(stored: StoredAction, { now, redact }: ListingOptions): ListedAction {
+function listed(stored: StoredAction, { redact }: ListingOptions): ListedAction {
   const { tool, key, resource_id } = stored;
-  const state = stateNow(stored, now);
+  const state = stateNow(stored);
   const args = readCanonical(stored.arguments);
   const code = codeOf(stored);
   return {

@@ -100,15 +100,11 @@ const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
     "ALTER TABLE actions ADD COLUMN wire_key TEXT NOT NULL DEFAULT ''",
   ],
   [
-    // What clients of revisions before 2026-07-28 listen to, and answers of their people on the way to whoever asked: of a deployment for teams.
-    `CREATE TABLE subscriptions (
-       session TEXT NOT NULL, uri TEXT NOT NULL, team TEXT NOT NULL, version BIGINT, until BIGINT NOT NULL,
-       PRIMARY KEY (session, uri))`,
-    "CREATE INDEX subscriptions_until ON subscriptions (until)",
-    `CREATE TABLE session_answers (
-       session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL, until BIGINT NOT NULL,
-       PRIMARY KEY (session, question))`,
-    "CREATE INDEX session_answers_until ON session_answers (until)",
+    // Who did what, of a deployment for teams: never an argument, never a body.
+    `CREATE TABLE audit (
+       id TEXT PRIMARY KEY, at BIGINT NOT NULL, event TEXT NOT NULL, caller TEXT NOT NULL, team TEXT NOT NULL, client TEXT NOT NULL,
+       tool TEXT, key TEXT, resource_id TEXT, outcome TEXT NOT NULL, trace_id TEXT)`,
+    "CREATE INDEX audit_by_time ON audit (at)",
   ],
 ];
 
@@ -123,6 +119,11 @@ export class NewerJournal extends Error {
   override readonly name = "NewerJournal";
 }
 
+/** Its tables are to be brought forward by somebody else. */
+export class OlderJournal extends Error {
+  override readonly name = "OlderJournal";
+}
+
 /** The version of the tables. Throws NewerJournal where one of `known` cannot work with them. */
 async function versionOf(query: Database["query"], known: number): Promise<number> {
   const rows = (await query("SELECT * FROM journal_version")).map((row) => VersionRow.parse(row));
@@ -134,15 +135,16 @@ async function versionOf(query: Database["query"], known: number): Promise<numbe
 
 /**
  * Brings the tables up to JOURNAL_VERSION; later ones that only add to it stay as they are. Throws NewerJournal when a later mic-mcp has
- * changed what is there.
+ * changed what is there, OlderJournal where they are not to be brought forward here.
  */
-export async function migrate(database: Database): Promise<void> {
+export async function migrate(database: Database, migrates = true): Promise<void> {
   const found = await versionOf(database.query, JOURNAL_VERSION).catch((error: unknown) => {
     if (error instanceof NewerJournal) throw error;
     // The table is not there yet. Whatever else it is shows below.
     return 0;
   });
   if (found >= JOURNAL_VERSION) return;
+  if (!migrates) throw new OlderJournal(`it has version ${found}, and this mic-mcp needs ${JOURNAL_VERSION}`);
   await database.exclusively(async (query) => {
     await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL)");
     // Another process may have been faster.

@@ -1,6 +1,7 @@
 // The actions of one service, or of one caller at it. Who works with them need know neither the journal nor whose Idempotency-Keys these are.
 import * as z from "zod/v4";
 import type { ActionCall, Actions, PerformedAction } from "./actions.ts";
+import type { Auditor } from "./audit.ts";
 import { type ActionAbout, actionsAbout, createdBy } from "./history.ts";
 import type { Arguments } from "./identity.ts";
 import type { Journal } from "./journal.ts";
@@ -13,13 +14,15 @@ export type NamedAction = Omit<NamedCall, "service">;
 
 export interface ServiceActions {
   /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
-  perform(call: Omit<ActionCall, "service" | "wireKey" | "redact">): Promise<PerformedAction>;
+  perform(call: Omit<ActionCall, "service" | "wireKey" | "redact" | "auditor">): Promise<PerformedAction>;
   /** Whether this call is an action that the journal holds. Throws Failure. */
   isKnown(call: NamedAction): Promise<boolean>;
   /** The arguments of the action under this key. Throws Failure. */
   recall(tool: string, key: string): Promise<Arguments | undefined>;
   /** An agent has named these: it has heard of the actions that they are keys or results of. */
   hear(names: readonly string[]): void;
+  /** Resolves when what agents have named so far counts for the next call, whichever instance takes it. */
+  heard(): Promise<void>;
   /** The journal's latest actions; of every service where this one has no name yet, but to a caller only his own. Throws Failure. */
   list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<readonly ListedAction[]>;
   /** How much of the journal is not settled, whoever's it is. Throws Failure where it cannot be used. */
@@ -36,18 +39,27 @@ interface Parts {
   readonly journal: () => Promise<Journal>;
   /** JSON [base URL, client id]. Throws Failure `not_configured`. */
   readonly serviceName: () => Promise<string>;
-  readonly now: () => number;
   /** Who calls, of several that share the client's credentials: no action is anybody else's. */
   readonly caller?: string;
   /** The key on the wire of one that this caller names (src/actions/wire-keys.ts). */
   readonly wireKey?: (key: string) => string;
   /** Takes out what is secret of these credentials; absent: what is taken out of every outcome is all. */
   readonly redact?: (text: string) => string;
+  /** Where there is an audit: each end of an action is written into it. */
+  readonly auditor?: Auditor;
 }
 
 const ServiceName = z.tuple([z.string(), z.string()]);
 
-export function actionsOfService({ actions, journal, serviceName, now, caller, wireKey, redact }: Parts): ServiceActions {
+export function actionsOfService({
+  actions,
+  journal,
+  serviceName,
+  caller,
+  wireKey,
+  redact,
+  auditor,
+}: Parts): ServiceActions {
   const ownName =
     caller === undefined
       ? serviceName
@@ -55,13 +67,23 @@ export function actionsOfService({ actions, journal, serviceName, now, caller, w
   // A person at his own machine sees what there is, whatever he is logged in to.
   const listedName = caller === undefined ? () => ownName().catch(() => undefined) : ownName;
   return {
-    perform: async (call) => await actions.perform({ ...call, service: await ownName(), wireKey, redact }),
-    isKnown: async (call) => await actions.isKnown({ ...call, service: await ownName() }),
+    async perform(call) {
+      await actions.heard(ownName);
+      return await actions.perform({ ...call, service: await ownName(), wireKey, redact, auditor });
+    },
+    async isKnown(call) {
+      await actions.heard(ownName);
+      return await actions.isKnown({ ...call, service: await ownName() });
+    },
     recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
     hear: (names) => actions.hear(ownName, names),
+    // One process alone asks itself before the next action; others would not.
+    heard: async () => {
+      if (caller !== undefined) await actions.heard(ownName);
+    },
     list: async (wanted) => await actions.list({ ...wanted, service: await listedName(), ...(redact && { redact }) }),
-    overview: async () => await overviewOf(await journal(), now()),
-    about: async (resourceId) => await actionsAbout(await journal(), await ownName(), resourceId, now()),
+    overview: async () => await overviewOf(await journal()),
+    about: async (resourceId) => await actionsAbout(await journal(), await ownName(), resourceId),
     argumentsOf: async (resourceId) => await createdBy(await journal(), await ownName(), resourceId),
   };
 }

@@ -10,14 +10,23 @@ export interface JournalOptions {
   readonly stateDir: string;
   /** postgres://…: the journal lives there instead. */
   readonly url: string | undefined;
+  /** A database that is not the journal's alone (src/actions/deployment.ts): it lives there, and leaves it open. */
+  readonly database?: () => Promise<Database>;
+  /** False: the tables are not brought forward here (MIC_MIGRATE=off). */
+  readonly migrates?: boolean;
   /** Settled actions older than this are forgotten. */
   readonly retentionMs: number;
+  /** Rows of the audit, where there is one. */
+  readonly auditMs?: number;
   /** MIC_REPEAT_WINDOW_SECONDS. */
   readonly repeatMs: number;
   readonly now: () => number;
   /** This process, as src/owner.ts names it. */
   readonly owner: string;
 }
+
+/** What is old is forgotten when the journal is opened, and from then on every hour. */
+const PRUNE_MS = 3_600_000;
 
 async function openDatabase({ url, stateDir }: JournalOptions): Promise<Database> {
   if (url === undefined) return await (await import("./sqlite.ts")).openSqlite(stateDir);
@@ -33,14 +42,35 @@ export interface JournalHandle {
 export function createJournal(options: JournalOptions): JournalHandle {
   const journal = onceUntilFailure(() => start().catch((error: unknown) => Promise.reject(journalFailure(error))));
 
+  let pruning: Promise<void> | undefined;
+  let hourly: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  async function openOwn(): Promise<Database> {
+    return await explainFaults(openDatabase(options), options.url === undefined ? "SQLite" : "PostgreSQL");
+  }
+
+  /** One batch after the other; what cannot be forgotten now is in an hour. */
+  async function prune(journal: Journal): Promise<void> {
+    const { retentionMs, auditMs } = options;
+    try {
+      while (!isClosed && (await journal.prune(retentionMs)));
+      while (auditMs !== undefined && !isClosed && (await journal.pruneAudit(auditMs)));
+    } catch {}
+  }
+
   async function start(): Promise<Journal> {
-    const database = await explainFaults(openDatabase(options), options.url === undefined ? "SQLite" : "PostgreSQL");
+    const database = await (options.database ?? openOwn)();
     try {
       const journal = await openJournal(database, { ...options, leaseMs: LEASE_MS });
-      await journal.prune(options.now() - options.retentionMs);
+      // The first batch at once: where it cannot be done, no action can.
+      if (await journal.prune(options.retentionMs)) pruning = prune(journal);
+      hourly = setInterval(() => {
+        pruning = prune(journal);
+      }, PRUNE_MS).unref();
       return journal;
     } catch (error) {
-      await database.close().catch(() => undefined);
+      if (!options.database) await database.close().catch(() => undefined);
       throw error;
     }
   }
@@ -48,8 +78,11 @@ export function createJournal(options: JournalOptions): JournalHandle {
   return {
     open: journal.get,
     async close() {
+      isClosed = true;
+      clearInterval(hourly);
       const open = await journal.ifStarted()?.catch(() => undefined);
-      await open?.close();
+      await pruning;
+      if (!options.database) await open?.close();
     },
   };
 }

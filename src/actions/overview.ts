@@ -14,8 +14,8 @@ export interface JournalOverview {
 const MAX_COUNTED = 1_000;
 
 /** Throws Failure where the journal cannot be used. */
-export async function overviewOf(journal: Journal, now: number): Promise<JournalOverview> {
+export async function overviewOf(journal: Journal): Promise<JournalOverview> {
   const unsettled = await journal.list(undefined, ["open", "unknown"], MAX_COUNTED);
-  const open = unsettled.filter((action) => stateNow(action, now) === "open").length;
+  const open = unsettled.filter((action) => stateNow(action) === "open").length;
   return { open, unknown: unsettled.length - open };
 }

@@ -1,7 +1,7 @@
 // A journal that cannot be used: no action is sent, reads go on, and what is said is no more than can be known without it.
 import { errorCode, Failure, type FailureFacts, reasonOf } from "../failure.ts";
 import type { Database } from "./database.ts";
-import { NewerJournal } from "./migrations.ts";
+import { NewerJournal, OlderJournal } from "./migrations.ts";
 
 /** The journal cannot be used: what a call that reads it fails with. */
 export class JournalFailure extends Failure {
@@ -24,14 +24,16 @@ export class JournalFailure extends Failure {
 const describe = (error: unknown): string =>
   error instanceof AggregateError ? error.errors.map(describe).join("; ") : reasonOf(error) || "it does not answer";
 
+function adviceOn(error: unknown): string {
+  if (error instanceof NewerJournal) return "Use that later mic-mcp, or another MIC_STATE_DIR or MIC_JOURNAL_URL.";
+  if (error instanceof OlderJournal) return "Run mic-mcp migrate, or start without MIC_MIGRATE=off.";
+  return "mic-mcp doctor may say more.";
+}
+
 /** Whatever was thrown where only the journal can fail. */
 export function journalFailure(error: unknown): JournalFailure {
   if (error instanceof JournalFailure) return error;
-  const advice =
-    error instanceof NewerJournal
-      ? "Use that later mic-mcp, or another MIC_STATE_DIR or MIC_JOURNAL_URL."
-      : "mic-mcp doctor may say more.";
-  return new JournalFailure(error, describe(error), advice);
+  return new JournalFailure(error, describe(error), adviceOn(error));
 }
 
 /** No way to this is known. */
@@ -61,26 +63,31 @@ function sqliteFailure(error: unknown): JournalFailure {
   return new JournalFailure(error, reason, advice());
 }
 
-function postgresFailure(error: unknown): JournalFailure {
+function postgresFailure(error: unknown, variable: string): JournalFailure {
   const reason = describe(error);
   const advice = /No space left|disk full|could not extend/i.test(reason)
-    ? "Free space on the disk of the PostgreSQL server that MIC_JOURNAL_URL names, and call again."
-    : "Check MIC_JOURNAL_URL and its PostgreSQL server, then call again.";
+    ? `Free space on the disk of the PostgreSQL server that ${variable} names, and call again.`
+    : `Check ${variable} and its PostgreSQL server, then call again.`;
   return new JournalFailure(error, `PostgreSQL: ${reason}`, advice);
 }
 
-/** The same database, whose faults say what to do about them wherever they come up. */
-export async function explainFaults(opening: Promise<Database>, engine: "SQLite" | "PostgreSQL"): Promise<Database> {
+/** The same database, whose faults say what to do about them wherever they come up. `variable`: what names a PostgreSQL. */
+export async function explainFaults(
+  opening: Promise<Database>,
+  engine: "SQLite" | "PostgreSQL",
+  variable = "MIC_JOURNAL_URL",
+): Promise<Database> {
   const fails = (error: unknown): never => {
     if (error instanceof JournalFailure) throw error;
-    if (error instanceof NewerJournal) throw journalFailure(error);
-    throw engine === "SQLite" ? sqliteFailure(error) : postgresFailure(error);
+    if (error instanceof NewerJournal || error instanceof OlderJournal) throw journalFailure(error);
+    throw engine === "SQLite" ? sqliteFailure(error) : postgresFailure(error, variable);
   };
   const database = await opening.catch(fails);
   return {
     query: (sql, values) => database.query(sql, values).catch(fails),
     querySoon: (sql, values) => database.querySoon(sql, values).catch(fails),
-    exclusively: (work) => database.exclusively(work).catch(fails),
+    exclusively: (work, lock) => database.exclusively(work, lock).catch(fails),
+    clock: database.clock,
     close: () => database.close(),
   };
 }

@@ -85,7 +85,7 @@ export function compose(
   const downloads = createDownloads(service);
   const { serviceName } = identity;
   const runtime = runtimeOf(parts, credentials, {
-    actions: actionsOfService({ actions, journal: journal.open, serviceName, now: timing.now }),
+    actions: actionsOfService({ actions, journal: journal.open, serviceName }),
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     known: files,

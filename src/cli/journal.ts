@@ -56,7 +56,7 @@ export async function lookAtJournal(config: Config, journal: JournalHandle): Pro
     await tryEngine(config);
     return seen;
   }
-  return { ...seen, ...(await overviewOf(await journal.open(), systemTiming.now())) };
+  return { ...seen, ...(await overviewOf(await journal.open())) };
 }
 
 export function journalText({ engine, place, open, unknown = 0 }: JournalSeen): string {

@@ -15,7 +15,9 @@ const forbidden = (message: string, next: string): Failure =>
 
 function whomToAsk({ issuer, subject }: Partial<Member>): string {
   const asWhom =
-    issuer === undefined || subject === undefined ? "" : `: there you are the subject ${quote(subject)} of ${word(issuer)}`;
+    issuer === undefined || subject === undefined
+      ? ""
+      : `: there you are the subject ${quote(subject)} of ${word(issuer)}`;
   return `Ask whoever runs this server to put you into a team${asWhom}. Geography works without one.`;
 }
 
@@ -70,6 +72,7 @@ export function actionsOutside(failure: Failure): ServiceActions {
     isKnown: refuse,
     recall: refuse,
     hear: () => undefined,
+    heard: async () => undefined,
     list: refuse,
     overview: refuse,
     about: refuse,

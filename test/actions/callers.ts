@@ -93,7 +93,6 @@ export async function openFloor(): Promise<Floor> {
         actions,
         journal: async () => journal,
         serviceName,
-        now: () => NOW,
         ...(name !== undefined && { caller: name, wireKey: wireKeysOf(SECRET, name) }),
       });
       return {

@@ -68,7 +68,7 @@ const fill = (database: Database, count: number) =>
 
 describeEachDriver((driver) => {
   test("what was done about a job: what is unsettled, then what succeeded, then what was refused; the latest first", async () => {
-    const { journal, now } = await openAt(driver, await driver.place());
+    const { journal } = await openAt(driver, await driver.place());
     const about = { path: pathOf("job-1"), arguments: args("job-1"), tool: "retry_job" };
     await put(journal, { ...about, key: "unknown" }, settlement("unknown", undefined, "conflict"));
     await put(journal, { ...about, key: "first" }, settlement("succeeded", "job-2"));
@@ -81,7 +81,7 @@ describeEachDriver((driver) => {
     );
     await put(journal, { ...about, key: "other service", service: "another" }, settlement("succeeded", "job-12"));
     await put(journal, { key: "a submission" }, settlement("succeeded", "job-1"));
-    const found = await actionsAbout(journal, "service", "job-1", now());
+    const found = await actionsAbout(journal, "service", "job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     expect(found[0]).toEqual({
       tool: "retry_job",
@@ -92,14 +92,14 @@ describeEachDriver((driver) => {
       isRefused: true,
     });
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
-    expect(await actionsAbout(journal, "service", "job-2", now())).toEqual([]);
+    expect(await actionsAbout(journal, "service", "job-2")).toEqual([]);
   });
 
   test("a job is found by its id, whatever is in it", async () => {
-    const { journal, now } = await openAt(driver, await driver.place());
+    const { journal } = await openAt(driver, await driver.place());
     for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
       await put(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
-      const found = await actionsAbout(journal, "service", jobId, now());
+      const found = await actionsAbout(journal, "service", jobId);
       expect(found.map(({ arguments: { jobId: id } }) => id)).toEqual([jobId]);
       expect(await journal.find("service", jobId)).toMatchObject({ about: jobId });
     }

@@ -27,6 +27,7 @@ const stored: StoredAction = {
   delivered_at: null,
   subject_hash: "hash",
   about: "",
+  looked_at: 0,
 };
 
 function watch() {

@@ -377,7 +377,6 @@ export class Machine {
       actions: this.#actions,
       journal: () => this.#journal,
       serviceName,
-      now: this.#timing.now,
     });
     const ports: Ports = {
       service,

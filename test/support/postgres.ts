@@ -59,54 +59,93 @@ async function ended(server: ChildProcess): Promise<void> {
     await new Promise((resolve) => server.once("exit", resolve));
 }
 
+/** PostgreSQL's own programs, run as the user that may; in a folder of its own. Throws where it is not installed. */
+export function postgresHere() {
+  if (bin === undefined) throw new Error(postgresMissing);
+  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
+  const identity = uid === undefined ? {} : { uid };
+  if (uid !== undefined) chownSync(folder, uid, -1);
+  return {
+    folder,
+    /** Runs one to its end. */
+    run(program: string, args: readonly string[]): void {
+      execFileSync(join(bin, program), args, { ...identity, cwd: folder, stdio: "ignore" });
+    },
+    /** A server on these data. */
+    serve: (data: string, port: number, settings: readonly string[]): ChildProcess =>
+      spawn(
+        join(bin, "postgres"),
+        [
+          ...["-D", data, "-p", String(port), "-k", ""],
+          ...["listen_addresses=127.0.0.1", ...settings].flatMap((setting) => ["-c", setting]),
+        ],
+        { ...identity, cwd: folder, stdio: "ignore" },
+      ),
+    remove() {
+      // Thousands of files: whoever waits for it may wait for long.
+      spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
+    },
+  };
+}
+
+/** Sends a server and all its children a signal (Linux only). */
+export function signalAll(server: ChildProcess, name: NodeJS.Signals): void {
+  const pid = server.pid ?? 0;
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
+  // Its children have ended by themselves where it has gone.
+  for (const each of [pid, ...children])
+    try {
+      process.kill(each, name);
+    } catch {}
+}
+
+/** Ends it at once (SIGQUIT, SIGKILL with all its children): writing down what is thrown away takes a minute on a busy disk. */
+export async function endServer(server: ChildProcess, how: "SIGQUIT" | "SIGKILL"): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  if (how === "SIGKILL") signalAll(server, how);
+  else server.kill(how);
+  await ended(server);
+}
+
+/** When it answers. Throws what it last failed with where it does not, within ten seconds. */
+export async function whenReady(server: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      if (tries > 100 || server.exitCode !== null) throw error;
+    }
+    await sleep(100);
+  }
+}
+
+/** Runs one statement on a connection of its own. */
+export async function askPostgres(url: string, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
 /** Where no test is about what a crash leaves on disk. */
 const CARELESS = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off"];
 
 /** `settings`: as after -c. */
 export async function startPostgres(settings: readonly string[] = CARELESS): Promise<PostgresServer> {
-  if (bin === undefined) throw new Error(postgresMissing);
-  const command = join(bin, "postgres");
-  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
-  const identity = uid === undefined ? {} : { uid };
-  if (uid !== undefined) chownSync(folder, uid, -1);
-  const data = join(folder, "data");
-  execFileSync(join(bin, "initdb"), ["-D", data, "-A", "trust", "-U", "mic", "--no-sync"], {
-    ...identity,
-    cwd: folder,
-    stdio: "ignore",
-  });
+  const here = postgresHere();
+  const data = join(here.folder, "data");
+  here.run("initdb", ["-D", data, "-A", "trust", "-U", "mic", "--no-sync"]);
   const port = await freePort();
-  const given = ["listen_addresses=127.0.0.1", ...settings].flatMap((setting) => ["-c", setting]);
-  const start = () =>
-    spawn(command, ["-D", data, "-p", String(port), "-k", "", ...given], { ...identity, cwd: folder, stdio: "ignore" });
+  const start = () => here.serve(data, port, settings);
   let server = start();
   const url = (name: string) => `postgres://mic@127.0.0.1:${port}/${name}`;
-  async function asked(sql: string): Promise<void> {
-    const client = new pg.Client({ connectionString: url("postgres") });
-    await client.connect();
-    await client.query(sql);
-    await client.end();
-  }
-  async function ready(): Promise<void> {
-    for (let tries = 0; ; tries++) {
-      try {
-        await asked("SELECT 1");
-        break;
-      } catch (error) {
-        if (tries > 100 || server.exitCode !== null) throw error;
-      }
-      await sleep(100);
-    }
-  }
-  function signal(name: NodeJS.Signals): void {
-    const pid = server.pid ?? 0;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
-    // Its children have ended by themselves where it has gone.
-    for (const each of [pid, ...children])
-      try {
-        process.kill(each, name);
-      } catch {}
-  }
+  const asked = async (sql: string): Promise<void> => void (await askPostgres(url("postgres"), sql));
+  const ready = () => whenReady(server, () => asked("SELECT 1"));
   await ready();
   let databases = 0;
   return {
@@ -117,19 +156,15 @@ export async function startPostgres(settings: readonly string[] = CARELESS): Pro
     },
     cut: () => asked("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
     run: asked,
-    signal,
+    signal: (name) => signalAll(server, name),
     async crash() {
-      signal("SIGKILL");
-      await ended(server);
+      await endServer(server, "SIGKILL");
       server = start();
       await ready();
     },
     async stop() {
-      // At once: writing down what is thrown away takes a minute on a busy disk.
-      server.kill("SIGQUIT");
-      await ended(server);
-      // Thousands of files: whoever waits for it may wait for long.
-      spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
+      await endServer(server, "SIGQUIT");
+      here.remove();
     },
   };
 }

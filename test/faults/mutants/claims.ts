@@ -5,6 +5,7 @@ const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const leases = inside("test/actions/leases.test.ts");
 const machine = inside("test/actions/machine.test.ts");
 const owner = inside("test/actions/owner.test.ts");
+const underway = inside("test/actions/underway.test.ts");
 const repeat = inside("test/actions/repeat.test.ts");
 
 export const claimMutants: readonly Mutant[] = [
@@ -100,25 +101,31 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a process that works does not renew its leases",
-    code: "open.heartbeat().catch(",
-    instead: "Promise.resolve().catch(",
+    code: "heartbeat().catch(onTrouble)",
+    instead: "Promise.resolve().catch(onTrouble)",
     seenBy: machine("while an action is under way its lease moves"),
   },
   {
     what: "a heartbeat leaves the leases as they are",
-    code: '"UPDATE actions SET lease_until = $2 WHERE owner = $1',
-    instead: '"UPDATE actions SET lease_until = lease_until WHERE $2 > 0 AND owner = $1',
+    code: "+ $3 WHERE owner = $1 AND state = 'open'`",
+    instead: "* 0 + lease_until + $3 * 0 WHERE owner = $1 AND state = 'open'`",
     seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
   },
   {
+    what: "what one action machine of a process works on is not known to the others",
+    code: "const { underway } = open;",
+    instead: "const underway = { ...open.underway, add: () => undefined };",
+    seenBy: underway("an action that one of them works on is not taken up by another, and one heartbeat keeps all"),
+  },
+  {
     what: "a process takes over what it is working on itself",
-    code: "isFree && !underway.has(name)",
+    code: "isFree && !open.underway.has(name)",
     instead: "isFree",
     seenBy: repeat("two identical calls at once are one, and the second is told so"),
   },
   {
     what: "two calls at once with one new key forget that one of them works on it",
-    code: "if (underway.has(name)) return await waitForOther(",
+    code: "if (open.underway.has(name)) return await waitForOther(",
     instead: 'if (call.tool === "") return await waitForOther(',
     seenBy: machine("two calls at once under one key of their own send one request"),
   },

@@ -45,8 +45,8 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     what: "an unknown outcome counts as told",
-    code: "\n             AND state IN ('succeeded', 'rejected') RETURNING *",
-    instead: " RETURNING *",
+    code: "\n             AND state IN ('succeeded', 'rejected') RETURNING",
+    instead: " RETURNING",
     seenBy: journal("told is what was told, not what has been taken up again since"),
   },
   {

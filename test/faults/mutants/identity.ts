@@ -49,8 +49,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "what was sent does not bar the insert of the same",
-    code: "AND subject_hash = $5 AND",
-    instead: "AND subject_hash = '' AND",
+    code: "AND subject_hash = $5\n",
+    instead: "AND subject_hash = ''\n",
     seenBy: journal("a success is what the same call is about for a while after it was last sent"),
   },
   {
@@ -91,8 +91,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a key of one service is found by another",
-    code: '"SELECT * FROM actions WHERE service = $1 AND key = $2"',
-    instead: "\"SELECT * FROM actions WHERE $1 <> '' AND key = $2\"",
+    code: "FROM actions WHERE service = $1 AND key = $2`, [service, key]",
+    instead: "FROM actions WHERE $1 <> '' AND key = $2`, [service, key]",
     seenBy: journal("a new action is written as it is and found by its key"),
   },
   {

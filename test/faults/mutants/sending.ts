@@ -267,14 +267,14 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "the age of a doubt counts from when the action was first put off",
-    code: "first_sent_at = CASE WHEN state = 'rejected' THEN $5 ELSE first_sent_at END",
-    instead: "first_sent_at = first_sent_at",
+    code: "first_sent_at = CASE WHEN state = 'rejected' THEN",
+    instead: "first_sent_at = CASE WHEN state = '' THEN",
     seenBy: journal("the age of a doubt counts from when the service may have known the key"),
   },
   {
     what: "what is unknown is forgotten with the rest",
-    code: "DELETE FROM actions WHERE state IN ('succeeded', 'rejected') AND",
-    instead: "DELETE FROM actions WHERE state <> 'open' AND",
+    code: "WHERE state IN ('succeeded', 'rejected') AND updated_at <",
+    instead: "WHERE state <> 'open' AND updated_at <",
     seenBy: journal("forgets what was settled long ago, and never what is open or unknown"),
   },
 ];

@@ -1,0 +1,69 @@
+// Who did what, in a deployment for teams: facts alone, never an argument or a body. Nobody's reads are written down.
+import { randomUUID } from "node:crypto";
+import type { Database, Value } from "./database.ts";
+
+/** Of whom a row speaks: one caller of one team, through one OAuth client. */
+export interface Auditor {
+  /** As src/caller.ts has it: the SHA-256 of issuer and subject. */
+  readonly caller: string;
+  readonly team: string;
+  readonly client: string;
+  /** Of the call that is under way. */
+  readonly traceId?: () => string | undefined;
+}
+
+/** What is written down beside actions, which their end writes down itself. */
+export interface AuditedEvent {
+  /** `refusal`: for lack of a right. `team`: a team was added, changed or removed. */
+  readonly event: "refusal" | "download" | "team";
+  readonly tool?: string;
+  readonly key?: string;
+  readonly resourceId?: string;
+  /** In a word or two: "forbidden", "mic:act", "added". */
+  readonly outcome: string;
+}
+
+const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
+
+/**
+ * The end of an action and its row in one statement, so that there is no end without a row, nor a row without an end. PostgreSQL alone has
+ * writes inside of WITH; only a deployment for teams has an audit, and it has PostgreSQL. `settling` returns the whole row that it settles;
+ * its parameters come first, `values` is how many they are.
+ */
+export function auditedSettling(settling: string, values: number, auditor: Auditor) {
+  const [id, caller, team, client, trace] = [1, 2, 3, 4, 5].map((at) => `CAST($${values + at} AS TEXT)`);
+  return {
+    sql: `WITH settled AS (${settling}), audited AS (
+        INSERT INTO audit (${COLUMNS})
+        SELECT ${id}, updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM settled)
+      SELECT * FROM settled`,
+    values: [randomUUID(), auditor.caller, auditor.team, auditor.client, auditor.traceId?.() ?? null],
+  };
+}
+
+/** `instant`: SQL for the time, of a parameter with our own. */
+export async function writeAudit(
+  query: Database["query"],
+  instant: (parameter: string) => string,
+  now: number,
+  auditor: Auditor,
+  { event, tool, key, resourceId, outcome }: AuditedEvent,
+): Promise<void> {
+  const values: readonly Value[] = [
+    randomUUID(),
+    now,
+    event,
+    auditor.caller,
+    auditor.team,
+    auditor.client,
+    tool ?? null,
+    key ?? null,
+    resourceId ?? null,
+    outcome,
+    auditor.traceId?.() ?? null,
+  ];
+  await query(
+    `INSERT INTO audit (${COLUMNS}) VALUES ($1, ${instant("$2")}, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    values,
+  );
+}

@@ -1,0 +1,47 @@
+// Whether what PostgreSQL confirms outlives its server: a journal row that a failover takes away may become a second action.
+import type { Database } from "./database.ts";
+
+/** "local": one server without replicas is meant, and its backup. */
+export type Meant = "synchronous" | "local";
+
+export type Durability =
+  | { readonly isDurable: true }
+  | {
+      readonly isDurable: false;
+      /** In a sentence. */
+      readonly trouble: string;
+      /** What mends it. */
+      readonly next: string;
+    };
+
+const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_setting('synchronous_standby_names') AS standbys,
+  (SELECT COUNT(*) FROM pg_stat_replication
+     WHERE state = 'streaming' AND application_name NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas`;
+
+const NAME_THEM =
+  "Give it two replicas, and have commits wait for one of them: synchronous_standby_names = 'ANY 1 (a, b)'.";
+
+const not = (trouble: string, next: string): Durability => ({ isDurable: false, trouble, next });
+
+/** Throws what the database throws. */
+export async function durabilityOf(query: Database["query"], meant: Meant): Promise<Durability> {
+  const [row = {}] = await query(SQL);
+  const commits = String(row["commits"]);
+  if (commits === "off" || commits === "local")
+    return not(
+      `PostgreSQL confirms what is not safe yet: synchronous_commit is ${commits}`,
+      "Let connections set it: put no pooler in transaction mode between.",
+    );
+  if (row["standbys"] !== "") return { isDurable: true };
+  if (meant === "synchronous")
+    return not(
+      "No commit waits for a replica of PostgreSQL: synchronous_standby_names is empty, and a failover would lose actions",
+      `${NAME_THEM} Where one server without replicas is meant: MIC_DATABASE_DURABILITY=local.`,
+    );
+  if (Number(row["replicas"]) > 0)
+    return not(
+      "PostgreSQL has replicas that no commit waits for, though MIC_DATABASE_DURABILITY=local says that it has none: a failover would lose actions",
+      `${NAME_THEM} Then leave MIC_DATABASE_DURABILITY out.`,
+    );
+  return { isDurable: true };
+}

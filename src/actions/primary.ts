@@ -1,0 +1,95 @@
+// Which of several PostgreSQL servers takes writes: the primary, and not one that was it before a failover and came back.
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { reasonOf } from "../failure.ts";
+import { NoPrimary } from "./postgres-errors.ts";
+
+/** So long it is looked for: a failover takes some seconds. */
+export const FIND_MS = 10_000;
+const ASK_MS = 2_000;
+/** Time for the others to answer, once one of them may be it. */
+const GRACE_MS = 300;
+const PAUSE_MS = 100;
+
+/** A primary writes on a timeline of its own since it was promoted. (What pg_control_checkpoint says is as old as the last checkpoint.) */
+const ROLE_SQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
+  ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline`;
+
+export interface Primary {
+  /** Its URL. Throws NoPrimary after FIND_MS. */
+  find(): Promise<string>;
+  /** Throws NoPrimary where the server behind a connection is not it. */
+  check(client: Pick<pg.ClientBase, "query">): Promise<void>;
+}
+
+export function createPrimary(urls: readonly string[]): Primary {
+  /** The youngest timeline that was seen: whoever is on an older one was left behind. */
+  let youngest = 1;
+
+  async function timelineOf(client: Pick<pg.ClientBase, "query">): Promise<number> {
+    const { rows } = await client.query<{ timeline: number }>(ROLE_SQL);
+    const timeline = rows[0]?.timeline ?? 0;
+    if (timeline === 0) throw new NoPrimary("it is a standby");
+    if (timeline < youngest) throw new NoPrimary("it was the primary before a failover");
+    return timeline;
+  }
+
+  async function ask(url: string): Promise<number> {
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: ASK_MS,
+      query_timeout: ASK_MS,
+      application_name: "mic-mcp",
+    });
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      return await timelineOf(client);
+    } finally {
+      // A server that is stuck takes no leave.
+      void client.end().catch(() => undefined);
+    }
+  }
+
+  /** What all of them say, or as many as are in time. */
+  function askAll(): Promise<{ readonly best: string | undefined; readonly reasons: readonly string[] }> {
+    const found: { url: string; timeline: number }[] = [];
+    const reasons: string[] = [];
+    return new Promise((resolve) => {
+      let grace: NodeJS.Timeout | undefined;
+      const end = (): void => {
+        clearTimeout(grace);
+        const [best] = found.sort((one, other) => other.timeline - one.timeline);
+        if (best) youngest = Math.max(youngest, best.timeline);
+        resolve({ best: best?.url, reasons });
+      };
+      for (const url of urls)
+        void ask(url)
+          .then(
+            (timeline) => {
+              found.push({ url, timeline });
+              grace ??= setTimeout(end, GRACE_MS);
+            },
+            (error: unknown) => void reasons.push(`${new URL(url).host}: ${reasonOf(error) || "no answer"}`),
+          )
+          .finally(() => {
+            if (found.length + reasons.length === urls.length) end();
+          });
+    });
+  }
+
+  return {
+    async find() {
+      const endsAt = performance.now() + FIND_MS;
+      for (;;) {
+        const { best, reasons } = await askAll();
+        if (best !== undefined) return best;
+        if (performance.now() > endsAt) throw new NoPrimary(`no server takes writes (${reasons.join("; ")})`);
+        await sleep(PAUSE_MS);
+      }
+    },
+    async check(client) {
+      youngest = Math.max(youngest, await timelineOf(client));
+    },
+  };
+}

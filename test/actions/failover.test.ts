@@ -1,0 +1,243 @@
+// The journal of a deployment whose PostgreSQL has a replica, when the primary dies: what was confirmed is there, what was not is done once,
+// and a primary that comes back is left alone.
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { isAnswerLost } from "../../src/actions/database.ts";
+import { createDeploymentDatabase } from "../../src/actions/deployment.ts";
+import { type Journal, openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { createNotices, MAX_NOTICE_BYTES, NoticeTooLong } from "../../src/actions/notices.ts";
+import { openPostgres } from "../../src/actions/postgres.ts";
+import { postgresMissing } from "../support/postgres.ts";
+import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
+import { newAction } from "./samples.ts";
+
+const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
+const isLinux = process.platform === "linux";
+
+const SUCCEEDED: Settlement = {
+  state: "succeeded",
+  attempts: 1,
+  outcome: "{}",
+  repeatable: false,
+  resourceId: "job-1",
+};
+
+let pair: PostgresPair | undefined;
+function running(): PostgresPair {
+  if (!pair) throw new Error("PostgreSQL is there only while tests run");
+  return pair;
+}
+
+async function openForTest(urls: string) {
+  const database = await openPostgres(urls, { connections: 8, failover: true });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+const open = async (urls: string, owner = "one"): Promise<Journal> =>
+  await openJournal(await openForTest(urls), { owner, now: () => Date.now(), leaseMs: 30_000, repeatMs: 600_000 });
+
+const act = (key: string) => newAction({ key, subjectHash: key, workHash: key });
+
+describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}`, { timeout: 120_000 }, () => {
+  beforeAll(async () => {
+    pair = await startPostgresPair();
+  }, 60_000);
+  afterAll(() => pair?.stop());
+
+  test("what was confirmed is there, and writes go on at the one that was promoted", async () => {
+    const journal = await open(await running().database());
+    const confirmed: string[] = [];
+    const unsure: string[] = [];
+    let isOver = false;
+    const worker = async (name: number): Promise<void> => {
+      for (let n = 0; !isOver; n++) {
+        const key = `${name}-${n}`;
+        try {
+          const written = await journal.insert(act(key));
+          if (!written) throw new Error(`${key} is there twice`);
+          confirmed.push(key);
+          if (await journal.settle(written, SUCCEEDED)) continue;
+          throw new Error(`${key} was settled by another`);
+        } catch (error) {
+          if (!isAnswerLost(error)) throw error;
+          unsure.push(key);
+        }
+      }
+    };
+    const workers = Array.from({ length: 6 }, (_, name) => worker(name));
+    await expect.poll(() => confirmed.length).toBeGreaterThan(50);
+    await running().killPrimary();
+    await running().promote();
+    const before = confirmed.length;
+    await expect.poll(() => confirmed.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
+    isOver = true;
+    await Promise.all(workers);
+    for (const key of confirmed) expect(await journal.find("service", key), key).toMatchObject({ owner: "one" });
+    const settled = await journal.list("service", ["succeeded"], 100_000);
+    expect(settled.length + unsure.length).toBeGreaterThanOrEqual(confirmed.length);
+    await running().join();
+  });
+
+  test("with the replica cut off, what is written hangs and is not confirmed, and after the failover it is done once", async () => {
+    const journal = await open(await running().database());
+    await journal.insert(act("before"));
+    await running().cutReplicas();
+    const hanging = journal.insert(act("hanging"));
+    await Promise.race([hanging, sleep(500)]);
+    await running().killPrimary();
+    await running().promote();
+    // Lost with the primary, or there: either way it is this process's, once.
+    expect(await hanging).toMatchObject({ key: "hanging", owner: "one", state: "open", attempts: 0 });
+    expect(await journal.find("service", "before")).toMatchObject({ key: "before" });
+    expect(await journal.list("service", ["open"], 10)).toHaveLength(2);
+    await running().join();
+  });
+
+  test("a primary that was left behind and comes back gets nothing, from whoever has seen the other and from whoever has not", async () => {
+    const urls = await running().database();
+    const seen = await open(urls);
+    await seen.insert(act("before"));
+    await running().killPrimary();
+    await running().promote();
+    await seen.insert(act("after"));
+    await running().reviveFormer();
+    const fresh = await open(urls, "two");
+    for (const [name, journal] of [
+      ["seen", seen],
+      ["fresh", fresh],
+    ] as const) {
+      expect(await journal.insert(act(`late ${name}`))).toBeDefined();
+      expect(await journal.find("service", "after")).toMatchObject({ key: "after" });
+    }
+    await running().join();
+  });
+
+  test("a primary that became a standby refuses a write, which is done at the other one", async () => {
+    const urls = await running().database();
+    const database = await openForTest(urls);
+    await database.query("CREATE TABLE t (a INTEGER)");
+    // As a server does that is a standby by now: to the first connection alone.
+    await database.query("SET default_transaction_read_only = on");
+    await database.query("INSERT INTO t VALUES ($1)", [1]);
+    expect(await database.query("SELECT a FROM t")).toEqual([{ a: 1 }]);
+  });
+
+  test("without a primary a call hears so within its time, and all is well when there is one", async () => {
+    const database = await openForTest(await running().database());
+    await database.query("SELECT 1");
+    await running().killPrimary();
+    await expect(database.query("SELECT $1::int AS a", [1])).rejects.toThrow(/no server takes writes \(.*standby/);
+    await running().promote();
+    expect(await database.query("SELECT $1::int AS a", [1])).toEqual([{ a: 1 }]);
+    await running().join();
+  });
+
+  describe("durability", () => {
+    beforeEach(() => running().setSynchronous(true));
+    const look = async (durability: "synchronous" | "local") => {
+      const urls = (await running().database()).split(",");
+      const deployment = createDeploymentDatabase({ urls, durability });
+      onTestFinished(() => deployment.close());
+      return await deployment.durability();
+    };
+
+    test("commits that wait for a replica are durable", async () => {
+      expect(await look("synchronous")).toEqual({ isDurable: true });
+    });
+
+    test("replicas that no commit waits for are refused, whatever was meant", async () => {
+      await running().setSynchronous(false);
+      expect(await look("synchronous")).toMatchObject({
+        isDurable: false,
+        trouble: expect.stringContaining("synchronous_standby_names is empty"),
+        next: expect.stringContaining("ANY 1 (a, b)"),
+      });
+      expect(await look("local")).toMatchObject({
+        isDurable: false,
+        trouble: expect.stringContaining("replicas that no commit waits for"),
+      });
+    });
+
+    test("one server without replicas is durable where that is meant, and not where nobody said so", async () => {
+      await running().setSynchronous(false);
+      await running().cutReplicas();
+      expect(await look("local")).toEqual({ isDurable: true });
+      expect(await look("synchronous")).toMatchObject({
+        isDurable: false,
+        next: expect.stringContaining("MIC_DATABASE_DURABILITY=local"),
+      });
+      await running().join();
+    });
+
+    test("a database that is not there is not durable, and that is no rejection", async () => {
+      const deployment = createDeploymentDatabase({ urls: ["postgres://mic@127.0.0.1:1/none"], durability: "local" });
+      onTestFinished(() => deployment.close());
+      expect(await deployment.durability()).toMatchObject({
+        isDurable: false,
+        trouble: expect.stringContaining("cannot be used"),
+        next: expect.stringContaining("MIC_DATABASE_URL"),
+      });
+      await expect((await deployment.open()).query("SELECT 1")).rejects.toMatchObject({
+        facts: { kind: "internal", next: expect.stringContaining("MIC_DATABASE_URL") },
+      });
+    });
+  });
+
+  describe("notices", () => {
+    async function instances(count: number) {
+      const urls = await running().database();
+      return await Promise.all(
+        Array.from({ length: count }, async () => {
+          const { query } = await openForTest(urls);
+          const notices = createNotices({ urls: urls.split(","), query, onTrouble: () => undefined });
+          onTestFinished(() => notices.close());
+          const heard: string[] = [];
+          const state = { heard, missed: 0 };
+          const leave = notices.on(
+            "mic_teams",
+            (text) => heard.push(text),
+            () => (state.missed += 1),
+          );
+          await notices.listening();
+          return { notices, state, leave };
+        }),
+      );
+    }
+
+    test("are heard by all, in order, on their own channel, until they are left", async () => {
+      const [one, two] = await instances(2);
+      if (!one || !two) throw new Error("two were asked for");
+      await one.notices.send("mic_moves", "elsewhere");
+      await one.notices.send("mic_teams", "first");
+      await two.notices.send("mic_teams", "x".repeat(MAX_NOTICE_BYTES));
+      for (const { state } of [one, two])
+        await expect.poll(() => state.heard).toEqual(["first", "x".repeat(MAX_NOTICE_BYTES)]);
+      one.leave();
+      await two.notices.send("mic_teams", "last");
+      await expect.poll(() => two.state.heard).toHaveLength(3);
+      expect(one.state.heard).toHaveLength(2);
+    });
+
+    test("that are too long are refused before they are sent, by what they weigh", async () => {
+      const [one] = await instances(1);
+      await expect(one?.notices.send("mic_teams", "é".repeat(MAX_NOTICE_BYTES / 2 + 1))).rejects.toThrow(NoticeTooLong);
+      expect(() => one?.notices.on("mic; DROP TABLE actions", () => undefined)).toThrow(TypeError);
+    });
+
+    test("after a broken connection and after a failover they are heard again, and whoever listens is told of the gap", async () => {
+      const [one, two] = await instances(2);
+      if (!one || !two) throw new Error("two were asked for");
+      await running().run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp notices'",
+      );
+      for (const { state } of [one, two]) await expect.poll(() => state.missed, { timeout: 10_000 }).toBe(1);
+      await running().killPrimary();
+      await running().promote();
+      for (const { state } of [one, two]) await expect.poll(() => state.missed, { timeout: 15_000 }).toBe(2);
+      await one.notices.send("mic_teams", "again");
+      for (const { state } of [one, two]) await expect.poll(() => state.heard).toEqual(["again"]);
+      await running().join();
+    });
+  });
+});

@@ -1,0 +1,179 @@
+// A PostgreSQL server with replicas (one, unless more are asked for), on loopback ports, whose commits wait for a replica: the primary can be
+// killed, a replica promoted, and whoever was left behind join again. Linux only.
+import type { ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+import { askPostgres, endServer, postgresHere, signalAll, whenReady } from "./postgres.ts";
+
+/** What the disk does is not what failovers are about. */
+const SETTINGS = [
+  "fsync=off",
+  "full_page_writes=on",
+  "autovacuum=off",
+  "max_connections=200",
+  "wal_retrieve_retry_interval=200",
+];
+/** A standby that leads nowhere. */
+const NOWHERE = "host=127.0.0.1 port=1";
+
+interface PostgresNode {
+  readonly name: string;
+  readonly data: string;
+  readonly port: number;
+  server: ChildProcess | undefined;
+}
+
+export interface PostgresPair {
+  /** A new, empty database: its URLs on all servers, comma-separated. */
+  database(): Promise<string>;
+  /** A statement on the primary, in the database `postgres`. */
+  run(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Whether commits wait for a replica (`ANY 1`), as they do from the start. */
+  setSynchronous(is: boolean): Promise<void>;
+  /** Sends the primary and all its processes a signal. */
+  signal(name: NodeJS.Signals): void;
+  /** No replica gets anything any more, until one is promoted or they join again. */
+  cutReplicas(): Promise<void>;
+  /** Kills the primary and all its processes at once. */
+  killPrimary(): Promise<void>;
+  /**
+   * The replica that has most becomes the primary. Where no other one is left its commits wait for nobody, as tools for failover have it,
+   * until one joins. Returns when it takes writes.
+   */
+  promote(): Promise<void>;
+  /** The former primary starts again as what it was: its data as they were, a primary by its own account. */
+  reviveFormer(): Promise<void>;
+  /** All but the primary begin anew as its replicas, and commits wait for them again. */
+  join(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
+  const here = postgresHere();
+  const nodes: PostgresNode[] = [];
+  for (const name of ["a", "b", "c", "d"].slice(0, replicas + 1))
+    nodes.push({ name, data: join(here.folder, name), port: await freePort(), server: undefined });
+  const [first] = nodes;
+  if (!first) throw new Error("no server");
+  let primary = first;
+  let former: PostgresNode | undefined;
+  let databases = 0;
+
+  const url = ({ port }: PostgresNode, database = "postgres") => `postgres://mic@127.0.0.1:${port}/${database}`;
+  const ask = (node: PostgresNode, sql: string) => askPostgres(url(node), sql);
+  const others = () => nodes.filter((node) => node !== primary);
+  const standbys = () => others().filter(({ server }) => server !== undefined);
+
+  async function start(node: PostgresNode): Promise<void> {
+    node.server = here.serve(node.data, node.port, [...SETTINGS, `cluster_name=${node.name}`]);
+    await whenReady(node.server, () => ask(node, "SELECT 1"));
+  }
+
+  async function end(node: PostgresNode, how: "SIGQUIT" | "SIGKILL"): Promise<void> {
+    if (node.server) await endServer(node.server, how);
+    node.server = undefined;
+  }
+
+  async function set(node: PostgresNode, setting: string): Promise<void> {
+    // Not to wait for a replica that this very setting is about.
+    await ask(node, `ALTER SYSTEM SET ${setting}`);
+    await ask(node, "SELECT pg_reload_conf()");
+  }
+
+  async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    for (let tries = 0; tries < 200; tries++) {
+      if (await isSo().catch(() => false)) return;
+      await sleep(50);
+    }
+    throw new Error(`not within ten seconds: ${what}`);
+  }
+
+  const names = () =>
+    `'ANY 1 (${others()
+      .map(({ name }) => name)
+      .join(", ")})'`;
+
+  async function setSynchronous(is: boolean): Promise<void> {
+    await set(primary, `synchronous_standby_names = ${is ? names() : "''"}`);
+    await until("what commits wait for", async () => {
+      const [row] = await ask(primary, "SHOW synchronous_standby_names");
+      return (row?.["synchronous_standby_names"] !== "") === is;
+    });
+  }
+
+  async function rejoin(): Promise<void> {
+    former = undefined;
+    for (const node of others()) {
+      await end(node, "SIGQUIT");
+      rmSync(node.data, { recursive: true, force: true });
+      here.run("pg_basebackup", [
+        ...["-D", node.data, "-h", "127.0.0.1", "-p", String(primary.port), "-U", "mic"],
+        ...["-R", "-c", "fast", "-X", "stream", "--no-sync"],
+      ]);
+      await start(node);
+    }
+    await until("the replicas follow", async () => {
+      const rows = await ask(primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
+      return rows.length === others().length;
+    });
+    await setSynchronous(true);
+  }
+
+  async function received(node: PostgresNode): Promise<number> {
+    const [row] = await ask(node, "SELECT (COALESCE(pg_last_wal_receive_lsn(), '0/0') - '0/0')::float8 AS bytes");
+    return Number(row?.["bytes"]);
+  }
+
+  here.run("initdb", ["-D", first.data, "-A", "trust", "-U", "mic", "--no-sync"]);
+  await start(first);
+  await rejoin();
+
+  return {
+    async database() {
+      const name = `journal${++databases}`;
+      await ask(primary, `CREATE DATABASE ${name}`);
+      return nodes.map((node) => url(node, name)).join(",");
+    },
+    run: (sql) => ask(primary, sql),
+    setSynchronous,
+    signal(name) {
+      if (primary.server) signalAll(primary.server, name);
+    },
+    async cutReplicas() {
+      for (const node of standbys()) await set(node, `primary_conninfo = '${NOWHERE}'`);
+      await until("the replicas are cut off", async () => {
+        return (await ask(primary, "SELECT 1 FROM pg_stat_replication")).length === 0;
+      });
+    },
+    async killPrimary() {
+      await end(primary, "SIGKILL");
+    },
+    async promote() {
+      const ranked = await Promise.all(standbys().map(async (node) => ({ node, bytes: await received(node) })));
+      const [best] = ranked.sort((one, two) => two.bytes - one.bytes);
+      if (!best) throw new Error("no replica is left");
+      former = primary;
+      primary = best.node;
+      const rest = standbys();
+      const left = rest.map(({ name }) => name).join(", ");
+      await set(primary, `synchronous_standby_names = '${left === "" ? "" : `ANY 1 (${left})`}'`);
+      for (const node of rest) await set(node, `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=mic'`);
+      await ask(primary, "SELECT pg_promote(true, 30)");
+      await until("the promoted one takes writes", async () => {
+        const [row] = await ask(primary, "SELECT pg_is_in_recovery() AS yes");
+        return row?.["yes"] === false;
+      });
+    },
+    async reviveFormer() {
+      if (!former) throw new Error("there was no failover");
+      await start(former);
+    },
+    join: rejoin,
+    async stop() {
+      await Promise.all(nodes.map((node) => end(node, "SIGQUIT")));
+      here.remove();
+    },
+  };
+}
