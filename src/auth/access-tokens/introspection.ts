@@ -55,7 +55,8 @@ export function createIntrospection(provider: Provider, { client, keptMs, now }:
     async claimsOf(token) {
       const answered = await ask(token);
       if (!answered.active) throw new TokenRefused("The token is not in force.", { isProviders: false });
-      const claims = Answer.parse(answered);
+      const claims = Answer.safeParse(answered).data;
+      if (!claims) throw new ProviderUnavailable("what the identity provider says of a token cannot be read");
       if (claims.iss !== undefined && claims.iss !== provider.issuer)
         throw new TokenRefused("The token is another issuer's.", { isProviders: true });
       const nowSeconds = now() / 1_000;

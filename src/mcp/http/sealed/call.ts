@@ -220,7 +220,9 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
     const told = new Promise<JSONRPCMessage | undefined>((resolve) => {
       onAgain = resolve;
     });
-    toServer(initializeAgain(session, AGAIN));
+    const again = () => toServer(initializeAgain(session, AGAIN));
+    if (service.telemetry) service.telemetry.aside(again);
+    else again();
     const answer = await told;
     onAgain = undefined;
     if (answer && !("result" in answer)) throw new Error("a server refused to begin its session again");
