@@ -11,12 +11,12 @@ export interface LimitsCounts {
   readonly questions: number;
   /** How many times as fast as the machine's the service's clock goes: 1 is the real minute. */
   readonly speed: number;
-  /** The request before which one of the instances dies. */
+  /** The request before which one of the instances dies: at the first, none of its own is in the air, to be read again. */
   readonly diesAt: number;
 }
 
-export const SMALL: LimitsCounts = { instances: 3, questions: 30, speed: 10, diesAt: 3 };
-export const WHOLE: LimitsCounts = { instances: 4, questions: 200, speed: 1, diesAt: 3 };
+export const SMALL: LimitsCounts = { instances: 3, questions: 30, speed: 10, diesAt: 1 };
+export const WHOLE: LimitsCounts = { instances: 4, questions: 200, speed: 1, diesAt: 1 };
 
 const MINUTE_MS = 60_000;
 const PER_MINUTE = 30;
