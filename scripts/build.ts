@@ -29,6 +29,7 @@ const PARTS = {
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
+  teams: { source: "src/cli/teams/program.ts", maxKiB: 1_620 },
   telemetry: { source: "src/telemetry/start.ts", maxKiB: 640 },
   jose: { source: "src/auth/jose.ts", maxKiB: 110 },
   oauth4webapi: { source: "src/auth/oauth4webapi.ts", maxKiB: 90 },

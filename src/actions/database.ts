@@ -14,9 +14,11 @@ export interface Database {
   close(): Promise<void>;
 }
 
+// By its name: drivers are parts of the program that are loaded by themselves, each with a class of its own.
+const isOne = (error: unknown): boolean => error instanceof Error && error.name === "AnswerLost";
+
 /** Whatever it was explained as since. */
-export const isAnswerLost = (error: unknown): boolean =>
-  error instanceof AnswerLost || (error instanceof Error && error.cause instanceof AnswerLost);
+export const isAnswerLost = (error: unknown): boolean => isOne(error) || (error instanceof Error && isOne(error.cause));
 
 /** A connection broke under a statement: it may have been done, or may yet be. */
 export class AnswerLost extends Error {

@@ -100,17 +100,6 @@ const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
     "ALTER TABLE actions ADD COLUMN wire_key TEXT NOT NULL DEFAULT ''",
   ],
   [
-    // What clients of revisions before 2026-07-28 listen to, and answers of their people on the way to whoever asked: of a deployment for teams.
-    `CREATE TABLE subscriptions (
-       session TEXT NOT NULL, uri TEXT NOT NULL, team TEXT NOT NULL, version BIGINT, until BIGINT NOT NULL,
-       PRIMARY KEY (session, uri))`,
-    "CREATE INDEX subscriptions_until ON subscriptions (until)",
-    `CREATE TABLE session_answers (
-       session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT NOT NULL, until BIGINT NOT NULL,
-       PRIMARY KEY (session, question))`,
-    "CREATE INDEX session_answers_until ON session_answers (until)",
-  ],
-  [
     // Who did what, of a deployment for teams: never an argument, never a body.
     `CREATE TABLE audit (
        id TEXT PRIMARY KEY, at BIGINT NOT NULL, event TEXT NOT NULL, caller TEXT NOT NULL, team TEXT NOT NULL, client TEXT NOT NULL,
@@ -120,7 +109,7 @@ const MIGRATIONS: readonly (readonly (string | Migration)[])[] = [
 ];
 
 /** Of a version that only adds: the oldest one whose programs go on beside it. */
-const NEEDS: Readonly<Record<number, number>> = { 6: 5, 7: 5 };
+const NEEDS: Readonly<Record<number, number>> = { 6: 5 };
 
 export const JOURNAL_VERSION = MIGRATIONS.length;
 

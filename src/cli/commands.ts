@@ -4,6 +4,7 @@ import { SERVE } from "./serve-flags.ts";
 
 const JSON_FLAG = { type: "boolean", about: "as one line of JSON" } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
+export const TEAM_ACTIONS = ["add", "list", "remove", "rotate", "rewrap", "check"] as const;
 const ACTION_STATES = ["open", "succeeded", "rejected", "unknown"] as const;
 
 export const COMMANDS = {
@@ -110,12 +111,55 @@ export const COMMANDS = {
     notes: ["Exit code 0 only if all is well."],
     flags: {
       emulator: { type: "boolean", about: "checks the set-up of serve --emulator" },
+      teams: { type: "boolean", about: "checks a deployment for teams: settings, database, identity provider, teams" },
       json: JSON_FLAG,
     },
     examples: [
       { line: "mic-mcp doctor", does: "before asking anybody for help" },
       { line: "mic-mcp doctor --emulator", does: "the same for serve --emulator" },
     ],
+  },
+  teams: {
+    name: "teams",
+    takes: "ACTION [TEAM]",
+    does: "the teams of a deployment: their credentials, and who belongs to them",
+    notes: [
+      `ACTION: ${TEAM_ACTIONS.join(", ")}. All but list, rewrap and check take a TEAM; check takes one or all.`,
+      "add makes a team, once its credentials are proven. To a team that is there it adds members, and sets its claim.",
+      "remove takes the named members out; without --member it removes the team. What the team did stays in the journal.",
+      "rotate replaces a secret: it is used from the next token on. rewrap puts every secret under the first of MIC_SECRET_KEYS.",
+      "check opens every secret and gets a token with it. Exit code 0 only if all is well.",
+      "Takes MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS); --member takes MIC_AUTH_ISSUER, whose subject it is.",
+    ],
+    flags: {
+      "base-url": { type: "string", value: "URL", about: "the service's base URL (default: MIC_BASE_URL)" },
+      "client-id": { type: "string", value: "ID", about: "the client's id: one team for each" },
+      "workspace-id": { type: "string", value: "ID", about: "the team's one workspace" },
+      claim: { type: "string", value: "VALUE", about: "whose MIC_AUTH_TEAM_CLAIM has it belongs to the team" },
+      member: { type: "string", value: "SUBJECT", multiple: true, about: "somebody who belongs to it; once for each" },
+      "secret-stdin": { type: "boolean", about: "the secret is all of stdin: for scripts" },
+      "secret-file": { type: "string", value: "PATH", about: "the secret stays in this file, on every instance" },
+      unproven: { type: "boolean", about: "credentials are not tried" },
+      json: JSON_FLAG,
+    },
+    examples: [
+      {
+        line: "pass mic-red | mic-mcp teams add red --client-id me --workspace-id w1 --claim mic-red --secret-stdin",
+        does: "a team whose members the identity provider knows",
+      },
+      { line: "mic-mcp teams add red --member 00u1abc", does: "one member more" },
+      { line: "mic-mcp teams list", does: "never a secret" },
+      { line: "mic-mcp teams rewrap && mic-mcp teams check", does: "after a new first key" },
+    ],
+  },
+  migrate: {
+    name: "migrate",
+    does: "brings the tables of a deployment for teams up to date",
+    notes: [
+      "A start of serve --teams does so by itself, but for MIC_MIGRATE=off. Takes MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE.",
+    ],
+    flags: {},
+    examples: [{ line: "mic-mcp migrate", does: "before instances of a new version start" }],
   },
   emulator: {
     name: "emulator",

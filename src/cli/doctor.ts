@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { COMMAND_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { noTokenStore } from "../auth/token-store.ts";
 import { createTokens } from "../auth/tokens.ts";
-import { readConfig } from "../config.ts";
+import { readConfig, UsageError } from "../config.ts";
 import { escaped } from "../outside.ts";
 import { systemTiming } from "../service/attempts.ts";
 import { backendOf } from "./backend.ts";
@@ -76,7 +76,11 @@ async function examine(environment: NodeJS.ProcessEnv, withEmulator: boolean): P
 
 export async function doctor(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.doctor.flags });
-  const checks = await examine(environment, values.emulator ?? false);
+  if (values.teams && values.emulator)
+    throw new UsageError("--teams and --emulator are two set-ups: give one of them.");
+  const checks = values.teams
+    ? await (await import("./teams/program.ts")).examineTeams(environment)
+    : await examine(environment, values.emulator ?? false);
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All is well." : "Something is wrong; see the lines above.";
   process.stdout.write(

@@ -1,19 +1,13 @@
 // `mic-mcp login`: asks for the client credentials, proves them by fetching a token, then keeps them in the OS keychain.
 import { parseArgs } from "node:util";
-import { createIdentity } from "../auth/identity.ts";
 import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../auth/keychain/keychain.ts";
-import { fitsLogin, readLogin, removeAll, type StoredLogin, scopeSets, storeLogin } from "../auth/login.ts";
+import { fitsLogin, readLogin, removeAll, type StoredLogin, storeLogin } from "../auth/login.ts";
 import { giveSign } from "../auth/login-sign.ts";
-import { createRedactor } from "../auth/redaction.ts";
-import { noTokenStore } from "../auth/token-store.ts";
-import { createTokens } from "../auth/tokens.ts";
 import { type Config, checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
-import { Failure } from "../failure.ts";
 import { escaped } from "../outside.ts";
-import { CALL_LIMIT_MS, systemTiming } from "../service/attempts.ts";
-import { createTransport } from "../service/transport.ts";
 import { COMMANDS } from "./commands.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
+import { prove } from "./prove.ts";
 
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
@@ -125,27 +119,6 @@ async function withKeychain<T>(work: (keychain: Keychain) => Promise<T>): Promis
 async function tellServers({ loginFolder }: Config): Promise<void> {
   if (await giveSign(loginFolder)) return;
   process.stderr.write(`Servers at work notice within 3 s: ${loginFolder} cannot be written to.\n`);
-}
-
-/** A token for any of the scope sets proves the pair; so does "this client may not have that scope". */
-async function prove({ baseUrl, workspaceId, ...credentials }: StoredLogin): Promise<void> {
-  const redactor = createRedactor();
-  redactor.add(credentials.clientSecret);
-  const transport = createTransport();
-  const given = { baseUrl, workspaceId, credentials };
-  const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: Date.now });
-  const tokens = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
-  const context = { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
-  try {
-    await tokens.get(scopeSets[0] ?? [], context);
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if (error.facts.code === "invalid_scope") return;
-    const { message } = error.facts;
-    throw error.with({ message: `${redactor.redact(message)} Nothing was stored.` });
-  } finally {
-    await transport.close();
-  }
 }
 
 export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

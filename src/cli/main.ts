@@ -1,11 +1,10 @@
 // The command line: which command, its help, and the exit code (docs/interface.md, "Program").
 import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
-import { Failure, reasonOf } from "../failure.ts";
 import type { Answered } from "../telemetry/port.ts";
 import { help, helpOf, welcome } from "./command-line/help.ts";
 import { didYouMean } from "./command-line/nearest.ts";
-import { asUsageError } from "./command-line/usage.ts";
+import { tell } from "./command-line/told.ts";
 import { COMMANDS, type CommandName, commandNames, isCommandName } from "./commands.ts";
 import { wholeNumber } from "./flags.ts";
 import { serveFlags } from "./serve-flags.ts";
@@ -16,11 +15,12 @@ async function runServe(
   environment: NodeJS.ProcessEnv,
   answered: readonly Answered[],
 ): Promise<number> {
-  const { isHttp, isMisplaced, host, port, whole } = serveFlags(args, environment);
-  if (isMisplaced) throw new UsageError("--host and --port belong to serve --http.");
+  const { isHttp, isTeams, misplaced, host, port, whole } = serveFlags(args, environment);
+  if (misplaced !== undefined) throw new UsageError(misplaced);
+  const listen = { host, port: wholeNumber("port", port, 65535) };
+  if (isTeams) return await (await import("./teams/program.ts")).serve(whole, listen);
   const { serve } = await import("./serve.ts");
-  const http = isHttp ? { host, port: wholeNumber("port", port, 65535) } : undefined;
-  return await serve(whole, http, answered);
+  return await serve(whole, isHttp ? listen : undefined, answered);
 }
 
 /** `answered`: what a client was told before the program was loaded. */
@@ -40,6 +40,8 @@ const RUN: Readonly<Record<CommandName, Run>> = {
   logout: async (args, environment) => await (await import("./login.ts")).logout(args, environment),
   status: async (args, environment) => await (await import("./status.ts")).status(args, environment),
   doctor: async (args, environment) => await (await import("./doctor.ts")).doctor(args, environment),
+  teams: async (args, environment) => await (await import("./teams/program.ts")).teams(args, environment),
+  migrate: async (args, environment) => await (await import("./teams/program.ts")).migrate(args, environment),
   emulator: async (args) => await (await import("./emulator.ts")).emulator(args),
   completion: async (args) => await (await import("./completion/completion.ts")).completion(args),
 };
@@ -77,17 +79,10 @@ async function runCommand(
   try {
     return await RUN[name](args, environment, answered);
   } catch (thrown) {
-    const error = asUsageError(thrown, COMMANDS[name]);
-    const isUsage = error instanceof UsageError;
-    const next = isUsage
-      ? `Run mic-mcp ${name} --help for what it takes.`
-      : error instanceof Failure
-        ? error.facts.next
-        : undefined;
-    process.stderr.write(`mic-mcp: ${reasonOf(error)}\n${next === undefined ? "" : `${next}\n`}`);
-    if (isUsage && name === "serve" && !args.includes("--http"))
-      await (await import("./refuse-client.ts")).refuseClient(reasonOf(error));
-    return isUsage ? 2 : 1;
+    const { code, reason } = tell(thrown, COMMANDS[name]);
+    const isForClient = name === "serve" && !args.includes("--http") && !args.includes("--teams");
+    if (code === 2 && isForClient) await (await import("./refuse-client.ts")).refuseClient(reason);
+    return code;
   }
 }
 

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { errorCode } from "../failure.ts";
 import type { Command } from "./command-line/command.ts";
 
-/** Where `serve --http` listens. */
+/** Where `serve --http` and `serve --teams` listen. */
 export interface HttpFlags {
   readonly host: string | undefined;
   readonly port: number | undefined;
@@ -19,8 +19,16 @@ export const SERVE = {
   flags: {
     emulator: { type: "boolean", about: "against an emulator of the service inside the process" },
     http: { type: "boolean", about: "over Streamable HTTP on this machine; prints its URL as one JSON line" },
-    host: { type: "string", value: "H", about: "with --http: 127.0.0.1 (default), ::1 or localhost" },
-    port: { type: "string", value: "P", about: "with --http: default any that is free" },
+    teams: {
+      type: "boolean",
+      about: "one instance of a deployment for an organisation (docs/teams.md); prints its URL as one JSON line",
+    },
+    host: {
+      type: "string",
+      value: "H",
+      about: "with --http or --teams: 127.0.0.1 (default), ::1, localhost; with --teams any",
+    },
+    port: { type: "string", value: "P", about: "with --http or --teams: default any that is free" },
     "base-url": { type: "string", value: "URL", about: "the service's base URL" },
     "workspace-id": { type: "string", value: "ID", about: "default workspace" },
     "download-dir": { type: "string", value: "DIR", about: "where files are written (default: ~/Downloads)" },
@@ -41,6 +49,7 @@ export const SERVE = {
   examples: [
     { line: "mic-mcp serve --emulator", does: "nothing to configure, nothing leaves this machine" },
     { line: "mic-mcp serve --http --port 8931", does: "one server for many clients" },
+    { line: "mic-mcp serve --teams --port 8931", does: "for an organisation, behind its balancer" },
   ],
 } as const satisfies Command;
 
@@ -49,13 +58,18 @@ export const isParseError = (error: unknown): boolean => errorCode(error).starts
 /** Throws what parseArgs throws. */
 export function serveFlags(args: readonly string[], environment: NodeJS.ProcessEnv) {
   const { values } = parseArgs({ args: [...args], options: SERVE.flags });
-  const { http: isHttp = false, host, port, ...flags } = values;
-  /** --host and --port belong to serve --http. */
-  const isMisplaced = !isHttp && (host !== undefined || port !== undefined);
+  const { http: isHttp = false, teams: isTeams = false, host, port, ...flags } = values;
+  /** What contradicts itself, in words. */
+  const misplaced =
+    isHttp && isTeams
+      ? "--http serves one person and --teams an organisation: give one of them."
+      : !isHttp && !isTeams && (host !== undefined || port !== undefined)
+        ? "--host and --port belong to serve --http and serve --teams."
+        : undefined;
   const overlay = Object.entries(flags).map(([flag, value]) => [
     `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
     value === true ? "1" : value,
   ]);
   const whole: NodeJS.ProcessEnv = { ...environment, ...Object.fromEntries(overlay) };
-  return { isHttp, isMisplaced, host, port, whole };
+  return { isHttp, isTeams, misplaced, host, port, whole };
 }

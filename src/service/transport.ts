@@ -193,8 +193,8 @@ const hasProxy = (): boolean =>
 
 /** Per origin: 1,600 reads a second of a service that is 20 ms away, more than one process makes; 8 would bring 400. */
 export const CONNECTIONS = 32;
-/** Of files that are streamed. */
-const STREAMS = 64;
+/** Of files that are streamed: more than leave at once, so that a file can be looked at while many are read. */
+const STREAMS = 128;
 
 interface TransportOptions {
   /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. */

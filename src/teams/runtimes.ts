@@ -10,14 +10,21 @@ export type Outside =
   | { readonly why: "in several"; readonly names: readonly string[] }
   | ({ readonly why: "not in it"; readonly name: string } & Member);
 
+/** What is served to a caller hangs on no more of him: all else may be another with his next call. */
+export interface Guest {
+  /** As src/caller.ts has it. */
+  readonly id: string;
+  /** The OAuth client that he calls with. */
+  readonly clientId: string;
+}
+
 /** How the parts of a team and what a caller is served are made. `P`: a team's parts; `R`: what a caller is served. */
 export interface Making<P, R> {
   openTeam(team: Team): P;
   /** The team is no more: what was made with its parts does nothing from now on. */
   endTeam(parts: P): void;
-  /** `caller`: his id alone, since all else may be another with his next call. */
-  inside(parts: P, caller: string): R;
-  outside(caller: string, why: Outside): R;
+  inside(parts: P, guest: Guest): R;
+  outside(guest: Guest, why: Outside): R;
 }
 
 interface Options<P, R> {
@@ -89,11 +96,11 @@ export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Opt
     return use(served, name, known && known.of === of ? known : { of, runtime: make() }).runtime;
   }
 
-  const outside = (caller: string, why: Outside): R =>
-    runtimeFor(JSON.stringify([caller, why]), undefined, () => making.outside(caller, why));
+  const outside = ({ id, clientId }: Guest, why: Outside): R =>
+    runtimeFor(JSON.stringify([id, clientId, why]), undefined, () => making.outside({ id, clientId }, why));
 
-  const inside = (caller: string, team: string, parts: P): R =>
-    runtimeFor(JSON.stringify([caller, team]), parts, () => making.inside(parts, caller));
+  const inside = ({ id, clientId }: Guest, team: string, parts: P): R =>
+    runtimeFor(JSON.stringify([id, clientId, team]), parts, () => making.inside(parts, { id, clientId }));
 
   return {
     /**
@@ -104,24 +111,25 @@ export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Opt
       if (team !== undefined && !TEAM_NAME.test(team)) return undefined;
       const belongings = await membership.of(caller);
       const [only, ...more] = team === undefined ? belongings : belongings.filter(({ name }) => name === team);
-      const { issuer, subject, id } = caller;
-      if (more.length > 0) return outside(id, { why: "in several", names: belongings.map(({ name }) => name) });
+      const { issuer, subject } = caller;
+      if (more.length > 0) return outside(caller, { why: "in several", names: belongings.map(({ name }) => name) });
       const parts = only && (await partsOf(only));
       if (only === undefined || parts === undefined)
         return team === undefined
-          ? outside(id, { why: "in none", issuer, subject })
-          : outside(id, { why: "not in it", name: team, issuer, subject });
-      return inside(id, only.name, parts);
+          ? outside(caller, { why: "in none", issuer, subject })
+          : outside(caller, { why: "not in it", name: team, issuer, subject });
+      return inside(caller, only.name, parts);
     },
 
     /**
      * What a caller was promised before, in a team or in none: his right to it was proven then. Undefined: the team is no more. Rejects
      * as the database does.
      */
-    async promised(caller: string, team: string | undefined): Promise<R | undefined> {
-      if (team === undefined) return outside(caller, { why: "in none" });
+    async promised(id: string, team: string | undefined): Promise<R | undefined> {
+      const guest: Guest = { id, clientId: "" };
+      if (team === undefined) return outside(guest, { why: "in none" });
       const parts = await partsOf({ name: team, changedAt: 0 });
-      return parts && inside(caller, team, parts);
+      return parts && inside(guest, team, parts);
     },
 
     /** A team has changed. Parts of one that is no more are ended; others go on for whoever still works with them. */

@@ -1,5 +1,6 @@
 // The secrets of teams: opened when a token is needed, from their seal in the table or from a file that somebody else projects.
 import { readFile } from "node:fs/promises";
+import * as z from "zod/v4";
 import { SealBroken, type Seals } from "../auth/seals.ts";
 import { BoundedMap } from "../bounded-map.ts";
 import { errorCode, type Failure, notConfigured, reasonOf } from "../failure.ts";
@@ -18,6 +19,18 @@ const ASK = "Ask whoever runs this server: mic-mcp teams check says what is wron
 
 const unreadable = ({ name }: Pick<Team, "name">, why: string): Failure =>
   notConfigured(`The client secret of the team ${quote(name)} cannot be used: ${why}.`, ASK);
+
+const Header = z.object({ kid: z.string() });
+
+/** The id of the key that a secret is sealed under; undefined where it is no seal. */
+export function keyOf(sealed: string): string | undefined {
+  const [header = ""] = sealed.split(".");
+  try {
+    return Header.parse(JSON.parse(Buffer.from(header, "base64url").toString())).kid;
+  } catch {
+    return undefined;
+  }
+}
 
 export type Secrets = ReturnType<typeof createSecrets>;
 

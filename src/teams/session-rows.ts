@@ -1,7 +1,15 @@
-// What instances share of the sessions of one team: what they listen to, and answers on their way to the instance that asked.
+// What instances share of the sessions of one team: what they listen to, and what their people are asked.
 import * as z from "zod/v4";
 import type { Database } from "../actions/database.ts";
 import type { SessionRows } from "../mcp/http/sealed/port.ts";
+
+/** Times are milliseconds since 1970. `version`: which one the client can know of. `answer`: JSON of the message. */
+export const SESSION_TABLES = {
+  subscriptions: `session TEXT NOT NULL, uri TEXT NOT NULL, team TEXT NOT NULL, version BIGINT, until BIGINT NOT NULL,
+    PRIMARY KEY (session, uri)`,
+  session_questions: `session TEXT NOT NULL, question TEXT NOT NULL, answer TEXT, until BIGINT NOT NULL,
+    PRIMARY KEY (session, question)`,
+};
 
 const SubscriptionRow = z.object({ uri: z.string(), version: z.int().nullable() });
 const AnswerRow = z.object({ answer: z.string() });
@@ -32,25 +40,36 @@ export function createSessionRows({ query }: Pick<Database, "query">, team: stri
       );
       return rows.map((row) => SubscriptionRow.parse(row));
     },
-    async keepAnswer(session, question, json, until) {
-      await query("DELETE FROM session_answers WHERE until < $1", [Date.now()]);
-      // The first answer counts.
-      await query(
-        `INSERT INTO session_answers (session, question, answer, until) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (session, question) DO NOTHING`,
-        [session, question, json, until],
-      );
-    },
-    async takeAnswer(session, question) {
-      const [row] = await query("DELETE FROM session_answers WHERE session = $1 AND question = $2 RETURNING answer", [
+    async ask(session, question, until) {
+      await query("DELETE FROM session_questions WHERE until < $1", [Date.now()]);
+      await query("INSERT INTO session_questions (session, question, until) VALUES ($1, $2, $3)", [
         session,
         question,
+        until,
       ]);
+    },
+    async answer(session, question, json) {
+      // The first answer counts.
+      const kept = await query(
+        `UPDATE session_questions SET answer = $3
+         WHERE session = $1 AND question = $2 AND answer IS NULL AND until > $4 RETURNING question`,
+        [session, question, json, Date.now()],
+      );
+      return kept.length > 0;
+    },
+    async takeAnswer(session, question) {
+      const [row] = await query(
+        "DELETE FROM session_questions WHERE session = $1 AND question = $2 AND answer IS NOT NULL RETURNING answer",
+        [session, question],
+      );
       return row && AnswerRow.parse(row).answer;
+    },
+    async withdraw(session, question) {
+      await query("DELETE FROM session_questions WHERE session = $1 AND question = $2", [session, question]);
     },
     async end(session) {
       await query("DELETE FROM subscriptions WHERE session = $1", [session]);
-      await query("DELETE FROM session_answers WHERE session = $1", [session]);
+      await query("DELETE FROM session_questions WHERE session = $1", [session]);
     },
   };
 }

@@ -1,6 +1,6 @@
 // Teams as the database has them: one set of service credentials with one workspace, and who belongs to it.
 import * as z from "zod/v4";
-import type { Database } from "../actions/database.ts";
+import type { Database, Value } from "../actions/database.ts";
 
 /** What instances are told of each change: the team's name. */
 export const CHANNEL = "mic_teams";
@@ -75,11 +75,9 @@ const fileOf = (secret: SecretPlace): string | null => ("file" in secret ? secre
 
 export type Teams = ReturnType<typeof createTeams>;
 
-/** `database`: with the tables of tables.ts. Its methods throw what the driver throws. */
-export function createTeams(database: () => Promise<Database>) {
-  const ask = async (sql: string, values: readonly (string | number | null)[] = []) =>
-    await (await database()).query(sql, values);
-  const changes = async (sql: string, values: readonly (string | number | null)[]): Promise<boolean> =>
+/** `query`: of a database with the tables of tables.ts. The methods throw what it throws. */
+export function createTeams({ query: ask }: Pick<Database, "query">) {
+  const changes = async (sql: string, values: readonly Value[]): Promise<boolean> =>
     (await ask(`WITH changed AS (${sql}) ${TELL}`, values)).length > 0;
 
   async function find(name: string): Promise<Team | undefined> {

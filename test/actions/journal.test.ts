@@ -315,7 +315,6 @@ describeEachDriver((driver) => {
       await database.query(`ALTER TABLE actions DROP COLUMN ${column}`);
     await database.query("CREATE UNIQUE INDEX actions_untold ON actions (service, tool, arguments_hash)");
     await database.query("CREATE INDEX actions_by_arguments ON actions (service, tool, arguments_hash)");
-    for (const table of ["subscriptions", "session_answers"]) await database.query(`DROP TABLE ${table}`);
     await database.query("DELETE FROM journal_version WHERE version > 1");
     await database.query("ALTER TABLE journal_version DROP COLUMN needs");
     await database.query("DROP TABLE audit");

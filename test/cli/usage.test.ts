@@ -8,7 +8,7 @@ import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/config.ts";
 import { tools } from "../../tools/index.ts";
 import { run } from "../mcp/stdio/child.ts";
-import { emptyHome } from "../support/home.ts";
+import { emptyHome } from "../support/empty-home.ts";
 import { hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
 
 const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";

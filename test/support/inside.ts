@@ -1,13 +1,10 @@
 // The server inside the test's own process, on streams in memory: composed and served as the command does it, without the
 // start of a process. What is proven of processes, of their pipes, deaths and logs, starts the built one (child.ts, server.ts).
-import { join } from "node:path";
 import { PassThrough, Transform } from "node:stream";
 import { onTestFinished } from "vitest";
-import { compose } from "../../src/cli/compose.ts";
-import { readConfig } from "../../src/config.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import { serveOnStdio } from "../../src/mcp/stdio/serve.ts";
-import { emptyHome } from "./home.ts";
+import { composed } from "./composed.ts";
 
 // Each composition's log listens to it.
 process.stderr.setMaxListeners(0);
@@ -25,30 +22,6 @@ export interface Inside {
   readonly stdout: Transform;
   /** Ends it in good order, everything written down. */
   close(): Promise<void>;
-}
-
-/** All that a server is made of, served by nobody yet. */
-export function composed(env: Readonly<Record<string, string>>) {
-  const home = emptyHome();
-  const config = readConfig({
-    MIC_STATE_DIR: join(home.path, "state"),
-    MIC_DOWNLOAD_DIR: join(home.path, "Downloads"),
-    MIC_KEYCHAIN: "off",
-    // What a test provokes is no news to whoever runs it.
-    MIC_LOG_LEVEL: "silent",
-    // As in bareEnvironment: the same call again is a new action, unless the test says what it means.
-    MIC_REPEAT_WINDOW_SECONDS: "0",
-    ...env,
-  });
-  const options = { notes: [], inProcess: false, keychainLimitMs: 1_000 };
-  const { runtime, close } = compose({ ...config, loginFolder: home.path }, options);
-  return {
-    runtime,
-    async close() {
-      await close();
-      home.remove();
-    },
-  };
 }
 
 export function serveInside(env: Readonly<Record<string, string>>): Inside {

@@ -6,6 +6,7 @@ import { openPostgres } from "../../src/actions/postgres.ts";
 import { createSeals } from "../../src/auth/seals.ts";
 import { readSecretKeys } from "../../src/auth/secret-keys.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
+import { openEngine } from "../../src/cli/compose/engine.ts";
 import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
@@ -17,9 +18,9 @@ import { createTeams, type Member, type Teams } from "../../src/teams/teams.ts";
 export const ISSUER = "https://login.example.org";
 export const PUBLIC = "https://mic.example.org";
 
-export const callerNamed = (subject: string, groups: readonly string[] = []): Caller => ({
-  id: callerId(ISSUER, subject),
-  issuer: ISSUER,
+export const callerNamed = (subject: string, groups: readonly string[] = [], issuer = ISSUER): Caller => ({
+  id: callerId(issuer, subject),
+  issuer,
   subject,
   clientId: "agent",
   rights: new Set(["read", "act"]),
@@ -50,7 +51,7 @@ export async function teamsAt(url: string): Promise<Teams> {
   const database = await openPostgres(url);
   onTestFinished(() => database.close());
   await prepareTables(database);
-  return createTeams(async () => database);
+  return createTeams(database);
 }
 
 export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): Promise<void> {
@@ -71,24 +72,32 @@ export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): P
 }
 
 /** An instance, closed when the running test is done. */
-export function instanceForTest({ url, keys, emulator }: Place, more: Partial<Deployment> = {}): ComposedTeams {
-  const instance = composeTeams({
+export async function instanceForTest(
+  { url, keys, emulator }: Place,
+  more: Partial<Deployment> = {},
+): Promise<ComposedTeams> {
+  const settings: Deployment = {
     config: readConfig({
       MIC_BASE_URL: emulator.baseUrl,
       MIC_KEYCHAIN: "off",
       MIC_LOG_LEVEL: "silent",
       MIC_GEOGRAPHY_RATE: "600",
     }),
-    database: { urls: [url], migrate: true },
+    database: { urls: [url], pool: 4, durability: "local", migrate: true },
     secretKeys: readSecretKeys(keys),
     secrets: [],
     publicOrigin: PUBLIC,
     teamsAtHand: 500,
+    geographyBudget: "default",
     inlineBytes: 32_768,
     downloadSeconds: 600,
     ...more,
-  });
+  };
+  const engine = openEngine({ ...settings, auditDays: 365 });
+  onTestFinished(() => engine.close());
+  const instance = composeTeams(settings, engine);
   onTestFinished(() => instance.close());
+  await engine.notices.listening();
   return instance;
 }
 

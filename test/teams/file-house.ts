@@ -1,25 +1,22 @@
 // A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createSeals, type Seals } from "../../src/auth/seals.ts";
 import { readSecretKeys } from "../../src/auth/secret-keys.ts";
 import { createDownloadDoor, type DownloadOptions, type EndedDownload } from "../../src/mcp/http/downloads.ts";
+import { startServer } from "../../src/mcp/http/http-server.ts";
+import { LISTENER_LIMITS } from "../../src/mcp/http/listener.ts";
+import { plain } from "../../src/mcp/http/port.ts";
+import { refusal } from "../../src/mcp/http/refusal.ts";
+import { pathOf } from "../../src/mcp/http/routes.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { createLinkedFiles } from "../../src/toolkit/links/linked-files.ts";
 import { tools } from "../../tools/index.ts";
-import { composed } from "../support/inside.ts";
+import { composed } from "../support/composed.ts";
 
 export const newKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
 
-/** The port of a server that listens. */
-const portOf = (address: AddressInfo | string | null): number => {
-  if (typeof address !== "object" || address === null) throw new Error("nothing listens");
-  return address.port;
-};
-
-export interface FileHouseOptions extends Partial<Pick<DownloadOptions, "needsCaller" | "limits">> {
+export interface FileHouseOptions extends Partial<Pick<DownloadOptions, "links" | "limits">> {
   /** For each team, the variables that connect it to its service; "" is for callers in no team. */
   readonly teams: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** MIC_SECRET_KEYS. */
@@ -36,16 +33,20 @@ export async function startFileHouse({
   keys,
   seconds = 600,
   inlineBytes = 32_768,
-  needsCaller = false,
+  links = "ticket",
   limits,
 }: FileHouseOptions) {
   const seals = createSeals(readSecretKeys(keys));
   const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composed(env)] as const));
   const ended: EndedDownload[] = [];
   const logged: string[] = [];
-  const log = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
+  const write = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
+  const log = { debug: write, info: write, warn: write, error: write };
+
+  let isCutOff = false;
 
   async function runtimeOf(caller: string, team: string | undefined): Promise<Runtime | undefined> {
+    if (isCutOff) throw new Error("the database cannot be reached");
     const runtime = compositions.get(team ?? "")?.runtime;
     if (!runtime) return undefined;
     const { service } = runtime.ports;
@@ -54,22 +55,32 @@ export async function startFileHouse({
     return { ...runtime, ports, tools: tools.map((tool) => tool.create(ports)) };
   }
 
-  const door = createDownloadDoor({
+  const serve = createDownloadDoor({
     seals,
     tools,
     runtimeOf,
-    needsCaller,
-    stalledTimeoutMs: 60_000,
-    log: { debug: log, info: log, warn: log, error: log },
+    links,
+    log,
     onEnd: (download) => ended.push(download),
     ...(limits && { limits }),
   });
-  const server = createServer((incoming, outgoing) => {
-    if (door.owns(incoming)) void door.serve(incoming, outgoing, callerIn(incoming.headers.authorization));
-    else outgoing.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${portOf(server.address())}`;
+  const server = await startServer(
+    log,
+    () => ({
+      async answer(request, { signal }) {
+        const id = callerIn(request.headers.authorization);
+        const callerOf = async () => (id === undefined ? refusal(401, "Who calls?") : { id });
+        return (await serve(request, { path: pathOf(request), signal, callerOf })) ?? plain(refusal(404, "Nothing."));
+      },
+      isLast: () => false,
+      endStreams: async () => undefined,
+      close: async () => undefined,
+      redact: (text) => text,
+      log,
+    }),
+    { address: "127.0.0.1", port: 0, limits: { ...LISTENER_LIMITS, maxConnections: 1_000 } },
+  );
+  const url = new URL(server.url).origin;
   const mcp: (() => Promise<void>)[] = [];
 
   return {
@@ -80,6 +91,10 @@ export async function startFileHouse({
     logged,
     /** Forgets a team, as `teams remove` does. */
     remove: (team: string) => compositions.delete(team),
+    /** From now on nobody can tell which teams there are. */
+    cutOff(): void {
+      isCutOff = true;
+    },
     /** The URL at which this caller is served over MCP. */
     async mcpUrl(caller: string, team?: string): Promise<string> {
       const runtime = await runtimeOf(caller, team);
@@ -89,8 +104,7 @@ export async function startFileHouse({
       return served.url;
     },
     async close(): Promise<void> {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await server.drain(0, AbortSignal.abort());
       for (const drain of mcp) await drain();
       for (const { close } of compositions.values()) await close();
     },

@@ -6,10 +6,10 @@ import { httpServiceOf } from "../../src/mcp/http/serve.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
 import { legacySpeaker, post, resultOf } from "../mcp/http/raw.ts";
+import { composed } from "../support/composed.ts";
 import { manualClock } from "../support/emulator.ts";
-import { composed } from "../support/inside.ts";
 import { connectHttp, type Era, emulatorEnv, type Progress, type Reply } from "../support/mcp.ts";
-import { CALLER, deploymentForTest, type Instance, noticesForTest } from "./sessions/instances.ts";
+import { CALLER, deploymentForTest, type Instance, noticesForTest, type TestNotices } from "./sessions/instances.ts";
 import { rowsForTest } from "./sessions/rows.ts";
 
 const STAGE_MS = 500;
@@ -22,7 +22,7 @@ interface Bench {
   readonly url: string;
   readonly one: Instance;
   readonly other: Instance;
-  readonly notices: ReturnType<typeof noticesForTest>;
+  readonly notices: TestNotices;
   /** What the service got of one operation about this id. */
   requestsAbout(operationId: string, id: string): Promise<number>;
 }
@@ -178,6 +178,24 @@ describe.each(OLDER)("%s", (era) => {
     for (const instance of [bench.one, bench.other]) instance.endStreams();
     clock.advance(2 * STAGE_MS);
     await vi.waitFor(() => expect(client.updates).toEqual([uri]), soon);
+  });
+
+  test("what it subscribes to while instances do not hear each other is watched once they do", async () => {
+    const client = await clientForTest(era);
+    const { id } = await submitJob(bench.service, FILE.succeeds);
+    const uri = `mic://jobs/${id}`;
+    bench.notices.lose();
+    // Each instance is asked, and the one that has the stream hears of it.
+    const { id: before } = await submitJob(bench.service, FILE.succeeds);
+    await client.listen(uri, `mic://jobs/${before}`);
+    bench.notices.find();
+    for (const each of [id, before])
+      await vi.waitFor(
+        async () => expect(await bench.requestsAbout("getMicJob", each)).toBeGreaterThanOrEqual(2),
+        soon,
+      );
+    clock.advance(2 * STAGE_MS);
+    await vi.waitFor(() => expect(client.updates).toContain(uri), soon);
   });
 
   test("what is not there is not listened to", async () => {

@@ -25,7 +25,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     await addTeam(place, { name: "blue", client: 1, claim: "blues" });
     const config = readConfig({ MIC_BASE_URL: place.emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "info" });
-    const instance = instanceForTest(place, { config, telemetry });
+    const instance = await instanceForTest(place, { config, telemetry });
     const ann = callerNamed("ann", ["reds"]);
     const bob = callerNamed("bob", ["blues"]);
     for (const caller of [ann, bob]) {

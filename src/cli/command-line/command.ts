@@ -4,6 +4,8 @@ export interface Flag {
   readonly type: "string" | "boolean";
   /** What stands behind it; absent of one that stands alone. */
   readonly value?: string;
+  /** It may be given more than once. */
+  readonly multiple?: true;
   /** The values that it takes, where they are few. */
   readonly oneOf?: readonly string[];
   readonly about: string;

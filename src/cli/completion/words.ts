@@ -2,7 +2,7 @@
 import { tools } from "../../../tools/index.ts";
 import { argumentsOf, choicesOf } from "../call/listing.ts";
 import type { Command } from "../command-line/command.ts";
-import { COMMANDS, SHELLS } from "../commands.ts";
+import { COMMANDS, SHELLS, TEAM_ACTIONS } from "../commands.ts";
 
 export interface Word {
   readonly text: string;
@@ -35,6 +35,7 @@ const plain = (text: string): Word => ({ text, about: "" });
 const TAKES: Readonly<Record<string, readonly Word[]>> = {
   call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
   completion: SHELLS.map(plain),
+  teams: TEAM_ACTIONS.map(plain),
 };
 
 const commandWords = ({ name, does, flags }: Command): CommandWords => ({

@@ -17,17 +17,17 @@ export interface CredentialParts {
   readonly watching: Watching;
 }
 
-interface Given extends Pick<CredentialParts, "identity" | "redactor">, Pick<ServiceOptions, "admit"> {
+interface Given extends Pick<CredentialParts, "identity" | "redactor">, Pick<ServiceOptions, "admit" | "rest"> {
   readonly store: TokenStore;
   readonly transport: Transport;
 }
 
 export function credentialParts(
-  { identity, redactor, store, transport, admit }: Given,
+  { identity, redactor, store, transport, admit, rest }: Given,
   { timing, telemetry }: Pick<ProcessParts, "timing" | "telemetry">,
 ): CredentialParts {
   const tokenTransport = telemetry ? observedTokens(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
-  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, admit, telemetry });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, admit, rest, telemetry });
   return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
 }

@@ -1,56 +1,64 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
 
 import { actionsOfService } from "../../actions/of-service.ts";
+import { overviewOf } from "../../actions/overview.ts";
 import { wireKeysOf } from "../../actions/wire-keys.ts";
-import { onceUntilFailure } from "../../async.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
-import { createSeals } from "../../auth/seals.ts";
-import type { SecretKeys } from "../../auth/secret-keys.ts";
+import { createSeals, type Seals } from "../../auth/seals.ts";
 import { noTokenStore } from "../../auth/token-store.ts";
 import type { Caller } from "../../caller.ts";
-import type { Config } from "../../config.ts";
-import { notConfigured } from "../../failure.ts";
+import { notConfigured, reasonOf } from "../../failure.ts";
 import { createGeography } from "../../geography/geography.ts";
+import type { HttpService } from "../../mcp/http/port.ts";
+import { createSessionBus } from "../../mcp/http/sealed/bus.ts";
+import { createSealedSessions } from "../../mcp/http/sealed/sessions.ts";
+import type { Sessions } from "../../mcp/http/sessions.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { ANSWER_SECONDS } from "../../mcp/tools/confirmation.ts";
+import type { Timing } from "../../service/attempts.ts";
 import { createService } from "../../service/call.ts";
 import { shareOf } from "../../service/share.ts";
-import { createTransport } from "../../service/transport.ts";
+import { createTransport, type Transport } from "../../service/transport.ts";
 import { createTeamIdentity, type TeamIdentity } from "../../teams/identity.ts";
 import { createMembership } from "../../teams/membership.ts";
 import { actionsOutside, identityOutside, outsideFailure, tokensOutside } from "../../teams/outside.ts";
-import { createRuntimes, type Outside } from "../../teams/runtimes.ts";
+import { createRuntimes, type Guest, type Outside } from "../../teams/runtimes.ts";
 import { nameIn, questionsFor, taskIdsFor } from "../../teams/sealed.ts";
 import { createSecrets } from "../../teams/secrets.ts";
-import { prepareTables } from "../../teams/tables.ts";
-import { createTeams, type Team } from "../../teams/teams.ts";
+import { createServiceRests } from "../../teams/service-rest.ts";
+import { createSessionRows } from "../../teams/session-rows.ts";
+import type { TeamsSettings } from "../../teams/settings.ts";
+import { CHANNEL, createTeams, type Team } from "../../teams/teams.ts";
 import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import { StartedJob } from "../../toolkit/jobs/job-task.ts";
 import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
 import { createWatching } from "../../toolkit/resources/watching.ts";
-import { journalOf } from "../journal.ts";
 import { createLog, logOf } from "../log.ts";
-import { sharedGeography } from "../shared-geography.ts";
+import { geographyOn } from "../shared-geography.ts";
 import { observedLog, type StartTelemetry } from "../telemetry.ts";
 import { runtimeOf } from "./caller-parts.ts";
 import { type CredentialParts, credentialParts } from "./credential-parts.ts";
+import type { Engine } from "./engine.ts";
 import { processParts } from "./process-parts.ts";
 
 /** Of one service, and of those what one team may have at once. */
 const CONNECTIONS = 64;
 const OF_ONE_TEAM = 8;
 
-export interface Deployment {
-  readonly config: Config;
-  readonly database: { readonly urls: readonly string[]; readonly migrate: boolean };
-  readonly secretKeys: SecretKeys;
-  /** Not to be shown, whatever happens. */
-  readonly secrets: readonly string[];
-  readonly publicOrigin: string;
-  readonly teamsAtHand: number;
-  readonly inlineBytes: number;
-  readonly downloadSeconds: number;
+export interface Deployment
+  extends Pick<
+    TeamsSettings,
+    | "config"
+    | "database"
+    | "secretKeys"
+    | "secrets"
+    | "publicOrigin"
+    | "teamsAtHand"
+    | "geographyBudget"
+    | "inlineBytes"
+    | "downloadSeconds"
+  > {
   /** Absent: nobody asked for telemetry. */
   readonly telemetry?: StartTelemetry | undefined;
 }
@@ -66,8 +74,14 @@ export interface ComposedTeams {
   runtimeOf(caller: Caller, team: string | undefined): Promise<Runtime | undefined>;
   /** The same for a link that was made for a caller, by his id. Undefined: the team is no more. */
   promisedTo(caller: string, team: string | undefined): Promise<Runtime | undefined>;
-  /** A team has changed: its name, as it stands on the channel mic_teams. */
-  teamChanged(name: string): Promise<void>;
+  /** Where calls to the service go out, and to whoever else is asked over HTTP. */
+  readonly transport: Transport;
+  readonly timing: Timing;
+  readonly seals: Seals;
+  /** The sessions of the older revisions of a caller, in a team or in none. */
+  sessionsOf(service: HttpService, caller: Pick<Caller, "id">, team: string | undefined): Sessions;
+  /** What /readyz says of the database. Rejects, saying why, where actions cannot be taken. */
+  readiness(): Promise<object>;
   readonly log: Log;
   readonly redactor: Redactor;
   /** For the door, and to be closed behind the last answer. */
@@ -82,30 +96,27 @@ const WIRE = "wire";
 /** Of geography: nothing of it asks for a token. */
 const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs.");
 
-export function composeTeams(deployment: Deployment): ComposedTeams {
-  const { config, database, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
+export function composeTeams(
+  deployment: Deployment,
+  { database, journal, notices, durability }: Engine,
+): ComposedTeams {
+  const { config, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of hidden) redactor.add(secret);
   const ownLog = createLog(config.logLevel, redactor);
   const telemetry = deployment.telemetry?.({ log: ownLog, redactor });
   const log = telemetry ? observedLog(ownLog, config.logLevel, telemetry) : ownLog;
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
-  const [url = ""] = database.urls;
-  const journal = journalOf({ ...config, journalUrl: url });
   const parts = processParts({ config, log, transport, journal, redactor, telemetry });
   const { timing, actions } = parts;
   const { now } = timing;
 
-  const opened = onceUntilFailure(async () => {
-    const { openPostgres } = await import("../../actions/postgres.ts");
-    const open = await openPostgres(url);
-    if (database.migrate) await prepareTables(open);
-    return open;
-  });
-  const teams = createTeams(opened.get);
+  const teams = createTeams(database);
   const seals = createSeals(secretKeys);
   const secrets = createSecrets({ seals, now });
-  const wireKey = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
+  const bus = createSessionBus(notices, log);
+  const rests = createServiceRests({ database, now, notices });
+  const wireSecret = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
 
   /** Geography takes no credentials: it is the deployment's, wherever the teams' services are. */
   async function geographyUrl(): Promise<string> {
@@ -125,7 +136,7 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
       telemetry,
     }),
     perMinute: config.geographyRate,
-    ...sharedGeography({ ...config, journalUrl: url }, geographyUrl, now),
+    ...geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget, now }),
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
@@ -149,12 +160,13 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
     const share = { ...shareOf(transport, OF_ONE_TEAM), close: async () => undefined };
     const admit = admitOnly(team.workspaceId);
-    const given = { identity, redactor: own, store: noTokenStore, transport: share, admit };
+    const rest = rests.of(team.name);
+    const given = { identity, redactor: own, store: noTokenStore, transport: share, admit, rest };
     const made = credentialParts(given, { ...parts, telemetry: telemetry?.of({ team: team.name }) });
     return { ...made, team, identity };
   }
 
-  function inside(of: TeamParts, caller: string): Runtime {
+  function inside(of: TeamParts, { id: caller, clientId: client }: Guest): Runtime {
     const { team, identity, service } = of;
     const { serviceName } = identity;
     const mine = actionsOfService({
@@ -162,11 +174,13 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
       journal: journal.open,
       serviceName,
       caller,
-      wireKey: wireKeysOf(wireKey, caller),
+      wireKey: wireKeysOf(wireSecret, caller),
       redact: of.redactor.redact,
+      auditor: { caller, team: team.name, client },
     });
     const who = { team: team.name, caller };
-    return runtimeOf({ ...parts, log: logOf(log, of.redactor, who), telemetry: telemetry?.of(who) }, of, {
+    const mineAlone = { log: logOf(log, of.redactor, { ...who, client }), telemetry: telemetry?.of(who) };
+    return runtimeOf({ ...parts, ...mineAlone }, of, {
       actions: actionsWithin(mine, team.workspaceId),
       geography,
       files: filesFor(caller, team.name, service),
@@ -176,7 +190,7 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     });
   }
 
-  function outside(caller: string, why: Outside): Runtime {
+  function outside({ id: caller, clientId: client }: Guest, why: Outside): Runtime {
     const failure = outsideFailure(why, `${publicOrigin}/mcp`);
     const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
     const nobody = {
@@ -185,18 +199,15 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
       redactor,
       watching: createWatching({ timing }),
     };
-    return runtimeOf(
-      { ...parts, log: logOf(log, redactor, { caller }), telemetry: telemetry?.of({ caller }) },
-      nobody,
-      {
-        actions: actionsOutside(failure),
-        geography,
-        files: filesFor(caller, undefined, service),
-        known: [],
-        ...sealedFor(nameIn(undefined, caller)),
-        notes: [],
-      },
-    );
+    const mineAlone = { log: logOf(log, redactor, { caller, client }), telemetry: telemetry?.of({ caller }) };
+    return runtimeOf({ ...parts, ...mineAlone }, nobody, {
+      actions: actionsOutside(failure),
+      geography,
+      files: filesFor(caller, undefined, service),
+      known: [],
+      ...sealedFor(nameIn(undefined, caller)),
+      notes: [],
+    });
   }
 
   const runtimes = createRuntimes<TeamParts, Runtime>({
@@ -206,21 +217,39 @@ export function composeTeams(deployment: Deployment): ComposedTeams {
     making: { openTeam, endTeam: ({ identity }) => identity.end(), inside, outside },
   });
 
+  function changed(name: string): void {
+    runtimes
+      .changed(name)
+      .catch((error: unknown) => log.warn({ team: name, reason: reasonOf(error) }, "a changed team cannot be read"));
+  }
+  // What could not be heard may have been about any of them.
+  notices.on(CHANNEL, changed, () => {
+    for (const { team } of runtimes.atHand()) changed(team.name);
+  });
   telemetry?.gauge("mic.watched.resources", () => runtimes.atHand().reduce((sum, at) => sum + at.watching.count(), 0));
   telemetry?.gauge("mic.geography.permits", geography.permits);
 
   return {
     runtimeOf: runtimes.of,
     promisedTo: runtimes.promised,
-    teamChanged: runtimes.changed,
+    transport,
+    timing,
+    seals,
+    sessionsOf: (service, { id }, team) => {
+      const whose = nameIn(team, id);
+      return createSealedSessions({ service, caller: whose, seals, bus, rows: createSessionRows(database, whose) });
+    },
+    readiness: async () => {
+      const found = await durability();
+      if (!found.isDurable) throw notConfigured(`${found.trouble}.`, found.next);
+      return { journal: { engine: "PostgreSQL", ...(await overviewOf(await journal.open())) } };
+    },
     log,
     redactor,
     telemetry,
     redactAll: (text) => runtimes.atHand().reduce((clean, at) => at.redactor.redact(clean), redactor.redact(text)),
     async close() {
       await geography.close();
-      await journal.close();
-      await (await opened.ifStarted()?.catch(() => undefined))?.close();
       await transport.close();
     },
   };

@@ -39,9 +39,9 @@ async function meet(argv: readonly string[], environment: NodeJS.ProcessEnv): Pr
   const end = () => process.exit(0);
   // Until the server takes them over: loading it takes a moment.
   onSignal(end);
-  if (flags.isHttp) return [];
+  if (flags.isHttp || flags.isTeams) return [];
   process.stdout.on("error", end);
-  const settings = flags.isMisplaced ? undefined : usualSettings(flags.whole);
+  const settings = flags.misplaced !== undefined ? undefined : usualSettings(flags.whole);
   if (!settings) return [];
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);

@@ -1,10 +1,12 @@
 // One HTTP exchange: reads a request's body within bounds, writes a response, and knows whether it left whole.
+
+import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { type Redact, redactEvents } from "../messages/redact.ts";
-import type { Whole } from "./port.ts";
+import type { Poured, Whole } from "./port.ts";
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
@@ -139,13 +141,40 @@ const redactedWhileConnected = (to: ServerResponse, redact: Redact) =>
     },
   });
 
+const isPoured = (response: Response | Whole | Poured): response is Poured => "pieces" in response;
+
+async function pour({ status, headers, length, pieces }: Poured, to: ServerResponse, options: SendOptions) {
+  const { signal, stalledTimeoutMs, isLast, headers: common } = options;
+  to.writeHead(status, {
+    ...common({ isStream: true }),
+    ...headers,
+    ...(length !== undefined && { "content-length": length }),
+    ...(isLast() && { connection: "close" }),
+  });
+  to.setTimeout(stalledTimeoutMs, () => to.destroy());
+  to.flushHeaders();
+  for await (const piece of pieces) {
+    signal.throwIfAborted();
+    if (!to.write(piece)) await once(to, "drain", { signal });
+  }
+  const isFlushed = flushed(to);
+  to.end();
+  await isFlushed;
+}
+
 /** Resolves when all of it was handed to the connection; rejects when that ends before. */
 const flushed = (to: ServerResponse): Promise<void> =>
   new Promise((resolve, reject) => {
     to.once("finish", resolve).once("close", () => reject(new Error("the client has gone")));
   });
 
-async function write(response: Response | Whole, from: IncomingMessage, to: ServerResponse, options: SendOptions) {
+async function write(
+  response: Response | Whole | Poured,
+  from: IncomingMessage,
+  to: ServerResponse,
+  options: SendOptions,
+) {
+  if (isPoured(response)) return await pour(response, to, options);
   const { signal, redact, isLast, stalledTimeoutMs, headers: common } = options;
   const { status, headers, whole, stream } = await parts(response, redact);
   // Nobody has to know of a Whole whether it arrived.
@@ -154,7 +183,8 @@ async function write(response: Response | Whole, from: IncomingMessage, to: Serv
   to.writeHead(status, {
     ...common({ isStream: stream !== undefined }),
     ...headers,
-    ...(whole && { "content-length": whole.length }),
+    // RFC 9110, 8.6.
+    ...(whole && status !== 204 && { "content-length": whole.length }),
     ...((isLast() || !from.complete) && { connection: "close" }),
   });
   to.setTimeout(stalledTimeoutMs, () => to.destroy());
@@ -178,7 +208,7 @@ async function write(response: Response | Whole, from: IncomingMessage, to: Serv
  * known.
  */
 export async function send(
-  response: Response | Whole,
+  response: Response | Whole | Poured,
   from: IncomingMessage,
   to: ServerResponse,
   options: SendOptions,
@@ -195,6 +225,8 @@ export async function send(
   if (!isWhole) {
     // Stops the maker of a body that nobody has begun to read.
     if (response instanceof Response) await response.body?.cancel().catch(() => undefined);
+    // A reset, and no ordinary end: where no length was said, that alone tells a part from the whole.
+    if (isPoured(response)) from.socket.resetAndDestroy();
     to.destroy();
   }
   return isWhole;

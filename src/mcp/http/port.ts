@@ -49,9 +49,19 @@ export interface Whole {
   readonly text: string;
 }
 
+/** A file as it comes from elsewhere: it leaves as it is, and what breaks off is never taken for whole. */
+export interface Poured {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** In bytes; undefined where nobody has said. */
+  readonly length: number | undefined;
+  /** Throws where it breaks off. */
+  readonly pieces: AsyncIterable<Uint8Array>;
+}
+
 /** A response on its way. */
 export interface Served {
-  readonly response: Response | Whole;
+  readonly response: Response | Whole | Poured;
   /** "call": it ends by itself. "stream": it goes on until one side ends it. */
   readonly kind: "call" | "stream";
   /** Takes the secrets of whoever is served out of it; absent: the door's own does. */

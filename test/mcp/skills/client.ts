@@ -3,7 +3,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { onTestFinished } from "vitest";
-import { emptyHome } from "../../support/home.ts";
+import { emptyHome } from "../../support/empty-home.ts";
 import { bareEnvironment, entryArguments } from "../../support/mcp.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;

@@ -3,7 +3,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { emptyHome } from "../../support/home.ts";
+import { emptyHome } from "../../support/empty-home.ts";
 import { bareEnvironment, entryArguments } from "../../support/mcp.ts";
 
 export interface Exit {

@@ -1,7 +1,7 @@
 // The product in sealed sessions, inside the test's own process.
 import { onTestFinished } from "vitest";
 import { httpServiceOf } from "../../../src/mcp/http/serve.ts";
-import { composed } from "../../support/inside.ts";
+import { composed } from "../../support/composed.ts";
 import { deploymentForTest, noticesForTest } from "./instances.ts";
 import { rowsForTest } from "./rows.ts";
 

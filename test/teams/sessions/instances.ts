@@ -8,7 +8,6 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import { pipeline } from "node:stream";
 import { onTestFinished } from "vitest";
 import { createSeals } from "../../../src/auth/seals.ts";
 import { readSecretKeys } from "../../../src/auth/secret-keys.ts";
@@ -24,17 +23,32 @@ export const CALLER = "x-caller";
 const KEYS = readSecretKeys(`first ${Buffer.alloc(32, 7).toString("base64")}`);
 export const sealsForTest = createSeals(KEYS);
 
+export interface TestNotices extends Notices {
+  /** Until `find` nobody hears any. */
+  lose(): void;
+  find(): void;
+}
+
+const MISSED = "missed";
+
 /** What one says, all hear, a turn of the event loop later, as over PostgreSQL. */
-export function noticesForTest(): Notices & { /** From now on nobody hears any. */ lose(): void } {
+export function noticesForTest(): TestNotices {
   const emitter = new EventEmitter().setMaxListeners(0);
+  let isLost = false;
   return {
-    lose: () => void emitter.removeAllListeners(),
-    async send(channel, text) {
-      setImmediate(() => emitter.emit(channel, text));
+    lose() {
+      isLost = true;
     },
-    on(channel, hear) {
-      emitter.on(channel, hear);
-      return () => void emitter.off(channel, hear);
+    find() {
+      isLost = false;
+      emitter.emit(MISSED);
+    },
+    async send(channel, text) {
+      if (!isLost) setImmediate(() => emitter.emit(channel, text));
+    },
+    on(channel, hear, missed) {
+      emitter.on(channel, hear).on(MISSED, missed);
+      return () => void emitter.off(channel, hear).off(MISSED, missed);
     },
   };
 }
@@ -111,19 +125,33 @@ export async function startInstance({ serviceOf, rows, notices }: InstanceParts)
   };
 }
 
-/** Gives each request to the next of these; one that ends in the middle ends it at both ends. */
+const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED";
+
+/**
+ * Gives each request to the next of these that can be reached, as balancers do: what was sent once is not sent again. One that ends in the
+ * middle is cut at its other end.
+ */
 export async function startForwarder(urls: readonly string[]): Promise<{ readonly url: string; close(): void }> {
   let turn = 0;
-  const server = createServer((incoming, outgoing) => {
+  function forward(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, tries = urls.length): void {
     const target = new URL(urls[turn++ % urls.length] ?? "");
     const { method, headers } = incoming;
     const onwards = outgoingRequest(target, { method, headers, agent: false }, (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers).flushHeaders();
-      pipeline(response, outgoing, () => response.destroy());
+      response.on("error", () => outgoing.destroy()).pipe(outgoing);
     });
-    onwards.on("error", () => outgoing.destroy());
+    onwards.on("error", (error) => {
+      if (isRefused(error) && tries > 1) forward(incoming, body, outgoing, tries - 1);
+      else outgoing.destroy();
+    });
     outgoing.on("close", () => onwards.destroy());
-    incoming.pipe(onwards);
+    onwards.end(body);
+  }
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming
+      .on("data", (chunk: Buffer) => chunks.push(chunk))
+      .on("end", () => forward(incoming, Buffer.concat(chunks), outgoing));
   });
   const url = await listen(server);
   return {

@@ -22,7 +22,7 @@ const Order = z.discriminatedUnion("ask", [
   z.object({ ask: z.literal("document"), withinMs: z.int() }),
 ]);
 
-const { databaseUrl, baseUrl: url, windowMs, diesAt } = Task.parse(JSON.parse(process.argv[1] ?? ""));
+const { databaseUrl, baseUrl: url, windowMs, diesAt } = Task.parse(JSON.parse(process.argv[2] ?? ""));
 const baseUrl = async () => url;
 const timing = systemTiming;
 

@@ -3,7 +3,7 @@
 import * as z from "zod/v4";
 import { startEmulator } from "../../../src/emulator/index.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { programOf } from "./program.ts";
+import { startProgram } from "./program.ts";
 
 export interface LimitsCounts {
   readonly instances: number;
@@ -17,30 +17,19 @@ export interface LimitsCounts {
 export const SMALL: LimitsCounts = { instances: 3, questions: 30, speed: 10, diesAt: 3 };
 export const WHOLE: LimitsCounts = { instances: 4, questions: 200, speed: 1, diesAt: 3 };
 
-export interface LimitsReport {
-  readonly requests: number;
-  readonly refused: number;
-  /** Within any 60 s of the service's. */
-  readonly mostInAMinute: number;
-  readonly readTwice: readonly string[];
-  /** Answers of those that lived, and on how many lists each stands. */
-  readonly answers: readonly number[];
-  /** Of the request that came after a Retry-After: seconds of the service's since the refusal, and what was asked for. */
-  readonly restedSeconds: number;
-  readonly askedSeconds: number;
-}
-
 const MINUTE_MS = 60_000;
 const PER_MINUTE = 30;
+/** Of districts: one for each state. */
+const LISTS = 36;
 const REST_SECONDS = 2;
 
 const Logged = z.array(z.looseObject({ path: z.string(), status: z.number().nullable(), at: z.string() }));
 const Lists = z.array(z.int());
 
-export async function limitsTrial({ instances, questions, speed, diesAt }: LimitsCounts): Promise<LimitsReport> {
+/** What was counted, and what is wrong, a sentence each. */
+export async function limitsTrial({ instances, questions, speed, diesAt }: LimitsCounts) {
   const startedAt = Date.now();
   const clock = { now: () => startedAt + (Date.now() - startedAt) * speed };
-  const start = await programOf("geography-instance.ts");
   const emulator = await startEmulator({ clock, requestsPerPeer: PER_MINUTE });
   const postgres = await startPostgres();
   const { baseUrl } = emulator;
@@ -48,13 +37,13 @@ export async function limitsTrial({ instances, questions, speed, diesAt }: Limit
   const asked = async () =>
     Logged.parse(await (await admin("requests")).json()).filter(({ path }) => path.startsWith("/api/"));
   const task = { databaseUrl: await postgres.database(), baseUrl, windowMs: MINUTE_MS / speed };
-  const running = Array.from({ length: instances }, (_, at) => start({ ...task, diesAt: at === 0 ? diesAt : 0 }));
+  const running = Array.from({ length: instances }, (_, at) =>
+    startProgram("geography-instance.ts", { ...task, diesAt: at === 0 ? diesAt : 0 }),
+  );
   try {
     await Promise.all(running.map(({ heard }) => heard()));
-    for (const [at, { say }] of running.entries()) {
-      const share = Math.floor(questions / instances) + (at < questions % instances ? 1 : 0);
-      say({ ask: "country", questions: share });
-    }
+    const share = (at: number): number => Math.floor(questions / instances) + (at < questions % instances ? 1 : 0);
+    for (const [at, { say }] of running.entries()) say({ ask: "country", questions: share(at) });
     const heard = await Promise.all(running.map((each) => each.heard()));
     const answers = heard.flatMap((answer) => (answer === undefined ? [] : Lists.parse(answer)));
     const read = await asked();
@@ -75,16 +64,28 @@ export async function limitsTrial({ instances, questions, speed, diesAt }: Limit
     await Promise.all([one?.heard(), other?.heard()]);
     const documents = (await asked()).slice(read.length).map(({ at }) => Date.parse(at));
     const [refusedAt = 0, nextAt = 0] = documents;
-    return {
+    const counts = {
       requests: read.length,
       refused: read.filter(({ status }) => status === 429).length,
       mostInAMinute: Math.max(...within),
-      readTwice: paths.filter((path, at) => paths.indexOf(path) !== at),
-      answers,
+      readTwice: paths.filter((path, at) => paths.indexOf(path) !== at).length,
+      answers: answers.length,
+      incomplete: answers.filter((lists) => lists !== LISTS).length,
       restedSeconds: (nextAt - refusedAt) / 1000,
       // Instances wait by the machine's clock, which the service's outruns.
       askedSeconds: REST_SECONDS * speed,
     };
+    const died = share(0);
+    const wrong = [
+      counts.refused > 0 && `${counts.refused} requests were refused`,
+      counts.mostInAMinute > PER_MINUTE && `${counts.mostInAMinute} requests in a minute`,
+      counts.readTwice > 0 && `${counts.readTwice} lists were read twice`,
+      counts.requests !== LISTS + 1 && `${counts.requests} requests for ${LISTS + 1} lists`,
+      counts.answers !== questions - died && `${counts.answers} answers to ${questions - died} questions of the living`,
+      counts.incomplete > 0 && `${counts.incomplete} answers stand on fewer than ${LISTS} lists`,
+      counts.restedSeconds < counts.askedSeconds && `a request after ${counts.restedSeconds} s of rest`,
+    ];
+    return { counts, wrong: wrong.filter((each) => each !== false) };
   } finally {
     await Promise.all(running.map((each) => each.kill()));
     await emulator.close();

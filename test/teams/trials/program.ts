@@ -1,9 +1,11 @@
-// A program of the trials, built once and run in processes of its own.
+// A program of the trials in a process of its own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 
 export interface Running {
   readonly child: ChildProcess;
@@ -15,33 +17,22 @@ export interface Running {
 }
 
 /** `file`: beside this one. */
-export async function programOf(file: string): Promise<(task: object) => Running> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL(file, import.meta.url))],
-    bundle: true,
-    write: false,
-    platform: "node",
-    format: "esm",
-    packages: "external",
-  });
-  const text = outputFiles[0]?.text ?? "";
-  return (task) => {
-    const args = ["--input-type=module", "-e", text, JSON.stringify(task)];
-    const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-    child.stdin.on("error", () => undefined);
-    const gone = once(child, "exit");
-    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-    return {
-      child,
-      async heard() {
-        const { value, done } = await lines.next();
-        return done ? undefined : JSON.parse(value);
-      },
-      say: (order) => void child.stdin.write(`${JSON.stringify(order)}\n`),
-      async kill() {
-        child.kill("SIGKILL");
-        await gone;
-      },
-    };
+export function startProgram(file: string, task: object): Running {
+  const args = ["--import", tsx, fileURLToPath(new URL(file, import.meta.url)), JSON.stringify(task)];
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.on("error", () => undefined);
+  const gone = once(child, "exit");
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return {
+    child,
+    async heard() {
+      const { value, done } = await lines.next();
+      return done ? undefined : JSON.parse(value);
+    },
+    say: (order) => void child.stdin.write(`${JSON.stringify(order)}\n`),
+    async kill() {
+      child.kill("SIGKILL");
+      await gone;
+    },
   };
 }

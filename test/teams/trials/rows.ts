@@ -3,8 +3,11 @@
 import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
+import { postgresMissing } from "../../support/postgres.ts";
 import { conformanceMissing, throughBalancer } from "./conformance.ts";
+import * as downloads from "./downloads.ts";
 import { killedBalancer, killedInstances, rollingRestarts, stoppedInstances } from "./kills.ts";
+import * as limits from "./limits.ts";
 import { type Row, row } from "./row.ts";
 
 const SMALL = { instances: 2, teams: 2, callers: 12 };
@@ -42,6 +45,23 @@ export const rows: readonly Row[] = [
     small: { ...SMALL, stops: 1, stoppedMs: 40_000 },
     whole: { ...WHOLE, stops: 10, stoppedMs: 40_000 },
     trial: stoppedInstances,
+  }),
+  row({
+    number: 7,
+    title:
+      "one address: cold instances asked about the whole country at once, one killed with a permit; a rest that all obey",
+    missing: postgresMissing,
+    small: limits.SMALL,
+    whole: limits.WHOLE,
+    trial: limits.limitsTrial,
+  }),
+  row({
+    number: 11,
+    title: "files by their links, large and many at once; the instance killed in the middle",
+    missing: undefined,
+    small: downloads.SMALL,
+    whole: downloads.WHOLE,
+    trial: downloads.downloadsTrial,
   }),
   row({
     number: 12,

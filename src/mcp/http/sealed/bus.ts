@@ -30,40 +30,61 @@ const Notice = z.discriminatedUnion("kind", [
 export type Notice = z.infer<typeof Notice>;
 const Envelope = z.object({ from: z.string(), notice: Notice });
 
+interface Listener {
+  hear(notice: Notice): void;
+  /** Notices may have been lost. */
+  missed(): void;
+}
+
+/** A listener's way to all others, of this process and of other instances. */
+export interface Member {
+  /** What is too long to be told is not. */
+  send(notice: Notice): Promise<void>;
+  leave(): void;
+}
+
 export type SessionBus = ReturnType<typeof createSessionBus>;
 
 export function createSessionBus(notices: Notices, log: Log) {
   const own = randomUUID();
-  const listeners = new Set<(notice: Notice) => void>();
+  const listeners = new Set<Listener>();
   const ended = new BoundedMap<string, true>(MAX_ENDED);
+
+  function dispatch(notice: Notice, by?: Listener): void {
+    if (notice.kind === "ended") ended.set(notice.session, true);
+    for (const listener of listeners) if (listener !== by) listener.hear(notice);
+  }
 
   function hear(text: string): void {
     const { from, notice } = Envelope.parse(JSON.parse(text));
-    if (from === own) return;
-    if (notice.kind === "ended") ended.set(notice.session, true);
-    for (const listener of listeners) listener(notice);
+    if (from !== own) dispatch(notice);
   }
 
-  const leave = notices.on(CHANNEL, (text) => {
-    try {
-      hear(text);
-    } catch (error) {
-      log.warn({ reason: reasonOf(error) }, "a notice of another instance was not understood");
-    }
-  });
+  const leave = notices.on(
+    CHANNEL,
+    (text) => {
+      try {
+        hear(text);
+      } catch (error) {
+        log.warn({ reason: reasonOf(error) }, "a notice of another instance was not understood");
+      }
+    },
+    () => {
+      for (const listener of listeners) listener.missed();
+    },
+  );
 
   return {
-    /** Hears what other instances say. */
-    join(listener: (notice: Notice) => void): () => void {
+    join(listener: Listener): Member {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-
-    /** Tells the other instances. What is too long to be told is not. */
-    async send(notice: Notice): Promise<void> {
-      if (notice.kind === "ended") ended.set(notice.session, true);
-      const text = JSON.stringify({ from: own, notice });
-      if (Buffer.byteLength(text) <= MAX_NOTICE_BYTES) await notices.send(CHANNEL, text);
+      return {
+        async send(notice) {
+          dispatch(notice, listener);
+          const text = JSON.stringify({ from: own, notice });
+          if (Buffer.byteLength(text) <= MAX_NOTICE_BYTES) await notices.send(CHANNEL, text);
+        },
+        leave: () => void listeners.delete(listener),
+      };
     },
 
     /** Whether its client is known to have ended it: an instance that began later does not know. */

@@ -1,6 +1,5 @@
 // One POST of a sealed session that asks for something: a server of its own, which is first told `initialize` again with what is
 // sealed. Its questions to the person bear ids that are unique among all instances, since their answers come by another POST.
-import { randomUUID } from "node:crypto";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import {
   type JSONRPCMessage,
@@ -17,27 +16,36 @@ import { createDeliveries, type Deliveries } from "../../tools/deliveries.ts";
 import type { Asked } from "../exchange.ts";
 import type { HttpService, Served } from "../port.ts";
 import type { Notice } from "./bus.ts";
+import { createQuestion } from "./intake.ts";
 import type { SessionRows } from "./port.ts";
 import { initializeAgain, type Session } from "./session.ts";
 
-/** A notice may be lost; then an answer is found this much later. */
+/** A notice may be lost, or not be sent; then an answer is found this much later. */
 const LOOK_MS = 5_000;
+/** Longer than the SDK waits for a person. */
+const ANSWER_MS = 660_000;
 const AGAIN = "initialize again";
 
 type Send = WebStandardStreamableHTTPServerTransport["send"];
 
-/** What leaves, leaves as `outward` gives it; undefined stays here. */
-class CallTransport extends WebStandardStreamableHTTPServerTransport {
-  readonly #outward: (message: JSONRPCMessage) => JSONRPCMessage | undefined;
+/** What leaves, leaves as this gives it; undefined stays here. */
+type Outward = (message: JSONRPCMessage) => JSONRPCMessage | undefined | Promise<JSONRPCMessage | undefined>;
 
-  constructor(outward: (message: JSONRPCMessage) => JSONRPCMessage | undefined) {
+class CallTransport extends WebStandardStreamableHTTPServerTransport {
+  readonly #outward: Outward;
+  readonly #related: () => RequestId | undefined;
+
+  /** `related`: the request on whose stream goes what is about none; there is no other stream here. */
+  constructor(outward: Outward, related: () => RequestId | undefined) {
     super();
     this.#outward = outward;
+    this.#related = related;
   }
 
   override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
-    const outward = this.#outward(message);
-    if (outward) await super.send(outward, options);
+    const outward = await this.#outward(message);
+    const relatedRequestId = options?.relatedRequestId ?? this.#related();
+    if (outward) await super.send(outward, { ...options, ...(relatedRequestId !== undefined && { relatedRequestId }) });
   }
 }
 
@@ -72,7 +80,7 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
   const outgoing: (() => void)[] = [];
   /** The server's own ids of its questions, by those that the client knows. */
   const questions = new Map<string, RequestId>();
-  const transport = new CallTransport(outward);
+  const transport = new CallTransport(outward, () => [...open][0]);
   let toServer: (message: JSONRPCMessage) => void = () => undefined;
   let onAgain: ((answer: JSONRPCMessage | undefined) => void) | undefined;
   let server: Awaited<ReturnType<HttpService["createServer"]>> | undefined;
@@ -85,11 +93,21 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
     hasServed = resolve;
   });
 
-  function asked(request: JSONRPCRequest): JSONRPCRequest {
+  async function asked(request: JSONRPCRequest): Promise<JSONRPCRequest | undefined> {
     if (isOver) throw new Error("the client has gone, and cannot be asked");
-    const question = `q-${randomUUID()}`;
+    const question = createQuestion();
     questions.set(question, request.id);
     looking ??= setInterval(look, LOOK_MS).unref();
+    try {
+      await rows.ask(session.id, question, Date.now() + ANSWER_MS);
+    } catch (error) {
+      forget(question);
+      throw error;
+    }
+    if (!questions.has(question)) {
+      withdraw(question);
+      return undefined;
+    }
     const meta = request.params?._meta;
     const isTold = meta?.progressToken !== undefined;
     return {
@@ -99,7 +117,13 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
     };
   }
 
-  /** A question is asked no more: neither answered nor given up. */
+  function withdraw(question: string): void {
+    rows
+      .withdraw(session.id, question)
+      .catch((error: unknown) => service.log.info({ reason: reasonOf(error) }, "a question was not withdrawn"));
+  }
+
+  /** A question is asked no more: answered, given up or never asked. */
   function forget(question: string): void {
     questions.delete(question);
     if (questions.size > 0) return;
@@ -107,13 +131,14 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
     looking = undefined;
   }
 
-  function outward(message: JSONRPCMessage): JSONRPCMessage | undefined {
+  function outward(message: JSONRPCMessage): ReturnType<Outward> {
     if ("method" in message) {
       if ("id" in message) return asked(message);
       if (message.method !== "notifications/cancelled") return message;
       const [question] = [...questions].find(([, id]) => id === message.params?.["requestId"]) ?? [];
       if (question === undefined) return undefined;
       forget(question);
+      withdraw(question);
       return { ...message, params: { ...message.params, requestId: question } };
     }
     const { id } = message;
@@ -165,8 +190,10 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
   async function end(): Promise<void> {
     if (isEnded) return;
     isEnded = true;
-    clearInterval(looking);
-    questions.clear();
+    for (const question of [...questions.keys()]) {
+      forget(question);
+      withdraw(question);
+    }
     onAgain?.(undefined);
     hasServed();
     onEnd();
@@ -193,7 +220,9 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
     const told = new Promise<JSONRPCMessage | undefined>((resolve) => {
       onAgain = resolve;
     });
-    toServer(initializeAgain(session, AGAIN));
+    const again = () => toServer(initializeAgain(session, AGAIN));
+    if (service.telemetry) service.telemetry.aside(again);
+    else again();
     const answer = await told;
     onAgain = undefined;
     if (answer && !("result" in answer)) throw new Error("a server refused to begin its session again");
@@ -249,7 +278,11 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
       toServer({ jsonrpc: "2.0", method: "notifications/progress", params: { ...notice.params, progressToken } });
       return true;
     },
-    answer: take,
+    answer(question, message) {
+      const isOwn = take(question, message);
+      if (isOwn) withdraw(question);
+      return isOwn;
+    },
     end,
   };
 }

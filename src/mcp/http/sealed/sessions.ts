@@ -32,8 +32,6 @@ import { createStream, type Stream } from "./stream.ts";
 import { createSubscribing } from "./subscribing.ts";
 
 const SESSION_NOT_FOUND = -32001;
-/** As long as the server waits for a person. */
-const ANSWER_MS = 600_000;
 /** How many answers that are out can still be cancelled. */
 const MAX_SENT = 1_000;
 
@@ -96,17 +94,22 @@ export function createSealedSessions({ service, caller, seals, bus, rows }: Seal
     await Promise.all(callsOf(session).map((call) => call.end()));
   }
 
-  const leave = bus.join(hear);
+  const { send, leave } = bus.join({
+    hear,
+    missed() {
+      for (const stream of streams.values()) stream.refresh();
+    },
+  });
 
   async function keepAnswer(session: string, question: string, message: JSONRPCResponse): Promise<void> {
-    await rows.keepAnswer(session, question, JSON.stringify(message), Date.now() + ANSWER_MS);
-    await bus.send({ kind: "answered", session, question });
+    if (await rows.answer(session, question, JSON.stringify(message)))
+      await send({ kind: "answered", session, question });
   }
 
   /** What is for a call is told here, or else the other instances; `elsewhere` gets what has to be waited for. */
   function intakeOf({ id: session }: Session, elsewhere: (work: Promise<void>) => void): Intake {
     function tell(notice: Notice): void {
-      if (!hear(notice)) elsewhere(bus.send(notice));
+      if (!hear(notice)) elsewhere(send(notice));
     }
     return {
       answered(question, message) {
@@ -154,7 +157,7 @@ export function createSealedSessions({ service, caller, seals, bus, rows }: Seal
     async function changed(): Promise<void> {
       const notice = { kind: "subscribed", session: session.id } as const;
       hear(notice);
-      await bus.send(notice);
+      await send(notice);
     }
     return add(session, (onEnd) =>
       createCall({
@@ -212,12 +215,12 @@ export function createSealedSessions({ service, caller, seals, bus, rows }: Seal
     const earlier = streams.get(session.id);
     streams.set(session.id, stream);
     earlier?.end();
-    warn(bus.send({ kind: "stream", session: session.id }), "other instances could not be told");
+    warn(send({ kind: "stream", session: session.id }), "other instances could not be told");
     return served;
   }
 
   async function end(session: Session): Promise<Served> {
-    await bus.send({ kind: "ended", session: session.id });
+    await send({ kind: "ended", session: session.id });
     await Promise.all([forget(session.id), rows.end(session.id)]);
     return plain(new Response(null, { status: 204 }));
   }

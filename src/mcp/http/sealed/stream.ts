@@ -7,8 +7,6 @@ import { type HttpService, plain, type Served } from "../port.ts";
 import type { SessionRows, Subscribed } from "./port.ts";
 import type { Session } from "./session.ts";
 
-/** A notice may be lost; then a subscription begins this much later. */
-const REFRESH_MS = 300_000;
 /** After rows that could not be read, and resources that could not be watched. */
 const RETRY_MS = 5_000;
 const STREAM = "stream";
@@ -65,17 +63,15 @@ export function createStream({ service, session, rows, onEnd }: StreamParts): St
   }
 
   async function readOn(): Promise<void> {
-    let nextMs = REFRESH_MS;
     do {
       isStale = false;
       await read().catch((error: unknown) => {
-        nextMs = RETRY_MS;
         log.info({ reason: reasonOf(error) }, "not all that a session subscribes to is watched yet");
+        clearTimeout(timer);
+        if (!isEnded) timer = setTimeout(refresh, RETRY_MS).unref();
       });
     } while (isStale && !isEnded);
     isReading = false;
-    clearTimeout(timer);
-    if (!isEnded) timer = setTimeout(refresh, nextMs).unref();
   }
 
   function refresh(): void {

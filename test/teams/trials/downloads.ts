@@ -1,0 +1,169 @@
+// Trial 11: files by their links, many at once and large, from an instance in a process of its own; then it is killed in the middle. What
+// arrives is held against what the service sends.
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createSeals, type Seals } from "../../../src/auth/seals.ts";
+import { readSecretKeys } from "../../../src/auth/secret-keys.ts";
+import { stubEnv } from "../../service/client.ts";
+import { assetTicket, newKeys } from "../file-house.ts";
+import { startProgram } from "./program.ts";
+
+export interface DownloadCounts {
+  readonly teams: number;
+  readonly atOnce: number;
+  readonly bytes: number;
+}
+
+export const SMALL: DownloadCounts = { teams: 3, atOnce: 12, bytes: 20_000_000 };
+export const WHOLE: DownloadCounts = { teams: 5, atOnce: 50, bytes: 1_000_000_000 };
+
+const CHUNK = Buffer.alloc(65_536, "0123456789abcdef");
+const MOST_MEGABYTES = 300;
+const TOKEN_PATH = "/sandbox/oauth/token";
+
+/** A service that sends every asset at the speed at which it is read; half of them without saying how long they are. */
+async function startService(bytes: number) {
+  let assets = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.url === TOKEN_PATH) {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ access_token: "trial" }));
+      return;
+    }
+    assets += 1;
+    response.writeHead(200, assets % 2 === 0 ? { "content-length": String(bytes) } : {});
+    let left = bytes;
+    const send = (): void => {
+      while (left > 0 && !response.destroyed) {
+        const part = CHUNK.subarray(0, left);
+        left -= part.length;
+        if (!response.write(part)) {
+          response.once("drain", send);
+          return;
+        }
+      }
+      response.end();
+    };
+    send();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the service does not listen");
+  return {
+    baseUrl: `http://127.0.0.1:${address.port}`,
+    async close(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function hashOf(bytes: number): string {
+  const hash = createHash("sha256");
+  for (let at = 0; at < bytes; at += CHUNK.length) hash.update(CHUNK.subarray(0, bytes - at));
+  return hash.digest("hex");
+}
+
+/** The most that a process has held in memory so far; 0 where the system does not say. */
+async function peakMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
+  return (Number(kilobytes ?? 0) * 1024) / 1_000_000;
+}
+
+/** What arrived, as its hash; "broken" where the client was told that it is not all. */
+async function taken(url: string, onBytes: (count: number) => void): Promise<string> {
+  try {
+    const response = await fetch(url);
+    if (response.status !== 200 || response.body === null) return `HTTP ${response.status}`;
+    const hash = createHash("sha256");
+    for await (const piece of response.body) {
+      hash.update(piece);
+      onBytes(piece.length);
+    }
+    return hash.digest("hex");
+  } catch {
+    return "broken";
+  }
+}
+
+const STRANGERS = 4;
+
+/** How many of these were refused: an altered ticket, an old one, another caller's, and one without a caller. */
+async function refusals(seals: Seals, url: string, strictUrl: string, team: string): Promise<number> {
+  const caller = "caller-0";
+  const [ticket, old] = await Promise.all(
+    [600, -1].map((seconds) => assetTicket(seals, { caller, team, assetId: "asset", seconds })),
+  );
+  const headers = { authorization: "Bearer token of caller-1" };
+  const statuses = await Promise.all([
+    fetch(`${url}/downloads/${ticket?.slice(0, -8)}AAAAAAAA`),
+    fetch(`${url}/downloads/${old}`),
+    fetch(`${strictUrl}/downloads/${ticket}`, { headers }),
+    fetch(`${strictUrl}/downloads/${ticket}`),
+  ]);
+  const wanted = [404, 410, 404, 401];
+  return statuses.filter(({ status }, at) => status === wanted[at]).length;
+}
+
+/** What was counted, and what is wrong, a sentence each. */
+export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
+  const keys = newKeys();
+  const seals = createSeals(readSecretKeys(keys));
+  const service = await startService(bytes);
+  const names = Array.from({ length: teams }, (_, at) => `team-${at}`);
+  const teamsOf = Object.fromEntries(names.map((name) => [name, stubEnv(service)]));
+  const instance = startProgram("download-instance.ts", { keys, teams: teamsOf, links: "ticket" });
+  const strict = startProgram("download-instance.ts", { keys, teams: teamsOf, links: "bearer" });
+  try {
+    const url = String(await instance.heard());
+    const strangers = await refusals(seals, url, String(await strict.heard()), names[0] ?? "");
+    await strict.kill();
+    const idle = await peakMegabytes(instance.child.pid ?? 0);
+    const right = hashOf(bytes);
+    let arrived = 0;
+    const all = (onBytes: (count: number) => void) =>
+      Promise.all(
+        Array.from({ length: atOnce }, async (_, at) => {
+          const ticket = await assetTicket(seals, {
+            caller: `caller-${at}`,
+            team: names[at % names.length] ?? "",
+            assetId: `asset-${at}`,
+          });
+          return await taken(`${url}/downloads/${ticket}`, onBytes);
+        }),
+      );
+    const before = await all(() => undefined);
+    const peak = await peakMegabytes(instance.child.pid ?? 0);
+    // Killed once a good part of the bytes has arrived, and most of them have not.
+    let isKilled = false;
+    const during = await all((count) => {
+      arrived += count;
+      if (isKilled || arrived < (bytes * atOnce) / 4) return;
+      isKilled = true;
+      instance.child.kill("SIGKILL");
+    });
+    const counts = {
+      whole: before.filter((hash) => hash === right).length,
+      strangersRefused: strangers,
+      // 0 where the system does not say.
+      idleMegabytes: Math.round(idle),
+      peakMegabytes: Math.round(peak),
+      broken: during.filter((hash) => hash === "broken").length,
+      takenForWhole: during.filter((hash) => hash !== "broken" && hash !== right).length,
+    };
+    const wrong = [
+      counts.strangersRefused !== STRANGERS && `${counts.strangersRefused} of ${STRANGERS} strangers were refused`,
+      counts.whole !== atOnce && `${counts.whole} of ${atOnce} files arrived whole`,
+      counts.peakMegabytes >= MOST_MEGABYTES && `${counts.peakMegabytes} MB of memory`,
+      counts.broken === 0 && "the instance was not killed in the middle",
+      counts.takenForWhole > 0 && `${counts.takenForWhole} parts were taken for whole`,
+    ];
+    return { counts, wrong: wrong.filter((each) => each !== false) };
+  } finally {
+    await Promise.all([instance.kill(), strict.kill()]);
+    await service.close();
+  }
+}
