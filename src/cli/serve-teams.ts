@@ -1,18 +1,20 @@
 // `mic-mcp serve --teams`: one instance of a deployment for an organisation, until a signal ends it.
+import { tools } from "../../tools/index.ts";
 import { createAccessTokens } from "../auth/access-tokens/access-tokens.ts";
+import { createDownloadDoor } from "../mcp/http/downloads.ts";
 import { loopbackAddress } from "../mcp/http/loopback.ts";
 import type { HttpService } from "../mcp/http/port.ts";
 import { startPublicServer } from "../mcp/http/public/serve.ts";
 import { httpServiceOf } from "../mcp/http/serve.ts";
-import { createSessions } from "../mcp/http/sessions.ts";
 import { createRedact } from "../mcp/messages/redact.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { readTeamsSettings } from "../teams/settings.ts";
 import { openEngine } from "./compose/engine.ts";
-import { composeTeams } from "./compose/teams.ts";
+import { type ComposedTeams, composeTeams } from "./compose/teams.ts";
 import { crashReason } from "./crash.ts";
 import type { HttpFlags } from "./serve-flags.ts";
 import { onSignal } from "./signals.ts";
+import { telemetryFor } from "./telemetry.ts";
 
 /** What a call under way has to end by itself, before it is aborted. Its action stays in the journal either way. */
 const DRAIN_MS = 45_000;
@@ -27,9 +29,11 @@ export async function serveTeams(
   { host = "127.0.0.1", port = 0 }: HttpFlags,
 ): Promise<number> {
   const settings = readTeamsSettings(environment, host);
-  const engine = openEngine(settings);
-  const composed = composeTeams(settings, engine);
-  const { log, redactor, transport, timing } = composed;
+  const telemetry = await telemetryFor(environment, { hasPort: true, answered: [] });
+  // The engine has trouble to tell before there is a log, which is made with what the engine shares.
+  const engine = openEngine(settings, { warn: (facts, message) => composed.log.warn(facts, message) });
+  const composed: ComposedTeams = composeTeams({ ...settings, telemetry }, engine);
+  const { log, redactor, transport, timing, seals } = composed;
   const monotonicMs = () => performance.now();
   for (const warning of settings.config.warnings) log.warn({}, warning);
   process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
@@ -54,14 +58,21 @@ export async function serveTeams(
           return runtime && serviceOf(runtime);
         },
       },
-      sessionsOf: (service) =>
-        createSessions(service, { maxSessions: settings.config.httpMaxSessions, sessionIdleMs: IDLE_MS }),
+      sessionsOf: composed.sessionsOf,
+      annex: createDownloadDoor({
+        seals,
+        tools,
+        runtimeOf: composed.promisedTo,
+        links: settings.downloadLinks,
+        log,
+      }),
       tokens: createAccessTokens({ ...settings.signIn, transport, now: timing.now, monotonicMs }),
       audience: settings.signIn.audience,
       scopes: settings.signIn.scopes,
       callerLimits: { rate: settings.callerRate, calls: settings.callerCalls },
       houses: { max: MAX_HOUSES, idleMs: IDLE_MS },
       readiness: composed.readiness,
+      telemetry: composed.telemetry,
       publicOrigin: settings.publicOrigin,
       allowedOrigins: settings.allowedOrigins,
       trustedProxies: settings.trustedProxies,
@@ -87,6 +98,7 @@ export async function serveTeams(
   } finally {
     await composed.close();
     await engine.close();
+    await composed.telemetry?.close();
   }
   process.exit(0);
 }

@@ -9,6 +9,10 @@ import { noTokenStore } from "../../auth/token-store.ts";
 import type { Caller } from "../../caller.ts";
 import { notConfigured, reasonOf } from "../../failure.ts";
 import { createGeography } from "../../geography/geography.ts";
+import type { HttpService } from "../../mcp/http/port.ts";
+import { createSessionBus } from "../../mcp/http/sealed/bus.ts";
+import { createSealedSessions } from "../../mcp/http/sealed/sessions.ts";
+import type { Sessions } from "../../mcp/http/sessions.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { ANSWER_SECONDS } from "../../mcp/tools/confirmation.ts";
 import type { Timing } from "../../service/attempts.ts";
@@ -22,6 +26,7 @@ import { createRuntimes, type Guest, type Outside } from "../../teams/runtimes.t
 import { nameIn, questionsFor, taskIdsFor } from "../../teams/sealed.ts";
 import { createSecrets } from "../../teams/secrets.ts";
 import { createServiceRests } from "../../teams/service-rest.ts";
+import { createSessionRows } from "../../teams/session-rows.ts";
 import type { TeamsSettings } from "../../teams/settings.ts";
 import { CHANNEL, createTeams, type Team } from "../../teams/teams.ts";
 import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
@@ -73,6 +78,8 @@ export interface ComposedTeams {
   readonly transport: Transport;
   readonly timing: Timing;
   readonly seals: Seals;
+  /** The sessions of the older revisions of a caller, in a team or in none. */
+  sessionsOf(service: HttpService, caller: Pick<Caller, "id">, team: string | undefined): Sessions;
   /** What /readyz says of the database. Rejects, saying why, where actions cannot be taken. */
   readiness(): Promise<object>;
   readonly log: Log;
@@ -107,6 +114,7 @@ export function composeTeams(
   const teams = createTeams(database);
   const seals = createSeals(secretKeys);
   const secrets = createSecrets({ seals, now });
+  const bus = createSessionBus(notices, log);
   const rests = createServiceRests({ database, now, notices });
   const wireSecret = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
 
@@ -132,7 +140,16 @@ export function composeTeams(
   });
 
   const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({ service, inlineBytes, seals, publicUrl: publicOrigin, seconds: downloadSeconds, caller, team, now });
+    createLinkedFiles({
+      service,
+      inlineBytes,
+      seals,
+      publicUrl: publicOrigin,
+      seconds: downloadSeconds,
+      caller,
+      team,
+      now,
+    });
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),
@@ -218,6 +235,10 @@ export function composeTeams(
     transport,
     timing,
     seals,
+    sessionsOf: (service, { id }, team) => {
+      const whose = nameIn(team, id);
+      return createSealedSessions({ service, caller: whose, seals, bus, rows: createSessionRows(database, whose) });
+    },
     readiness: async () => {
       const found = await durability();
       if (!found.isDurable) throw notConfigured(`${found.trouble}.`, found.next);

@@ -1,0 +1,30 @@
+// Requests of 2026-07-28 spelled out, each with what its client can do: what no client of an SDK would send, too.
+
+import { ACCEPT, type Message, send } from "../mcp/http/raw.ts";
+import { TASKS } from "../mcp/tasks/client.ts";
+
+const META = "io.modelcontextprotocol";
+let lastId = 0;
+
+/** The answer to one request; of a stream its last message. */
+export async function ask(url: string, method: string, params: Readonly<Record<string, unknown>>): Promise<Message> {
+  const name = params["taskId"] ?? params["name"] ?? params["uri"];
+  const _meta = {
+    [`${META}/protocolVersion`]: "2026-07-28",
+    [`${META}/clientInfo`]: { name: "asking", version: "1" },
+    [`${META}/clientCapabilities`]: { extensions: { [TASKS]: {} }, elicitation: { form: {} } },
+  };
+  const { messages, status, body } = await send(url, {
+    headers: {
+      "content-type": "application/json",
+      accept: ACCEPT,
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...(typeof name === "string" && { "mcp-name": name }),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta } }),
+  }).answer;
+  const last = messages.at(-1);
+  if (!last) throw new Error(`${method} was answered ${status}: ${body}`);
+  return last;
+}

@@ -1,0 +1,240 @@
+// Whatever one caller has is nothing to another: of the same team, who sees the workspace and no action, and of another team, who sees
+// nothing at all. TEAMS_PAIRS tries more pairs of a call and somebody else's names.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { isJsonObject } from "../../src/contract/json.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
+import type { Runtime } from "../../src/mcp/runtime.ts";
+import { Service } from "../emulator/service.ts";
+import { FILE } from "../emulator/work.ts";
+import { jobArguments } from "../mcp/tasks/bench.ts";
+import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { connectHttp } from "../support/mcp.ts";
+import { runs } from "../support/thorough.ts";
+import { ask } from "./asking.ts";
+import { addTeam, callerNamed, instanceForTest, keyLine, urlOf } from "./deployment.ts";
+import { describeWithPostgres } from "./postgres.ts";
+
+const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runs(100, 1_000));
+const PATIENCE = { timeout: 60_000 + PAIRS * 300 };
+const MARK = "only-ann-knows-this";
+const KEYS = ["ann-input-key-0001", "ann-job-key-0001"] as const;
+
+const Sent = z.array(z.object({ clientId: z.string().optional(), idempotencyKey: z.string().optional() }));
+const Told = z.looseObject({ taskId: z.string().optional(), requestState: z.string().optional() });
+
+describeWithPostgres("isolation", (postgres) => {
+  /** Ann has worked; bob is of her team, cid of another. */
+  async function scene() {
+    const clock = manualClock();
+    const emulator = await emulatorForTest({ clients: 2, clock, requestsKept: 100_000 });
+    const [red, blue] = emulator.clients;
+    if (!red || !blue) throw new Error("two clients were asked for");
+    const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
+    await addTeam(place, { name: "red", client: 0, claim: "reds" });
+    await addTeam(place, { name: "blue", client: 1, claim: "blues" });
+    const instance = await instanceForTest(place);
+    async function guest(name: string, claim: string): Promise<{ readonly url: string; readonly runtime: Runtime }> {
+      const runtime = await instance.runtimeOf(callerNamed(name, [claim]), undefined);
+      if (!runtime) throw new Error("there is no such path");
+      return { runtime, url: await urlOf(runtime) };
+    }
+    const [ann, bob, cid] = [await guest("ann", "reds"), await guest("bob", "reds"), await guest("cid", "blues")];
+
+    const job = await jobArguments(new Service(emulator, clock), FILE.succeeds);
+    const input = { inputKind: "M4_FILE", referenceId: red.fileIds[1], alias: MARK, idempotencyKey: KEYS[0] };
+    const call = (name: string, args: object) => ask(ann.url, "tools/call", { name, arguments: args });
+    const submitted = { ...job, clientReference: MARK, idempotencyKey: KEYS[1] };
+    const begun = await call("submit_job", submitted);
+    const { taskId = "" } = Told.parse(begun.result);
+    const answers = [await call("register_input", input), begun, await ask(ann.url, "tasks/get", { taskId })];
+    answers.push(await call("list_jobs", { limit: 1 }));
+    const jobId = /"id":"([^"]+)"/.exec(JSON.stringify(answers.at(-1)?.result?.["structuredContent"]))?.[1] ?? "";
+    const cancel = { name: "cancel_job", arguments: { jobId, reason: MARK } };
+    const cancelAnswer = await ask(ann.url, "tools/call", cancel);
+    const { requestState = "" } = Told.parse(cancelAnswer.result);
+    const linked = JSON.stringify(await call("download_asset", { assetId: red.assetIds[0] }));
+    answers.push(await call("retry_job", { jobId, retryMode: "RESUME" }), await call("list_actions", {}));
+    const all = JSON.stringify(answers) + linked;
+    const found = (pattern: RegExp): string[] => [...new Set(all.match(pattern) ?? [])];
+    const links = found(/https:\/\/[^"\\\s]*\/downloads\/[\w.-]+/g);
+    const hers = [...KEYS, MARK, taskId, requestState, ...links, ...found(/mic-[0-9a-f-]{20,}/g)];
+    const teams = [
+      jobId,
+      ...found(/mic(?:job|input|op|batch)\w*_[0-9a-f]{8,}/g),
+      red.workspaceId,
+      ...red.inputIds.slice(0, 3),
+      ...red.fileIds.slice(0, 3),
+      ...red.assetIds.slice(0, 2),
+    ];
+    expect(taskId).not.toBe("");
+    expect(requestState).not.toBe("");
+    expect(links).toHaveLength(1);
+    const requests = async () => Sent.parse(await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).json());
+    const ofTeam = async () => (await requests()).filter(({ clientId }) => clientId === red.clientId);
+    return { ann, bob, cid, cancel, jobId, taskId, requestState, submitted, hers, teams, red, blue, requests, ofTeam };
+  }
+  type Scene = Awaited<ReturnType<typeof scene>>;
+
+  /** Arguments as a schema has them, of these names and little else. */
+  function argumentsOf(schema: JsonSchema, names: readonly string[]): fc.Arbitrary<unknown> {
+    const { type, enum: choices, properties = {}, required = [], items } = schema;
+    if (Array.isArray(choices)) return fc.constantFrom(...choices);
+    if (type === "integer" || type === "number") return fc.constantFrom(0, 1, 2);
+    if (type === "boolean") return fc.boolean();
+    if (type === "array")
+      return isJsonObject(items)
+        ? fc.array(argumentsOf({ ...items }, names), { minLength: 1, maxLength: 2 })
+        : fc.constant([]);
+    if (type !== "object" || !isJsonObject(properties)) return fc.constantFrom(...names);
+    const parts = Object.entries(properties).flatMap(([name, part]): [string, fc.Arbitrary<unknown>][] =>
+      name === "waitSeconds" || !isJsonObject(part) ? [] : [[name, argumentsOf({ ...part }, names)]],
+    );
+    const needed = Array.isArray(required) ? required.filter((name) => parts.some(([each]) => each === name)) : [];
+    return fc.record(Object.fromEntries(parts), { requiredKeys: needed });
+  }
+
+  interface Attempt {
+    readonly method: string;
+    readonly params: Readonly<Record<string, unknown>>;
+  }
+
+  /** Every way in which somebody else's names can be said. */
+  function attempts({ bob: { runtime }, hers, teams, requestState }: Scene): fc.Arbitrary<Attempt> {
+    const names = [...hers, ...teams];
+    const calls = runtime.tools
+      .filter(({ toolset }) => toolset === "jobs")
+      .map((tool) =>
+        fc.record({
+          method: fc.constant("tools/call"),
+          params: fc.record(
+            {
+              name: fc.constant(tool.name),
+              arguments: argumentsOf(tool.inputSchema(), names),
+              requestState: fc.constant(requestState),
+              inputResponses: fc.constant({ confirm: { action: "accept", content: {} } }),
+            },
+            { requiredKeys: ["name", "arguments"] },
+          ),
+        }),
+      );
+    const name = fc.constantFrom(...names);
+    const reads = runtime.resources.map(({ uri }) =>
+      name.map((each) => ({
+        method: "resources/read",
+        params: { uri: uri.replace(/\{\w+\}/g, encodeURIComponent(each)) },
+      })),
+    );
+    const completions = runtime.resources.flatMap(({ uri, variables }) =>
+      Object.keys(variables).map((variable) =>
+        name.chain((each) =>
+          fc.nat(each.length).map((length) => ({
+            method: "completion/complete",
+            params: { ref: { type: "ref/resource", uri }, argument: { name: variable, value: each.slice(0, length) } },
+          })),
+        ),
+      ),
+    );
+    const tasks = ["tasks/get", "tasks/cancel", "tasks/update"].map((method) =>
+      name.map((taskId) => ({ method, params: { taskId, ...(method === "tasks/update" && { inputResponses: {} }) } })),
+    );
+    return fc.oneof(
+      { arbitrary: fc.oneof(...calls), weight: 6 },
+      { arbitrary: fc.oneof(...reads), weight: 2 },
+      { arbitrary: fc.oneof(...completions), weight: 2 },
+      { arbitrary: fc.oneof(...tasks), weight: 1 },
+    );
+  }
+
+  /** What an answer says of these names that the one who asked has not said himself. */
+  async function leaks(
+    url: string,
+    { method, params }: Attempt,
+    secrets: readonly string[],
+  ): Promise<readonly string[]> {
+    const said = JSON.stringify(params);
+    const answer = JSON.stringify(await ask(url, method, params));
+    return secrets.filter((secret) => answer.includes(secret) && !said.includes(secret));
+  }
+
+  test(
+    "of another team: no answer holds a name of hers or of her team, and nothing is asked with its token",
+    PATIENCE,
+    async () => {
+      const made = await scene();
+      const { cid, hers, teams, ofTeam } = made;
+      const before = (await ofTeam()).length;
+      await fc.assert(
+        fc.asyncProperty(attempts(made), async (attempt) => {
+          expect(await leaks(cid.url, attempt, [...hers, ...teams])).toEqual([]);
+        }),
+        { numRuns: PAIRS },
+      );
+      expect((await ofTeam()).length).toBe(before);
+    },
+  );
+
+  test("of her own team: no answer holds a key, a task, a link or a word of hers", PATIENCE, async () => {
+    const made = await scene();
+    const { bob, hers, requests } = made;
+    const keys = async () =>
+      (await requests()).filter(({ idempotencyKey = "" }) => hers.includes(idempotencyKey)).length;
+    const before = await keys();
+    // The team's jobs and inputs tell what they are called.
+    const secrets = hers.filter((name) => name !== MARK);
+    await fc.assert(
+      fc.asyncProperty(attempts(made), async (attempt) => {
+        expect(await leaks(bob.url, attempt, secrets)).toEqual([]);
+      }),
+      { numRuns: PAIRS },
+    );
+    expect(await keys()).toBe(before);
+  });
+
+  test("a key is its caller's: whoever says the same one makes an action of his own, and she still has hers", async () => {
+    const { ann, bob, submitted, red, requests } = await scene();
+    const call = (url: string, args: object) => ask(url, "tools/call", { name: "submit_job", arguments: args });
+    const alone = await call(bob.url, { idempotencyKey: KEYS[1] });
+    expect(JSON.stringify(alone)).not.toContain(MARK);
+    const sent = async () =>
+      (await requests()).filter(
+        ({ clientId, idempotencyKey }) => clientId === red.clientId && idempotencyKey !== undefined,
+      );
+    const before = (await sent()).length;
+    const other = await call(bob.url, submitted);
+    expect(other.result).toMatchObject({ resultType: "task" });
+    const wire = (await sent()).slice(before).map(({ idempotencyKey }) => idempotencyKey);
+    expect(wire).toEqual([expect.stringMatching(/^mic-[0-9a-f]{32}$/)]);
+    const again = await call(ann.url, submitted);
+    expect(again.result).toMatchObject({ resultType: "task" });
+    expect((await sent()).length).toBe(before + 1);
+    const own = await ask(bob.url, "tools/call", { name: "list_actions", arguments: {} });
+    expect(own.result).toMatchObject({ structuredContent: { actions: [{ idempotencyKey: KEYS[1] }] } });
+  });
+
+  test("her task and her question are nobody else's", async () => {
+    const { ann, bob, cid, taskId, cancel, requestState, jobId, requests } = await scene();
+    const before = (await requests()).length;
+    for (const { url } of [bob, cid]) {
+      for (const method of ["tasks/get", "tasks/cancel"])
+        expect(await ask(url, method, { taskId })).toMatchObject({ error: { code: -32602 } });
+      const answered = { ...cancel, requestState, inputResponses: { confirm: { action: "accept", content: {} } } };
+      expect(await ask(url, "tools/call", answered)).toMatchObject({ error: { code: -32602 } });
+    }
+    expect((await requests()).length).toBe(before);
+    expect(await ask(ann.url, "tasks/get", { taskId })).toMatchObject({ result: { status: "working" } });
+    const agreed = { ...cancel, requestState, inputResponses: { confirm: { action: "accept", content: {} } } };
+    expect(JSON.stringify(await ask(ann.url, "tools/call", agreed))).toContain(jobId);
+  });
+
+  test("who listens is told of his own team's resources alone", async () => {
+    const { bob, cid, jobId } = await scene();
+    const uri = `mic://jobs/${jobId}`;
+    const [mate, stranger] = [await connectHttp("v2-modern", bob.url), await connectHttp("v2-modern", cid.url)];
+    expect(await mate.listen(uri)).toEqual([uri]);
+    expect(await stranger.listen(uri).catch(() => [])).toEqual([]);
+    await mate.close();
+    await stranger.close();
+  });
+});
