@@ -278,6 +278,7 @@ export function createActions(options: ActionsOptions) {
     isKnown: lookup.isKnown,
     recall: lookup.recall,
     hear: lookup.hear,
+    heard: lookup.heard,
 
     /** The journal's latest actions. Throws Failure. */
     list: async (
@@ -287,9 +288,7 @@ export function createActions(options: ActionsOptions) {
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
     async perform(call: ActionCall): Promise<PerformedAction> {
       try {
-        const open = await journal();
-        await lookup.heard();
-        return await attempt(open, call);
+        return await attempt(await journal(), call);
       } catch (error) {
         const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
         if (!isJournal || call.context.signal.aborted) throw error;

@@ -14,7 +14,9 @@ export type Durability =
       readonly next: string;
     };
 
+// How many are connected, whoever asks is told; what they are, only a role that may read statistics.
 const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_setting('synchronous_standby_names') AS standbys,
+  (SELECT COUNT(*) FROM pg_stat_replication) AS connected,
   (SELECT COUNT(*) FROM pg_stat_replication
      WHERE state = 'streaming' AND application_name NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas`;
 
@@ -32,7 +34,12 @@ export async function durabilityOf(query: Database["query"], meant: Meant): Prom
       `PostgreSQL confirms what is not safe yet: synchronous_commit is ${commits}`,
       "Let connections set it: put no pooler in transaction mode between.",
     );
-  if (row["standbys"] !== "") return { isDurable: true };
+  if (row["standbys"] !== "" && Number(row["connected"]) > 0) return { isDurable: true };
+  if (row["standbys"] !== "")
+    return not(
+      "Every write hangs: commits wait for a replica of PostgreSQL, and none is connected",
+      "Bring a replica back, or take synchronous_standby_names away for the time being; nothing that hangs is lost.",
+    );
   if (meant === "synchronous")
     return not(
       "No commit waits for a replica of PostgreSQL: synchronous_standby_names is empty, and a failover would lose actions",

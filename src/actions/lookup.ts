@@ -44,26 +44,39 @@ export async function whyDoubtful(
 }
 
 interface Named {
-  readonly service: () => Promise<string>;
   readonly names: Set<string>;
 }
 
-export function createLookup(journal: () => Promise<Journal>) {
-  /** Resolves when all that agents have named so far is written down. */
-  let hearing: Promise<void> = Promise.resolve();
+/** What the agents of one service have named. */
+interface Hearing {
+  /** Resolves when all of it so far is written down. */
+  written: Promise<void>;
   /** What the calls of this moment name: the journal is asked about all of them at once. */
-  let named: Named | undefined;
+  named: Named | undefined;
+}
 
-  async function write(all: Named): Promise<void> {
+type ServiceName = () => Promise<string>;
+
+export function createLookup(journal: () => Promise<Journal>) {
+  /** By whose they are: nobody waits for others. */
+  const hearings = new WeakMap<ServiceName, Hearing>();
+
+  function hearingOf(service: ServiceName): Hearing {
+    const hearing = hearings.get(service) ?? { written: Promise.resolve(), named: undefined };
+    hearings.set(service, hearing);
+    return hearing;
+  }
+
+  async function write(service: ServiceName, hearing: Hearing, all: Named): Promise<void> {
     try {
       const open = await journal();
-      const service = await all.service();
+      const name = await service();
       // Whatever is named from here on is not among these.
-      if (named === all) named = undefined;
-      await open.markHeard(service, [...all.names]);
+      if (hearing.named === all) hearing.named = undefined;
+      await open.markHeard(name, [...all.names]);
     } catch {
       // Where there is no journal or no login, the call itself says so.
-      if (named === all) named = undefined;
+      if (hearing.named === all) hearing.named = undefined;
     }
   }
 
@@ -71,7 +84,6 @@ export function createLookup(journal: () => Promise<Journal>) {
     /** Whether such a call would be about an action that is in the journal already. Throws Failure, also where it would be refused. */
     async isKnown(call: NamedCall): Promise<boolean> {
       const open = await journal();
-      await hearing;
       const identity = identify(call.arguments, call.traits);
       const stored = await findAction(open, call, call.explicitKey, identity);
       const doubtful = stored ? undefined : await whyDoubtful(open, call, identity);
@@ -89,17 +101,19 @@ export function createLookup(journal: () => Promise<Journal>) {
     },
 
     /** The agent has named these: it has heard of the actions whose keys they are, or that made what they name. */
-    hear(service: () => Promise<string>, names: readonly string[]): void {
+    hear(service: ServiceName, names: readonly string[]): void {
       if (names.length === 0) return;
-      if (named?.service === service) {
-        for (const name of names) named.names.add(name);
+      const hearing = hearingOf(service);
+      if (hearing.named) {
+        for (const name of names) hearing.named.names.add(name);
         return;
       }
-      named = { service, names: new Set(names) };
-      hearing = Promise.all([hearing, write(named)]).then(() => undefined);
+      hearing.named = { names: new Set(names) };
+      const writing = write(service, hearing, hearing.named);
+      hearing.written = Promise.all([hearing.written, writing]).then(() => undefined);
     },
 
     /** Resolves when all that was heard is written down. */
-    heard: (): Promise<void> => hearing,
+    heard: (service: ServiceName): Promise<void> => hearingOf(service).written,
   };
 }

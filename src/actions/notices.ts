@@ -2,6 +2,7 @@
 // pooler in transaction mode would lose it). A notice is a hint: what matters stands in a table.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { soonOr } from "../async.ts";
 import type { Database } from "./database.ts";
 import { createPrimary } from "./primary.ts";
 
@@ -12,6 +13,7 @@ const CONNECT_MS = 5_000;
 /** A connection that is dead, and does not say so, is noticed after so long. */
 const PING_MS = 10_000;
 const PAUSE_MS = 250;
+const CLOSE_MS = 1_000;
 
 export class NoticeTooLong extends RangeError {
   override readonly name = "NoticeTooLong";
@@ -137,7 +139,8 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
     },
     async close() {
       closing.abort();
-      await following;
+      // The primary may be looked for just now, in vain.
+      if (following) await soonOr(following, undefined, CLOSE_MS);
     },
   };
 }

@@ -72,6 +72,7 @@ export function actionsOutside(failure: Failure): ServiceActions {
     isKnown: refuse,
     recall: refuse,
     hear: () => undefined,
+    heard: async () => undefined,
     list: refuse,
     overview: refuse,
     about: refuse,

@@ -2,6 +2,7 @@
 // the database's clock. A notice makes it known at once.
 import * as z from "zod/v4";
 import type { Database } from "../actions/database.ts";
+import { soonOr } from "../async.ts";
 import type { Rest } from "../service/rest.ts";
 
 /** Says which team's row has changed. */
@@ -23,6 +24,8 @@ export interface ServiceRestOptions {
 
 /** A row that was read so lately is not read again: reads of one call, and of many calls, come in crowds. */
 const READ_AGAIN_MS = 1_000;
+/** No call waits longer for a database that does not answer: what is known here has to do. */
+const PATIENCE_MS = 1_000;
 const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 /** Times are milliseconds since 1970. */
@@ -62,6 +65,15 @@ export function createServiceRests({ database: { query }, notices, now }: Servic
     known.reading = undefined;
   }
 
+  async function write(team: string, ms: number): Promise<void> {
+    await query(
+      `INSERT INTO service_rest (team, until_at) VALUES ($1, ${NOW} + CAST($2 AS BIGINT))
+       ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(service_rest.until_at, excluded.until_at)`,
+      [team, ms],
+    );
+    await notices?.send(REST_CHANNEL, team);
+  }
+
   return {
     /** Of one team. */
     of(team: string): Rest {
@@ -69,23 +81,15 @@ export function createServiceRests({ database: { query }, notices, now }: Servic
         async leftMs() {
           const known = knownOf(team);
           if (now() - known.readAt >= READ_AGAIN_MS) known.reading ??= read(team, known);
-          await known.reading;
+          if (known.reading) await soonOr(known.reading, undefined, PATIENCE_MS);
           return known.untilAt - now();
         },
         async ask(ms) {
           const known = knownOf(team);
           known.untilAt = Math.max(known.untilAt, now() + ms);
-          const wanted = Math.round(ms);
-          try {
-            await query(
-              `INSERT INTO service_rest (team, until_at) VALUES ($1, ${NOW} + CAST($2 AS BIGINT))
-               ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(service_rest.until_at, excluded.until_at)`,
-              [team, wanted],
-            );
-            await notices?.send(REST_CHANNEL, team);
-          } catch {
-            // This instance rests in any case.
-          }
+          // Where it cannot be written, this instance rests in any case.
+          const telling = write(team, Math.round(ms)).catch(() => undefined);
+          await soonOr(telling, undefined, PATIENCE_MS);
         },
       };
     },

@@ -103,10 +103,14 @@ function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Value
   }
 }
 
-/** Both spellings of a password in a URL. */
+/** Both spellings of a password in a URL; what cannot be decoded stands as it is. */
 function passwordsIn(url: string): string[] {
   const { password } = new URL(url);
-  return password === "" ? [] : [password, decodeURIComponent(password)];
+  try {
+    return password === "" ? [] : [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
 }
 
 const DATABASE = { MIC_DATABASE_URL: "the PostgreSQL that all instances share, postgres://…" };
@@ -188,13 +192,15 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
           `MIC_TRUST_PROXY is missing: beyond this machine (--host ${host}) plain http is taken from a balancer that ends TLS alone; name its addresses.`,
         ]),
   ]);
-  const origin = values.MIC_PUBLIC_URL ?? "";
+  const { MIC_PUBLIC_URL: origin, MIC_AUTH_ISSUER: issuer } = values;
+  if (origin === undefined || issuer === undefined)
+    throw new UsageError("MIC_PUBLIC_URL and MIC_AUTH_ISSUER are missing.");
   return {
     ...store,
     host,
     publicOrigin: origin,
     signIn: {
-      issuer: values.MIC_AUTH_ISSUER ?? "",
+      issuer,
       audience: values.MIC_AUTH_AUDIENCE ?? `${origin}/mcp`,
       tokens: values.MIC_AUTH_TOKENS ?? "jwt",
       client: clientOf(values),

@@ -67,6 +67,23 @@ test("a caller who cannot be named lists nothing, where one person alone would s
   await expect(actions.list({ state: undefined, limit: 20 })).rejects.toThrow("cannot be opened");
 });
 
+test("what a caller has named counts at every instance once its call is answered, and waits for no other caller's team", async () => {
+  const floor = await openFloor();
+  const ann = floor.caller("ann");
+  const { id } = Object(await ann.submit("recipe-1"));
+  floor.caller("bob", () => new Promise(() => undefined)).actions.hear([id]);
+  ann.actions.hear([id]);
+  await ann.actions.heard();
+  const [{ idempotencyKey = "" } = {}] = await ann.actions.list({ state: undefined, limit: 1 });
+  const service = JSON.stringify(["https://service.example", "client-1", "ann"]);
+  const { tool, subject_hash = "" } = { ...(await floor.journal.find(service, idempotencyKey)) };
+  expect(
+    await floor.journal.findSame(service, tool ?? "", subject_hash),
+    "as another instance sees it",
+  ).toBeUndefined();
+  expect(await ann.submit("recipe-1")).toMatchObject({ id: "job-2", replayed: false });
+});
+
 test("a lost answer is found out under the same key on the wire, and only the caller's own is spoken of", async () => {
   const floor = await openFloor();
   const ann = floor.caller("ann");

@@ -110,6 +110,13 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       expect(await journal.insert(act(`late ${name}`))).toBeDefined();
       expect(await journal.find("service", "after")).toMatchObject({ key: "after" });
     }
+    // Nor when it is the only one that answers, from whoever has seen the other.
+    await running().run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'");
+    running().signal("SIGSTOP");
+    onTestFinished(() => running().signal("SIGCONT"));
+    await expect(seen.insert(act("while it is silent"))).rejects.toThrow("it was the primary before a failover");
+    running().signal("SIGCONT");
+    expect(await seen.find("service", "while it is silent")).toBeUndefined();
     await running().join();
   });
 
@@ -166,6 +173,18 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       expect(await look("synchronous")).toMatchObject({
         isDurable: false,
         next: expect.stringContaining("MIC_DATABASE_DURABILITY=local"),
+      });
+      await running().join();
+    });
+
+    test("replicas that commits wait for, and that are not there, are told of: every write hangs", async () => {
+      const urls = (await running().database()).split(",");
+      await running().cutReplicas();
+      const deployment = createDeploymentDatabase({ urls, durability: "synchronous" });
+      onTestFinished(() => deployment.close());
+      expect(await deployment.durability()).toMatchObject({
+        isDurable: false,
+        trouble: expect.stringContaining("Every write hangs"),
       });
       await running().join();
     });

@@ -124,6 +124,48 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expect(await pidOf(busy.query)).not.toBe(busyPid);
   });
 
+  test("a table that has a column more by now is read and written as before, by a statement that was prepared for it", async () => {
+    const url = await running().database();
+    const [older, newer] = [await openForTest(url), await openForTest(url)];
+    await older.query("CREATE TABLE t (a INTEGER)");
+    const read = () => older.query("SELECT * FROM t WHERE a > $1 ORDER BY a", [0]);
+    const write = (a: number) => older.query("INSERT INTO t (a) VALUES ($1) RETURNING *", [a]);
+    await write(1);
+    await read();
+    await newer.query("ALTER TABLE t ADD COLUMN b TEXT NOT NULL DEFAULT 'x'");
+    expect(await read()).toEqual([{ a: 1, b: "x" }]);
+    expect(await write(2)).toEqual([{ a: 2, b: "x" }]);
+    await newer.query("ALTER TABLE t ADD COLUMN c INTEGER");
+    expect(await Promise.all([write(3), read(), write(4)])).toHaveLength(3);
+    expect(await read()).toHaveLength(4);
+  });
+
+  test("transactions under one name go one after the other, and do not wait for those under another", async () => {
+    const url = await running().database();
+    const [one, two] = [await openForTest(url), await openForTest(url)];
+    const order: string[] = [];
+    let other: Promise<void> = Promise.resolve();
+    await one.exclusively(async () => {
+      other = two.exclusively(async () => void order.push("the same name"), "a");
+      await two.exclusively(async () => void order.push("another name"), "b");
+      await two.exclusively(async () => void order.push("no name"));
+      order.push("the end of the first");
+    }, "a");
+    await other;
+    expect(order).toEqual(["another name", "no name", "the end of the first", "the same name"]);
+  });
+
+  test("more statements than connections wait for one another, and none for ever", async () => {
+    const database = await openForTest(await running().database());
+    const many = Array.from({ length: 40 }, (_, n) => database.query("SELECT $1::int AS n, pg_sleep(0.01)", [n]));
+    expect((await Promise.all(many)).map(([row]) => row?.["n"])).toEqual(Array.from({ length: 40 }, (_, n) => n));
+    const held = [1, 2, 3, 4].map(() => database.query("SELECT pg_sleep(7)"));
+    expect(database.waiting()).toBe(0);
+    await expect(database.query("SELECT 1")).rejects.toThrow("all 4 connections have been busy");
+    await Promise.all(held);
+    expect(await database.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
   test("what fails in the middle of a transaction is undone", async () => {
     const database = await openForTest(await running().database());
     const failed = database.exclusively(async (query) => {

@@ -1,6 +1,6 @@
 // A deployment for teams on this machine: PostgreSQL, an emulator with a client for each team, an issuer of tokens, instances, and
 // a balancer before them.
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,8 +37,8 @@ export interface Deployment {
   token(subject: string, teams: readonly Team[], scope?: string): Promise<string>;
   /** So many, in turn in each team, era and way of naming actions. */
   callers(count: number, eras?: readonly Era[]): Promise<readonly Caller[]>;
-  /** `mic-mcp` on this deployment; what it said on stdout. Throws where it fails. */
-  command(args: readonly string[], input?: string): string;
+  /** `mic-mcp` on this deployment; what it said on stdout. Rejects where it fails. */
+  command(args: readonly string[], input?: string): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -97,11 +97,15 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       ...options.env,
     };
     const command: Deployment["command"] = (args, input = "") =>
-      execFileSync(process.execPath, [...(options.entry ?? entryArguments()), ...args], {
-        env: { ...bareEnvironment(home), ...env },
-        encoding: "utf8",
-        input,
-        stdio: "pipe",
+      new Promise((resolve, reject) => {
+        const whole = [...(options.entry ?? entryArguments()), ...args];
+        const child = execFile(
+          process.execPath,
+          whole,
+          { env: { ...bareEnvironment(home), ...env } },
+          (error, stdout, stderr) => (error ? reject(new Error(`mic-mcp ${args[0]}: ${stderr}`)) : resolve(stdout)),
+        );
+        child.stdin?.end(input);
       });
     const teams = emulator.clients.map((client, index) => ({
       name: `team-${index + 1}`,
@@ -110,7 +114,10 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     }));
     for (const { name, claim, client } of teams) {
       const flags = ["--client-id", client.clientId, "--workspace-id", client.workspaceId, "--claim", claim];
-      command(["teams", "add", name, "--base-url", emulator.baseUrl, ...flags, "--secret-stdin"], client.clientSecret);
+      await command(
+        ["teams", "add", name, "--base-url", emulator.baseUrl, ...flags, "--secret-stdin"],
+        client.clientSecret,
+      );
     }
     const { instances, isolated = false, entry } = options;
     const fleet = undone(await startFleet({ instances, env, isolated, ...(entry && { entry }) }), (it) => it.stop());

@@ -63,7 +63,7 @@ const SPANS = 100_000;
 const Made = z.looseObject({ data: z.looseObject({ id: z.string() }) });
 
 const sentence = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replaceAll(/[0-9a-f]{8,}|\d{2,}/g, "…").slice(0, 160);
+  (error instanceof Error ? error.message : String(error)).replaceAll(/[0-9a-f]{8,}|\d+/g, "…").slice(0, 160);
 
 class Agent {
   readonly #caller: Caller;

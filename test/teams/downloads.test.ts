@@ -197,6 +197,16 @@ describe("a link", () => {
     expect(house.ended).toMatchObject([{ status: 404, isWhole: false }]);
   });
 
+  test("answers 503 while nobody can tell which teams there are", async () => {
+    const house = await open();
+    const ticket = await ticketIn(house);
+    house.cutOff();
+    const response = await download(`${house.url}/downloads/${ticket}`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("5");
+    expect(await response.text()).not.toContain("database");
+  });
+
   test("is read and nothing else", async () => {
     const house = await open();
     const response = await fetch(`${house.url}/downloads/${await ticketIn(house)}`, { method: "POST" });

@@ -43,7 +43,10 @@ export async function startFileHouse({
   const write = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
   const log = { debug: write, info: write, warn: write, error: write };
 
+  let isCutOff = false;
+
   async function runtimeOf(caller: string, team: string | undefined): Promise<Runtime | undefined> {
+    if (isCutOff) throw new Error("the database cannot be reached");
     const runtime = compositions.get(team ?? "")?.runtime;
     if (!runtime) return undefined;
     const { service } = runtime.ports;
@@ -88,6 +91,10 @@ export async function startFileHouse({
     logged,
     /** Forgets a team, as `teams remove` does. */
     remove: (team: string) => compositions.delete(team),
+    /** From now on nobody can tell which teams there are. */
+    cutOff(): void {
+      isCutOff = true;
+    },
     /** The URL at which this caller is served over MCP. */
     async mcpUrl(caller: string, team?: string): Promise<string> {
       const runtime = await runtimeOf(caller, team);

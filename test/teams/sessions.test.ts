@@ -241,6 +241,31 @@ describe("a cancellation", () => {
   });
 });
 
+test("how far the person has come reaches the call that asks", async () => {
+  const { one, other, progress } = await startBoth();
+  const { call, headers } = await legacySpeaker(one.url, { elicitation: { form: {} } });
+  const calling = call(1, "ask", {});
+  const { id, params } = await calling.message(({ method }) => method === "elicitation/create");
+  expect(params?.["_meta"]).toEqual({ progressToken: id });
+  const notify = (progressToken: unknown, at: number) => ({
+    jsonrpc: "2.0",
+    method: "notifications/progress",
+    params: { progressToken, progress: at },
+  });
+  for (const [at, { url }] of [one, other].entries()) {
+    expect(await statusOf(url, notify(id, at + 1), headers)).toBe(202);
+    // Of nobody's question.
+    for (const token of [0, "0", `q-${crypto.randomUUID()}`])
+      expect(await statusOf(url, notify(token, 9), headers)).toBe(202);
+  }
+  await expect.poll(() => progress).toEqual([1, 2]);
+  const stranger = await legacySpeaker(other.url);
+  expect(await statusOf(other.url, notify(id, 9), stranger.headers)).toBe(202);
+  expect(await statusOf(other.url, { jsonrpc: "2.0", id, result: { action: "decline" } }, headers)).toBe(202);
+  expect((await calling.answer).messages.at(-1)?.result).toMatchObject({ content: [{ text: "decline" }] });
+  expect(progress).toEqual([1, 2]);
+});
+
 describe("its end", () => {
   test("by DELETE: its stream ends, its calls are aborted, and each instance refuses it from then on", async () => {
     const { one, other, begun, told } = await startBoth();

@@ -69,7 +69,7 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
     metadata: provider.metadata,
     ready: verifier.ready,
     async present(token) {
-      if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");
+      if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.", { isProviders: false });
       const hash = hashOf(token);
       const known = keptAs(hash);
       if (known) return known;

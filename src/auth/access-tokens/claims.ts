@@ -62,13 +62,16 @@ const Groups = z
   .union([z.string().transform((group) => [group]), z.array(z.unknown())])
   .transform((groups) => groups.flatMap((group) => (typeof group === "string" ? [group] : [])).slice(0, MAX_GROUPS));
 
+const refused = (message: string): TokenRefused => new TokenRefused(message, { isProviders: true });
+
 /** `claims`: of a token that is this issuer's and in force. Throws TokenRefused. */
 export function presentedBy(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): Presented {
   const { data } = Claims.safeParse(claims);
-  if (!data) throw new TokenRefused("The token does not say whose it is and how long: sub and exp are needed.");
-  if (OF_ID_TOKENS.some((claim) => claim in data))
-    throw new TokenRefused("This is an ID token; an access token is needed.");
+  if (!data) throw refused("The token does not say whose it is and how long: sub and exp are needed.");
+  if (OF_ID_TOKENS.some((claim) => claim in data)) throw refused("This is an ID token; an access token is needed.");
   const granted = new Set([...wordsOf(data.scope), ...wordsOf(data.scp)]);
+  // RFC 9449 and RFC 8705: whoever cannot see the key's proof must not take the token.
+  if ("cnf" in data) throw refused("The token is bound to a key; a bearer token is needed.");
   return {
     caller: {
       id: callerId(issuer, data.sub),

@@ -1,5 +1,5 @@
 // Tokens that say themselves whose they are: JWTs, held against the keys that the identity provider publishes.
-import { reasonOf } from "../../failure.ts";
+import { errorCode, reasonOf } from "../../failure.ts";
 import type { Provider } from "./provider.ts";
 import { ProviderUnavailable, TokenRefused } from "./refused.ts";
 
@@ -14,10 +14,14 @@ const COOLDOWN_MS = 30_000;
 const KEYS_MS = 600_000;
 const TIMEOUT_MS = 5_000;
 
-/** By jose's codes: what is wrong with the token. Anything else is the provider's fault, or ours. */
-const REFUSALS: Readonly<Record<string, string>> = {
+/** By jose's codes: what is wrong with a token whose signature is good. */
+const FAULTS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: "The token has expired.",
   ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is not in force, or it is another issuer's.",
+};
+
+/** Of any other. What is in neither is the provider's fault, or ours. */
+const REFUSALS: Readonly<Record<string, string>> = {
   ERR_JWT_INVALID: "The token is not one of the identity provider's.",
   ERR_JWS_INVALID: "The token is not one of the identity provider's.",
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "The token is not one of the identity provider's.",
@@ -48,20 +52,18 @@ export interface Verifier {
   ready(): Promise<void>;
 }
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-
 export function createJwtVerifier(provider: Provider, monotonicMs: () => number): Verifier {
-  let held: { readonly jwksUri: string; readonly keys: Keys; readAtMs: number } | undefined;
+  /** One for all who come at once. */
+  let held: { readonly jwksUri: string; readonly keys: Promise<Keys>; readAtMs: number } | undefined;
 
   async function keysNow(): Promise<Keys> {
     const { jwks_uri: jwksUri } = await provider.metadata();
     if (jwksUri === undefined) throw new ProviderUnavailable("the identity provider's metadata names no jwks_uri");
-    if (held?.jwksUri !== jwksUri)
-      held = { jwksUri, keys: await keysAt(jwksUri, provider.fetch), readAtMs: monotonicMs() };
-    const { keys } = held;
-    if (keys.jwks() && monotonicMs() - held.readAtMs > KEYS_MS) {
-      held.readAtMs = monotonicMs();
+    if (held?.jwksUri !== jwksUri) held = { jwksUri, keys: keysAt(jwksUri, provider.fetch), readAtMs: monotonicMs() };
+    const current = held;
+    const keys = await current.keys;
+    if (keys.jwks() && monotonicMs() - current.readAtMs > KEYS_MS) {
+      current.readAtMs = monotonicMs();
       keys.reload().catch(() => undefined);
     }
     return keys;
@@ -78,12 +80,14 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
           clockTolerance: CLOCK_TOLERANCE_SECONDS,
           requiredClaims: ["exp", "sub"],
         });
-        if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new TokenRefused("This is no access token.");
+        if (!TYPES.has(protectedHeader.typ?.toLowerCase()))
+          throw new TokenRefused("This is no access token.", { isProviders: true });
         return payload;
       } catch (error) {
         if (error instanceof TokenRefused) throw error;
-        const refusal = REFUSALS[codeOf(error)];
-        if (refusal !== undefined) throw new TokenRefused(refusal, { cause: error });
+        const code = errorCode(error);
+        const refusal = FAULTS[code] ?? REFUSALS[code];
+        if (refusal !== undefined) throw new TokenRefused(refusal, { isProviders: code in FAULTS, cause: error });
         throw new ProviderUnavailable(`the keys of the identity provider cannot be read: ${reasonOf(error)}`, {
           cause: error,
         });

@@ -42,7 +42,7 @@ export interface DownloadLimits {
 }
 
 const LIMITS: DownloadLimits = { all: 64, team: 16 };
-const BUSY_SECONDS = 5;
+const RETRY_AFTER_SECONDS = 5;
 
 const HEADERS = {
   "cache-control": "no-store",
@@ -63,6 +63,9 @@ class Refused extends Error {
     this.headers = headers;
   }
 }
+
+const tryAgain = (why: string): Refused =>
+  new Refused(503, `${why} Try again in a moment.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
 
 const noSuchFile = (): Refused => new Refused(404, "There is no such file.");
 
@@ -109,8 +112,7 @@ export function createDownloadDoor(options: DownloadOptions): ServeDownload {
   /** Takes a place, and returns what gives it back. */
   function enter(name: string): () => void {
     const count = running.get(name) ?? 0;
-    if (all >= limits.all || count >= limits.team)
-      throw new Refused(503, "Too many downloads at once; try again.", { "retry-after": String(BUSY_SECONDS) });
+    if (all >= limits.all || count >= limits.team) throw tryAgain("Too many downloads at once.");
     all += 1;
     running.set(name, count + 1);
     return () => {
@@ -133,7 +135,10 @@ export function createDownloadDoor(options: DownloadOptions): ServeDownload {
     let bytes = 0;
     const leave = enter(ticket.team ?? caller);
     try {
-      const runtime = await runtimeOf(caller, ticket.team);
+      const runtime = await runtimeOf(caller, ticket.team).catch((error: unknown) => {
+        log.error({ reason: reasonOf(error) }, "nobody can tell what a link is for");
+        throw tryAgain("Nobody can tell now what this link is for.");
+      });
       if (!runtime) throw noSuchFile();
       const { contentType, length, pieces } = await open(ticket, runtime, signal).catch((error: unknown) => {
         throw refusalOf(error, runtime);

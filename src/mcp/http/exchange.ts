@@ -183,7 +183,8 @@ async function write(
   to.writeHead(status, {
     ...common({ isStream: stream !== undefined }),
     ...headers,
-    ...(whole && { "content-length": whole.length }),
+    // RFC 9110, 8.6.
+    ...(whole && status !== 204 && { "content-length": whole.length }),
     ...((isLast() || !from.complete) && { connection: "close" }),
   });
   to.setTimeout(stalledTimeoutMs, () => to.destroy());

@@ -177,6 +177,7 @@ export async function callTool(
     answer = failureResult(tool.name, facts);
     told.failed(facts, error);
   }
+  await ports.actions.heard();
   deliveries.expect(id, outcomes, signal);
   return answer;
 }

@@ -9,6 +9,7 @@ import { emulatorForTest } from "../../support/emulator.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, refusingBaseUrl, type Stub, stubForTest } from "../../support/stub.ts";
+import { thoroughTest } from "../../support/thorough-test.ts";
 import { client, loggedIn, refusedClient, statusOf, stored } from "./session.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -213,7 +214,8 @@ describeWithKeychain("doctor", () => {
     expect((await examine(session.env)).wrong.map((check) => check.name)).toEqual(["keychain", "service"]);
   });
 
-  test("finds a keychain that does not answer", async () => {
+  // trouble.test.ts has what is said of it.
+  thoroughTest("finds a keychain that does not answer", async () => {
     const session = await sessionForTest("mute");
     const stub = await soundStub();
     const { name, detail, fix } = await theFault({ ...session.env, ...toStub(stub) });

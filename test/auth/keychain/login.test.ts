@@ -7,6 +7,7 @@ import { run, start } from "../../mcp/stdio/child.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";
+import { thoroughTest } from "../../support/thorough-test.ts";
 import { addon, client, loggedIn, login, nothing, refusedClient, statusOf } from "./session.ts";
 
 const html = { "content-type": "text/html" };
@@ -90,22 +91,26 @@ function busyProgram(session: Session): () => Promise<void> {
 }
 
 describeWithKeychain("while entries come and go", () => {
-  test("logins and logouts at once do what they say, or say in our words why not", { timeout: 120_000 }, async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
-    const stops = [busyProgram(session), busyProgram(session)];
-    onTestFinished(async () => void (await Promise.all(stops.map((stop) => stop()))));
-    for (let round = 0; round < runs(1, 4); round++) {
-      const ended = await Promise.all([
-        ...["first", "second", "third"].map((name) => login(session, { baseUrl: stub.baseUrl, clientId: name })),
-        run(["logout"], { env: session.env }),
-      ]);
-      for (const { code, stderr } of ended) {
-        expect(stderr).not.toMatch(/interface|object|freedesktop|bus error/i);
-        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  thoroughTest(
+    "logins and logouts at once do what they say, or say in our words why not",
+    async () => {
+      const session = await sessionForTest();
+      const stub = await stubForTest();
+      const stops = [busyProgram(session), busyProgram(session)];
+      onTestFinished(async () => void (await Promise.all(stops.map((stop) => stop()))));
+      for (let round = 0; round < 4; round++) {
+        const ended = await Promise.all([
+          ...["first", "second", "third"].map((name) => login(session, { baseUrl: stub.baseUrl, clientId: name })),
+          run(["logout"], { env: session.env }),
+        ]);
+        for (const { code, stderr } of ended) {
+          expect(stderr).not.toMatch(/interface|object|freedesktop|bus error/i);
+          expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        }
       }
-    }
-  });
+    },
+    120_000,
+  );
 });
 
 describeWithKeychain("a login that cannot be proven", () => {
@@ -221,10 +226,11 @@ test.each(["login", "logout"])("%s with MIC_KEYCHAIN=off says that there is nowh
 });
 
 describeWithKeychain("without a keychain that can be used", () => {
-  test.each([
+  const troubles = [
     ["absent", /no OS keychain here/],
     ["mute", /does not answer/],
-  ] as const)("(%s) login and logout fail, and say what works without one", async (state, told) => {
+  ] as const;
+  test.each(troubles.slice(0, runs(1, 2)))("(%s) login and logout fail, and say what works", async (state, told) => {
     const session = await sessionForTest(state);
     const stub = await stubForTest();
     const both = [login(session, { baseUrl: stub.baseUrl }), run(["logout"], { env: session.env })];

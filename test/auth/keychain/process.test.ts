@@ -4,12 +4,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { openKeychain } from "../../../src/auth/keychain/keychain.ts";
 import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
+import { runs } from "../../support/thorough.ts";
 import { childrenOf, frozen, isAlive } from "./session.ts";
 
-const stuck = [
+const states = [
   ["mute", () => sessionForTest("mute")],
   ["on a frozen bus", frozen],
 ] as const;
+const stuck = states.slice(0, runs(1, 2));
 
 /** The one process that a server has started. */
 async function workerOf({ pid = 0 }: ChildProcess): Promise<number> {

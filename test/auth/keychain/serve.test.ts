@@ -14,6 +14,7 @@ import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";
+import { thoroughTest } from "../../support/thorough-test.ts";
 import { childrenOf, client, loggedIn, putEntry, refusedClient, stored } from "./session.ts";
 
 async function requiredBy(connection: Connection, name: string): Promise<unknown> {
@@ -24,7 +25,7 @@ async function requiredBy(connection: Connection, name: string): Promise<unknown
 describeWithKeychain("after login a server without a MIC_ variable", () => {
   // For its instructions a server waits a second: on a machine that has much to do the keychain may take longer.
   const patient = { retry: 3 };
-  test.each(["v1-client", "v2-modern"] as const)(
+  test.each((["v2-modern", "v1-client"] as const).slice(0, runs(1, 2)))(
     "does jobs, the default workspace included (%s)",
     patient,
     async (era) => {
@@ -110,7 +111,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     }
   });
 
-  test("notices a logout whatever folders it was given, and whatever its client has stripped", async () => {
+  thoroughTest("notices a logout whatever folders it was given, and whatever its client has stripped", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.respond(() => answer(200, jobList));

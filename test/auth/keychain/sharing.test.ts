@@ -6,6 +6,8 @@ import { enveloped, job } from "../../contract/samples.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
+import { runs } from "../../support/thorough.ts";
+import { thoroughTest } from "../../support/thorough-test.ts";
 import { client, onlyFor, putEntry, refusedClient, statusOf, stored } from "./session.ts";
 
 const whole = answer(200, enveloped(job));
@@ -31,10 +33,11 @@ async function started(expiresIn?: number) {
 const serverIn = (session: Session) => connectionForTest("v2-modern", { env: session.env });
 
 describeWithKeychain("a token in the keychain", () => {
-  test.each([
+  const lifetimes = [
     ["unknown", undefined],
     ["known", 3600],
-  ])("of %s lifetime serves the processes at work and those to come", async (_, expiresIn) => {
+  ] as const;
+  test.each(lifetimes.slice(0, runs(1, 2)))("of %s lifetime serves processes now and later", async (_, expiresIn) => {
     const { session, stub, fetched } = await started(expiresIn);
     const [first, second] = [await serverIn(session), await serverIn(session)];
     await readJob(first);
@@ -93,7 +96,7 @@ describeWithKeychain("a token in the keychain", () => {
     await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(1);
   });
 
-  test("of 16,000 characters is shared as well", async () => {
+  thoroughTest("of 16,000 characters is shared as well", async () => {
     const { session, stub } = await started();
     const proofs = stub.tokenRequests.length;
     stub.respondToToken(() => answer(200, { access_token: "t".repeat(16_000) }));

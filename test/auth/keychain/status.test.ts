@@ -5,6 +5,7 @@ import { run } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
+import { thoroughTest } from "../../support/thorough-test.ts";
 import { client, nothing, putEntry, statusOf, stored } from "./session.ts";
 
 const environment = {
@@ -58,7 +59,8 @@ describeWithKeychain("status", () => {
     });
   });
 
-  test("does not count a login for another service than MIC_BASE_URL", async () => {
+  // doctor.test.ts finds it, serve.test.ts shows that it is not used.
+  thoroughTest("does not count a login for another service than MIC_BASE_URL", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
@@ -67,7 +69,8 @@ describeWithKeychain("status", () => {
     expect(status.keychain.detail).toContain(stub.baseUrl);
   });
 
-  test("never shows a secret or a token", async () => {
+  // secrecy.test.ts looks through all that is said from login to logout.
+  thoroughTest("never shows a secret or a token", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     await withTokens(session, stub);
@@ -116,7 +119,7 @@ describeWithKeychain("logout", () => {
     });
   });
 
-  test("removes the tokens of credentials that it knows nothing of", async () => {
+  thoroughTest("removes the tokens of credentials that it knows nothing of", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.expect(answer(200, jobList));

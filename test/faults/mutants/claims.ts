@@ -4,6 +4,10 @@ import { inside, type Mutant } from "./mutant.ts";
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const leases = inside("test/actions/leases.test.ts");
 const machine = inside("test/actions/machine.test.ts");
+const clock = inside("test/actions/clock.test.ts");
+const failover = inside("test/actions/failover.test.ts");
+const lost = inside("test/actions/lost-answers.test.ts");
+const audit = inside("test/actions/audit.test.ts");
 const owner = inside("test/actions/owner.test.ts");
 const underway = inside("test/actions/underway.test.ts");
 const repeat = inside("test/actions/repeat.test.ts");
@@ -116,6 +120,48 @@ export const claimMutants: readonly Mutant[] = [
     code: "const { underway } = open;",
     instead: "const underway = { ...open.underway, add: () => undefined };",
     seenBy: underway("an action that one of them works on is not taken up by another, and one heartbeat keeps all"),
+  },
+  {
+    what: "a write whose answer was lost is taken for one that was not made",
+    code: "if (!isAnswerLost(error)) throw error;",
+    instead: "throw error;",
+    seenBy: lost("a new action is written and claimed, whatever was lost: its answer"),
+  },
+  {
+    what: "what another process has written is taken for one's own, when an answer was lost",
+    code: "return stored?.owner === owner && isOurs(stored) ? stored : undefined;",
+    instead: "return stored;",
+    seenBy: lost("a new action that another process has taken over meanwhile is that one's"),
+  },
+  {
+    what: "instances count by clocks of their own",
+    code: "const { clock } = database;",
+    instead: "const { clock } = { clock: undefined };",
+    seenBy: clock("a success that the slow one has told is still the same action to the fast one"),
+  },
+  {
+    what: "a primary that was left behind by a failover gets writes",
+    code: 'if (timeline < youngest) throw new NoPrimary("it was the primary before a failover");',
+    instead: "",
+    seenBy: failover("a primary that was left behind and comes back gets nothing"),
+  },
+  {
+    what: "a standby counts as a primary",
+    code: 'if (timeline === 0) throw new NoPrimary("it is a standby");',
+    instead: "",
+    seenBy: failover("without a primary a call hears so within its time"),
+  },
+  {
+    what: "commits that wait for no replica count as durable",
+    code: 'if (meant === "synchronous")',
+    instead: 'if (meant !== "synchronous" && meant !== "local")',
+    seenBy: failover("replicas that no commit waits for are refused, whatever was meant"),
+  },
+  {
+    what: "an end of an action leaves no row in the audit",
+    code: "const audited = auditor && auditedSettling(",
+    instead: "const audited = undefined && auditor && auditedSettling(",
+    seenBy: audit("has each end of an action, and who brought it about"),
   },
   {
     what: "a process takes over what it is working on itself",

@@ -33,7 +33,11 @@ export interface Sent {
 }
 
 function messagesIn(body: string, isStream: boolean): Message[] {
-  if (!isStream) return body.startsWith("{") ? [Message.parse(JSON.parse(body))] : [];
+  if (!isStream) {
+    // Refusals of tokens are OAuth's, and no messages.
+    const message = body.startsWith("{") ? Message.safeParse(JSON.parse(body)).data : undefined;
+    return message ? [message] : [];
+  }
   // An event that has begun and not ended is none yet.
   const events = body.split("\n\n").slice(0, -1);
   const data = events.map((event) => /^data: (.*)$/m.exec(event)?.[1] ?? "");
@@ -128,12 +132,18 @@ export interface LegacySpeaker extends Speaker {
   notify(method: string, params?: object): Promise<Answer>;
 }
 
-/** A session of its own. */
-export async function legacySpeaker(url: string, capabilities: object = {}): Promise<LegacySpeaker> {
-  const { status, headers, body } = await post(url, initializeMessage(capabilities)).answer;
+type Headers = Readonly<Record<string, string>>;
+
+/** A session of its own. `more`: headers that all its requests carry. */
+export async function legacySpeaker(
+  url: string,
+  capabilities: object = {},
+  more: Headers = {},
+): Promise<LegacySpeaker> {
+  const { status, headers, body } = await post(url, initializeMessage(capabilities), more).answer;
   const sessionId = headers["mcp-session-id"];
   if (typeof sessionId !== "string") throw new Error(`no session: ${status} ${body}`);
-  const own = { "mcp-session-id": sessionId, "mcp-protocol-version": "2025-06-18" };
+  const own = { ...more, "mcp-session-id": sessionId, "mcp-protocol-version": "2025-06-18" };
   const notify = (method: string, params: object = {}) => post(url, { jsonrpc: "2.0", method, params }, own).answer;
   await notify("notifications/initialized");
   return {
@@ -143,7 +153,7 @@ export async function legacySpeaker(url: string, capabilities: object = {}): Pro
   };
 }
 
-export const modernSpeaker = (url: string, capabilities: object = {}): Speaker =>
+export const modernSpeaker = (url: string, capabilities: object = {}, more: Headers = {}): Speaker =>
   speaker((id, method, params = {}) => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -153,6 +163,7 @@ export const modernSpeaker = (url: string, capabilities: object = {}): Speaker =
     };
     const name = params["name"] ?? params["uri"];
     const headers = {
+      ...more,
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": method,
       ...(typeof name === "string" && { "mcp-name": name }),

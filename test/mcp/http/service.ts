@@ -17,6 +17,8 @@ export interface Bench {
   readonly begun: readonly (string | number)[];
   /** What was logged, but for debug. */
   readonly log: readonly string[];
+  /** How far persons came with the questions of `ask`. */
+  readonly progress: readonly number[];
   /** Lets every call of `wait` end. */
   release(): void;
 }
@@ -36,11 +38,12 @@ interface ServiceOptions extends Partial<HttpOptions> {
   readonly ready?: Promise<unknown> | undefined;
 }
 
-/** Tools: `wait` ends when released, `say` answers with so many bytes. */
+/** Tools: `wait` ends when released, `say` answers with so many bytes, `ask` with what the person does. */
 export function benchForTest(ready?: Promise<unknown>): Bench & { readonly service: HttpService } {
   const told: (string | number)[] = [];
   const untold: (string | number)[] = [];
   const begun: (string | number)[] = [];
+  const progress: number[] = [];
   const log: string[] = [];
   let servers = 0;
   const waiting: (() => void)[] = [];
@@ -74,6 +77,12 @@ export function benchForTest(ready?: Promise<unknown>): Bench & { readonly servi
           return { content: [{ type: "text", text: "x".repeat(bytes) }] };
         },
       );
+      server.registerTool("ask", { inputSchema: z.object({}) }, async (_args, { mcpReq: { elicitInput } }) => {
+        const form = { type: "object" as const, properties: {} };
+        const onprogress = (at: { progress: number }) => progress.push(at.progress);
+        const { action } = await elicitInput({ message: "?", requestedSchema: form }, { onprogress });
+        return { content: [{ type: "text", text: action }] };
+      });
       return server;
     },
     createSubscriptions: noSubscriptions,
@@ -91,6 +100,7 @@ export function benchForTest(ready?: Promise<unknown>): Bench & { readonly servi
     untold,
     begun,
     log,
+    progress,
     release() {
       for (const go of waiting.splice(0)) go();
     },

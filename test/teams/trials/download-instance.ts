@@ -2,7 +2,11 @@
 import * as z from "zod/v4";
 import { startFileHouse } from "../file-house.ts";
 
-const Task = z.object({ keys: z.string(), teams: z.record(z.string(), z.record(z.string(), z.string())) });
+const Task = z.object({
+  keys: z.string(),
+  teams: z.record(z.string(), z.record(z.string(), z.string())),
+  links: z.enum(["ticket", "bearer"]),
+});
 
 const house = await startFileHouse(Task.parse(JSON.parse(process.argv[2] ?? "")));
 process.stdout.write(`${JSON.stringify(house.url)}\n`);

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { createSeals } from "../../../src/auth/seals.ts";
+import { createSeals, type Seals } from "../../../src/auth/seals.ts";
 import { readSecretKeys } from "../../../src/auth/secret-keys.ts";
 import { stubEnv } from "../../service/client.ts";
 import { assetTicket, newKeys } from "../file-house.ts";
@@ -89,6 +89,25 @@ async function taken(url: string, onBytes: (count: number) => void): Promise<str
   }
 }
 
+const STRANGERS = 4;
+
+/** How many of these were refused: an altered ticket, an old one, another caller's, and one without a caller. */
+async function refusals(seals: Seals, url: string, strictUrl: string, team: string): Promise<number> {
+  const caller = "caller-0";
+  const [ticket, old] = await Promise.all(
+    [600, -1].map((seconds) => assetTicket(seals, { caller, team, assetId: "asset", seconds })),
+  );
+  const headers = { authorization: "Bearer token of caller-1" };
+  const statuses = await Promise.all([
+    fetch(`${url}/downloads/${ticket?.slice(0, -8)}AAAAAAAA`),
+    fetch(`${url}/downloads/${old}`),
+    fetch(`${strictUrl}/downloads/${ticket}`, { headers }),
+    fetch(`${strictUrl}/downloads/${ticket}`),
+  ]);
+  const wanted = [404, 410, 404, 401];
+  return statuses.filter(({ status }, at) => status === wanted[at]).length;
+}
+
 /** What was counted, and what is wrong, a sentence each. */
 export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
   const keys = newKeys();
@@ -96,9 +115,12 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
   const service = await startService(bytes);
   const names = Array.from({ length: teams }, (_, at) => `team-${at}`);
   const teamsOf = Object.fromEntries(names.map((name) => [name, stubEnv(service)]));
-  const instance = startProgram("download-instance.ts", { keys, teams: teamsOf });
+  const instance = startProgram("download-instance.ts", { keys, teams: teamsOf, links: "ticket" });
+  const strict = startProgram("download-instance.ts", { keys, teams: teamsOf, links: "bearer" });
   try {
     const url = String(await instance.heard());
+    const strangers = await refusals(seals, url, String(await strict.heard()), names[0] ?? "");
+    await strict.kill();
     const idle = await peakMegabytes(instance.child.pid ?? 0);
     const right = hashOf(bytes);
     let arrived = 0;
@@ -125,6 +147,7 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
     });
     const counts = {
       whole: before.filter((hash) => hash === right).length,
+      strangersRefused: strangers,
       // 0 where the system does not say.
       idleMegabytes: Math.round(idle),
       peakMegabytes: Math.round(peak),
@@ -132,6 +155,7 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
       takenForWhole: during.filter((hash) => hash !== "broken" && hash !== right).length,
     };
     const wrong = [
+      counts.strangersRefused !== STRANGERS && `${counts.strangersRefused} of ${STRANGERS} strangers were refused`,
       counts.whole !== atOnce && `${counts.whole} of ${atOnce} files arrived whole`,
       counts.peakMegabytes >= MOST_MEGABYTES && `${counts.peakMegabytes} MB of memory`,
       counts.broken === 0 && "the instance was not killed in the middle",
@@ -139,7 +163,7 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
     ];
     return { counts, wrong: wrong.filter((each) => each !== false) };
   } finally {
-    await instance.kill();
+    await Promise.all([instance.kill(), strict.kill()]);
     await service.close();
   }
 }

@@ -33,6 +33,9 @@ async function slowService(baseUrl: string): Promise<void> {
     });
 }
 
+/** The first few say it. */
+const REASONS = 8;
+
 export async function underLoad({ seed, options, strike, isSmooth = false, ...sizes }: Trial): Promise<Outcome> {
   const { instances, teams, callers } = sizes;
   const deployment = await startDeployment({ instances, teams, ...options });
@@ -53,7 +56,7 @@ export async function underLoad({ seed, options, strike, isSmooth = false, ...si
       wrong: [
         ...mustBeZero(zero),
         ...(told === 0 ? ["nothing was told: nothing was tried"] : []),
-        ...(untold > 0 || (isSmooth && failed > 0) ? [...why] : []),
+        ...(untold > 0 || (isSmooth && failed > 0) ? [...why].slice(0, REASONS) : []),
       ],
     };
   } finally {

@@ -34,6 +34,7 @@ function slowService(retryMs: number) {
     list: unused,
     overview: unused,
     hear: unused,
+    heard: unused,
     async perform({ arguments: { jobId } }) {
       sentAt.push(nowMs);
       nowMs += retryMs;

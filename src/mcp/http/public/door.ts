@@ -14,14 +14,15 @@ import type { Guests } from "../guests.ts";
 import { createHouse, type House } from "../house.ts";
 import { type HttpService, plain, type Served } from "../port.ts";
 import { HEALTH_PATH, health, READY_PATH, ready } from "../probes.ts";
-import { refusal, tooMany } from "../refusal.ts";
+import { ending, refusal, tooMany } from "../refusal.ts";
 import { MCP_PATH, pathOf, routeMcp } from "../routes.ts";
 import type { Sessions } from "../sessions.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { createHouses, type HousesOptions } from "./houses.ts";
 import { type CallerLimits, createCallerLimits, type Entered } from "./limits.ts";
-import { type Resource, resourceAt } from "./resources.ts";
+import { type Resource, resourceAt, rootResource } from "./resources.ts";
 import { createSignIn, providerUnavailable, type SignIn } from "./sign-in.ts";
+import { whileGood } from "./until.ts";
 import { createWellKnown } from "./well-known.ts";
 
 /** What stands beside /mcp: undefined where it has no such path. `callerOf`: for what asks for a token as well. */
@@ -93,6 +94,13 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
     }
   }
 
+  async function beside(request: IncomingMessage, { signal, phase }: AtDoor, path: string, address: string) {
+    if (phase() === "ending") return plain(ending());
+    // A token for any of the resources will do: what is given out there says itself whose it is.
+    const callerOf = () => signIn.callerAtAny(request, address, rootResource(publicOrigin));
+    return await options.annex?.(request, { path, signal, callerOf });
+  }
+
   async function readyNow(): Promise<object> {
     const [facts] = await Promise.all([readiness(), tokens.ready()]);
     return facts;
@@ -136,11 +144,12 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
           vet: (body) => vet(who, body, entered),
         }),
       );
+      const lasting = whileGood(served, caller.expiresAt);
       return {
-        ...served,
+        ...lasting,
         async over(isWhole) {
           leave();
-          await served.over(isWhole);
+          await lasting.over(isWhole);
         },
       };
     } catch (error) {
@@ -188,15 +197,8 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
       if (resource) return await welcome(request, at, resource, address);
       const found = await document(request, path);
       if (found) return plain(found);
-      const root = resourceAt(publicOrigin, MCP_PATH);
-      const beside =
-        root &&
-        (await options.annex?.(request, {
-          path,
-          signal: at.signal,
-          callerOf: () => signIn.callerOf(request, address, root),
-        }));
-      return beside ?? plain(refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`));
+      const nothing = refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
+      return (await beside(request, at, path, address)) ?? plain(nothing);
     },
 
     endStreams: houses.endStreams,

@@ -4,7 +4,7 @@ import { getOAuthProtectedResourceMetadataUrl } from "@modelcontextprotocol/serv
 import { MCP_PATH } from "../routes.ts";
 
 /** As `mic-mcp teams add` takes them. */
-const TEAM_PATH = /^\/mcp\/(?<team>[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
+const TEAM_PATH = /^\/mcp\/(?<team>[a-z0-9][a-z0-9-]{0,62})$/;
 
 export interface Resource {
   readonly url: URL;
@@ -12,10 +12,16 @@ export interface Resource {
   readonly team: string | undefined;
 }
 
-/** Undefined: no such path. Whether there is such a team is nobody's business who has not signed in. */
-export function resourceAt(publicOrigin: string, path: string): Resource | undefined {
-  const team = TEAM_PATH.exec(path)?.groups?.["team"];
-  if (path !== MCP_PATH && team === undefined) return undefined;
+function resource(publicOrigin: string, path: string, team: string | undefined): Resource {
   const url = new URL(path, publicOrigin);
   return { url, metadataUrl: getOAuthProtectedResourceMetadataUrl(url), team };
+}
+
+export const rootResource = (publicOrigin: string): Resource => resource(publicOrigin, MCP_PATH, undefined);
+
+/** Undefined: no such path. Whether there is such a team is nobody's business who has not signed in. */
+export function resourceAt(publicOrigin: string, path: string): Resource | undefined {
+  if (path === MCP_PATH) return rootResource(publicOrigin);
+  const team = TEAM_PATH.exec(path)?.groups?.["team"];
+  return team === undefined ? undefined : resource(publicOrigin, path, team);
 }

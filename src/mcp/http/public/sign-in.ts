@@ -10,7 +10,7 @@ import type { Log } from "../../runtime.ts";
 import { bearerTokenOf } from "../bearer.ts";
 import { refusal } from "../refusal.ts";
 import { createAddressLimits } from "./limits.ts";
-import type { Resource } from "./resources.ts";
+import { type Resource, resourceAt } from "./resources.ts";
 
 export interface SignInOptions {
   readonly tokens: AccessTokens;
@@ -51,9 +51,12 @@ export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: Sig
       rights,
     );
 
-  function judged({ caller, audiences }: Presented, resource: Resource): Caller {
-    if (audiences.some((each) => each === audience || each === resource.url.href)) return caller;
-    throw new TokenRefused("The token was issued for another server.");
+  /** Whom a token may be for, beside the deployment as a whole. */
+  type IsOurs = (audience: string) => boolean;
+
+  function judged({ caller, audiences }: Presented, isOurs: IsOurs): Caller {
+    if (audiences.some((each) => each === audience || isOurs(each))) return caller;
+    throw new TokenRefused("The token was issued for another server.", { isProviders: true });
   }
 
   async function presented(token: string, address: string): Promise<Presented | Response> {
@@ -66,30 +69,44 @@ export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: Sig
     });
   }
 
+  async function admitted(
+    request: IncomingMessage,
+    { address, resource, isOurs }: { address: string; resource: Resource; isOurs: IsOurs },
+  ): Promise<Caller | Response> {
+    const token = bearerTokenOf(request);
+    if (token === undefined)
+      return challenge(OAuthErrorCode.InvalidToken, "This server takes requests with an access token only.", resource, [
+        "read",
+      ]);
+    try {
+      const found = await presented(token, address);
+      if (found instanceof Response) return found;
+      const caller = judged(found, isOurs);
+      return caller.rights.has("read") ? caller : lacking(resource, ["read"]);
+    } catch (error) {
+      if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
+      if (!(error instanceof TokenRefused)) throw error;
+      if (!error.isProviders) addresses.broughtBadToken(address);
+      log.info({ address, reason: error.message }, "a token was refused");
+      return challenge(OAuthErrorCode.InvalidToken, error.message, resource, ["read"]);
+    }
+  }
+
   return {
     /** The caller, or why he may not come in. */
-    async callerOf(request: IncomingMessage, address: string, resource: Resource): Promise<Caller | Response> {
-      const token = bearerTokenOf(request);
-      if (token === undefined)
-        return challenge(
-          OAuthErrorCode.InvalidToken,
-          "This server takes requests with an access token only.",
-          resource,
-          ["read"],
-        );
-      try {
-        const found = await presented(token, address);
-        if (found instanceof Response) return found;
-        const caller = judged(found, resource);
-        return caller.rights.has("read") ? caller : lacking(resource, ["read"]);
-      } catch (error) {
-        if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
-        if (!(error instanceof TokenRefused)) throw error;
-        addresses.broughtBadToken(address);
-        log.info({ address, reason: error.message }, "a token was refused");
-        return challenge(OAuthErrorCode.InvalidToken, error.message, resource, ["read"]);
-      }
-    },
+    callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
+      admitted(request, { address, resource, isOurs: (each) => each === resource.url.href }),
+
+    /** The same, beside the resources: a token for any of them will do. */
+    callerAtAny: (request: IncomingMessage, address: string, resource: Resource) =>
+      admitted(request, {
+        address,
+        resource,
+        isOurs: (each) => {
+          const { origin, pathname } = URL.canParse(each) ? new URL(each) : { origin: "", pathname: "" };
+          return origin === resource.url.origin && resourceAt(origin, pathname) !== undefined;
+        },
+      }),
 
     /** Undefined where the caller has the right. */
     refusalFor({ rights }: Caller, needed: Right, resource: Resource): Response | undefined {

@@ -33,15 +33,19 @@ type Outward = (message: JSONRPCMessage) => JSONRPCMessage | undefined | Promise
 
 class CallTransport extends WebStandardStreamableHTTPServerTransport {
   readonly #outward: Outward;
+  readonly #related: () => RequestId | undefined;
 
-  constructor(outward: Outward) {
+  /** `related`: the request on whose stream goes what is about none; there is no other stream here. */
+  constructor(outward: Outward, related: () => RequestId | undefined) {
     super();
     this.#outward = outward;
+    this.#related = related;
   }
 
   override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
     const outward = await this.#outward(message);
-    if (outward) await super.send(outward, options);
+    const relatedRequestId = options?.relatedRequestId ?? this.#related();
+    if (outward) await super.send(outward, { ...options, ...(relatedRequestId !== undefined && { relatedRequestId }) });
   }
 }
 
@@ -76,7 +80,7 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
   const outgoing: (() => void)[] = [];
   /** The server's own ids of its questions, by those that the client knows. */
   const questions = new Map<string, RequestId>();
-  const transport = new CallTransport(outward);
+  const transport = new CallTransport(outward, () => [...open][0]);
   let toServer: (message: JSONRPCMessage) => void = () => undefined;
   let onAgain: ((answer: JSONRPCMessage | undefined) => void) | undefined;
   let server: Awaited<ReturnType<HttpService["createServer"]>> | undefined;
@@ -216,7 +220,9 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
     const told = new Promise<JSONRPCMessage | undefined>((resolve) => {
       onAgain = resolve;
     });
-    toServer(initializeAgain(session, AGAIN));
+    const again = () => toServer(initializeAgain(session, AGAIN));
+    if (service.telemetry) service.telemetry.aside(again);
+    else again();
     const answer = await told;
     onAgain = undefined;
     if (answer && !("result" in answer)) throw new Error("a server refused to begin its session again");

@@ -23,7 +23,8 @@ async function openReader(service: HttpService, session: Session): Promise<Reade
   const server = await service.createServer({ deliveries, subscriptions, onReads: reads.serve }, "legacy");
   wire.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(wire);
-  await new Promise((resolve) => wire.ask(initializeAgain(session, "again"), resolve));
+  const again = () => new Promise((resolve) => wire.ask(initializeAgain(session, "again"), resolve));
+  await (service.telemetry?.aside(again) ?? again());
   wire.sessionId = session.id;
   return {
     ask: wire.ask,

@@ -1,0 +1,137 @@
+// The audit of a deployment for teams: a row for each end of an action, with it or not at all; who it was, and never what was in it.
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type Auditor, auditedSettling } from "../../src/actions/audit.ts";
+import { openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { openPostgres } from "../../src/actions/postgres.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { newAction } from "./samples.ts";
+
+const DAY_MS = 86_400_000;
+const SECRET = "what is in the arguments";
+const SUCCEEDED: Settlement = {
+  state: "succeeded",
+  attempts: 1,
+  outcome: SECRET,
+  repeatable: false,
+  resourceId: "job-1",
+};
+const ann: Auditor = { caller: "a".repeat(64), team: "red", client: "a-client", traceId: () => "4bf92f3577b34da6" };
+const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
+
+describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
+  let postgres: PostgresServer | undefined;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  }, 60_000);
+  afterAll(() => postgres?.stop());
+
+  async function bench() {
+    const url = (await postgres?.database()) ?? "";
+    const database = await openPostgres(url);
+    onTestFinished(() => database.close());
+    const as = (owner: string) => openJournal(database, { owner, now: () => 0, leaseMs: 30_000, repeatMs: 600_000 });
+    const rows = () =>
+      database.query(
+        "SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY at",
+      );
+    return { database, as, rows };
+  }
+
+  const act = (key: string) =>
+    newAction({
+      key,
+      subjectHash: key,
+      workHash: key,
+      arguments: SECRET,
+      body: SECRET,
+      explicit: true,
+      wireKey: "mic-wire",
+    });
+
+  test("has each end of an action, and who brought it about; nothing of what was sent or answered", async () => {
+    const { as, rows, database } = await bench();
+    const journal = await as("one");
+    const open = await journal.insert(act("a-key-of-ann"));
+    if (!open) throw new Error("not inserted");
+    const unknown = { ...SUCCEEDED, state: "unknown", resourceId: undefined } as const;
+    expect(await journal.settle(open, unknown, ann)).toMatchObject({ state: "unknown" });
+    await journal.claim(open, false);
+    expect(await journal.settle(open, SUCCEEDED, ann)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
+    const row = {
+      event: "action",
+      caller: ann.caller,
+      team: "red",
+      client: "a-client",
+      tool: "submit_job",
+      key: "a-key-of-ann",
+      trace_id: "4bf92f3577b34da6",
+    };
+    expect(await rows()).toEqual([
+      { ...row, resource_id: null, outcome: "unknown" },
+      { ...row, resource_id: "job-1", outcome: "succeeded" },
+    ]);
+    expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${SECRET}|mic-wire`);
+  });
+
+  test("has no row where there was no end, and no end where there can be no row", async () => {
+    const { as, rows, database } = await bench();
+    const [one, two] = [await as("one"), await as("two")];
+    const open = await one.insert(act("a-key-of-ann"));
+    if (!open) throw new Error("not inserted");
+    expect(await two.settle(open, SUCCEEDED, ann), "it is another's").toBeUndefined();
+    expect(await rows()).toEqual([]);
+    await database.query("ALTER TABLE audit RENAME TO elsewhere");
+    await expect(one.settle(open, SUCCEEDED, ann)).rejects.toThrow("audit");
+    expect(await one.find("service", open.key)).toMatchObject({ state: "open" });
+  });
+
+  test("has what is no action, too, and one person alone has none", async () => {
+    const { as, rows } = await bench();
+    const journal = await as("one");
+    const { traceId, ...bob } = ann;
+    await journal.audit(bob, { event: "refusal", tool: "submit_job", outcome: "mic:act" });
+    await journal.audit(ann, { event: "download", resourceId: "asset-1", outcome: "opened" });
+    const open = await journal.insert(act("of one person"));
+    if (open) await journal.settle(open, SUCCEEDED);
+    expect(await rows()).toEqual([
+      {
+        ...bob,
+        event: "refusal",
+        tool: "submit_job",
+        key: null,
+        resource_id: null,
+        outcome: "mic:act",
+        trace_id: null,
+      },
+      {
+        ...bob,
+        event: "download",
+        tool: null,
+        key: null,
+        resource_id: "asset-1",
+        outcome: "opened",
+        trace_id: ann.traceId?.(),
+      },
+    ]);
+  });
+
+  test("forgets what is older than it is kept, a thousand rows at a time", async () => {
+    const { as, database } = await bench();
+    const journal = await as("one");
+    await database.query(
+      `INSERT INTO audit (id, at, event, caller, team, client, outcome)
+         SELECT n, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - CASE WHEN n <= 1500 THEN $1 ELSE 0 END,
+           'download', 'a', 'red', 'c', 'opened' FROM generate_series(1, 1600) AS n`,
+      [2 * DAY_MS],
+    );
+    expect(await journal.pruneAudit(DAY_MS)).toBe(true);
+    expect(await journal.pruneAudit(DAY_MS)).toBe(false);
+    expect(await database.query("SELECT COUNT(*) AS count FROM audit")).toEqual([{ count: 100 }]);
+  });
+
+  test("writes nobody's text as SQL", () => {
+    const { sql } = auditedSettling("UPDATE", 3, { ...ann, caller: "'; DROP TABLE audit; --" });
+    expect(sql).not.toContain("DROP");
+    expect(sql).toContain("$8");
+  });
+});

@@ -1,0 +1,113 @@
+// A connection that breaks when a write is done and its answer is not there yet: the write is made once more, and known for what it was.
+import { expect, onTestFinished, test } from "vitest";
+import { AnswerLost, type Database } from "../../src/actions/database.ts";
+import { type Journal, openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import { folderForTest } from "../support/home.ts";
+import { newAction } from "./samples.ts";
+
+const SUCCEEDED: Settlement = {
+  state: "succeeded",
+  attempts: 1,
+  outcome: "{}",
+  repeatable: false,
+  resourceId: "job-1",
+};
+const NOW = 1_800_000_000_000;
+
+type Loses = "the write" | "its answer";
+
+async function bench() {
+  const real = await openSqlite(await folderForTest());
+  onTestFinished(() => real.close());
+  let loses: Loses | undefined;
+  let between = async (): Promise<void> => undefined;
+  let writes = 0;
+  const database: Database = {
+    ...real,
+    async query(sql, values) {
+      if (/^\s*SELECT/i.test(sql)) return await real.query(sql, values);
+      writes += 1;
+      const how = loses;
+      loses = undefined;
+      const rows = how === "the write" ? [] : await real.query(sql, values);
+      if (how === undefined) return rows;
+      await between();
+      throw new AnswerLost("Connection terminated unexpectedly");
+    },
+  };
+  const as = (owner: string, on: Database): Promise<Journal> =>
+    openJournal(on, { owner, now: () => NOW, leaseMs: 30_000, repeatMs: 600_000 });
+  const [journal, other] = [await as("one", database), await as("other", real)];
+  writes = 0;
+  return {
+    journal,
+    other,
+    writes: () => writes,
+    /** Of the next write; `then` happens before it is made once more. */
+    lose(what: Loses, then = async (): Promise<void> => undefined) {
+      loses = what;
+      between = then;
+    },
+  };
+}
+
+test.each<Loses>(["the write", "its answer"])(
+  "a new action is written and claimed, whatever was lost: %s",
+  async (what) => {
+    const { journal, lose, writes } = await bench();
+    lose(what);
+    expect(await journal.insert(newAction())).toMatchObject({ owner: "one", state: "open", attempts: 0 });
+    expect(writes()).toBe(2);
+  },
+);
+
+test("a new action that another process has taken over meanwhile is that one's", async () => {
+  const { journal, other, lose } = await bench();
+  lose("its answer", async () => {
+    const written = await journal.find("service", "key-0000");
+    if (written) await other.claim(written, true);
+  });
+  expect(await journal.insert(newAction())).toBeUndefined();
+  expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other" });
+});
+
+test("a new action that another process has made meanwhile is that one's", async () => {
+  const { journal, other, lose } = await bench();
+  lose("the write", async () => void (await other.insert(newAction())));
+  expect(await journal.insert(newAction())).toBeUndefined();
+});
+
+test.each<Loses>(["the write", "its answer"])("an end is written down, whatever was lost: %s", async (what) => {
+  const { journal, lose } = await bench();
+  const open = await journal.insert(newAction());
+  if (!open) throw new Error("not inserted");
+  lose(what);
+  expect(await journal.settle(open, SUCCEEDED)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
+});
+
+test("an end that another process has written down meanwhile is not this one's", async () => {
+  const { journal, other, lose } = await bench();
+  const open = await journal.insert(newAction());
+  if (!open) throw new Error("not inserted");
+  lose("the write", async () => {
+    const claimed = await other.claim(open, true);
+    if (claimed) await other.settle(claimed, SUCCEEDED);
+  });
+  expect(await journal.settle(open, { ...SUCCEEDED, state: "unknown" })).toBeUndefined();
+  expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other", state: "succeeded" });
+});
+
+test.each<Loses>(["the write", "its answer"])("a claim is made, whatever was lost: %s", async (what) => {
+  const { journal, other, lose } = await bench();
+  const open = await other.insert(newAction());
+  if (!open) throw new Error("not inserted");
+  lose(what);
+  expect(await journal.claim(open, true)).toMatchObject({ owner: "one", in_doubt: 1, attempts: 1 });
+});
+
+test("what is lost twice is an error", async () => {
+  const { journal, lose } = await bench();
+  lose("the write", async () => lose("the write"));
+  await expect(journal.insert(newAction())).rejects.toThrow(AnswerLost);
+});

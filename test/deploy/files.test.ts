@@ -1,0 +1,191 @@
+// The other files of deploy/: what their own checkers say where these are here, and what they must say about probes, grace and rights.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import * as z from "zod/v4";
+import { run } from "../mcp/stdio/child.ts";
+import { isInstalled } from "../support/process.ts";
+
+const read = (path: string): string => readFileSync(join("deploy", path), "utf8");
+
+function folderForTest(): string {
+  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-deploy-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** What a call has after SIGTERM: MIC_DRAIN_DELAY_SECONDS and 45 s. */
+const NEEDED_SECONDS = 50;
+const DRAIN_DELAY_SECONDS = 5;
+const PORT = 8931;
+
+/** `serve --teams` refuses these flags for what its environment lacks, not for what they are. */
+async function expectFlags(args: readonly string[]): Promise<void> {
+  const { code, stderr } = await run([...args]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("MIC_PUBLIC_URL is missing");
+}
+
+const systemdMissing = isInstalled("systemd-analyze") ? undefined : "systemd-analyze is not installed";
+
+describe("the systemd unit", () => {
+  const unit = read("systemd/mic-mcp@.service");
+  const value = (name: string): string => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1] ?? "";
+
+  test.skipIf(systemdMissing !== undefined)(
+    `passes systemd-analyze${systemdMissing === undefined ? "" : ` (skipped: ${systemdMissing})`}`,
+    () => {
+      const path = join(folderForTest(), "mic-mcp@.service");
+      // The program has to be there.
+      writeFileSync(path, unit.replace("/usr/bin/mic-mcp", process.execPath));
+      const said = execFileSync("sh", ["-c", `systemd-analyze verify --man=no ${path} 2>&1`], { encoding: "utf8" });
+      expect(said.split("\n").filter((line) => line.includes("mic-mcp"))).toEqual([]);
+    },
+  );
+
+  test("starts an instance, gives its calls the time they have, and lets it keep its keys", async () => {
+    expect(value("Type")).toBe("exec");
+    expect(value("DynamicUser")).toBe("yes");
+    expect(Number(value("TimeoutStopSec"))).toBeGreaterThan(NEEDED_SECONDS);
+    const [credential = ""] = value("LoadCredential").split(":");
+    expect(value("Environment")).toBe(`MIC_SECRET_KEYS_FILE=%d/${credential}`);
+    const [, ...args] = value("ExecStart").replace("%i", String(PORT)).split(" ");
+    await expectFlags(args);
+  });
+});
+
+const Probe = z.object({
+  httpGet: z.object({ path: z.string(), port: z.literal("http") }),
+  periodSeconds: z.number(),
+  failureThreshold: z.number(),
+});
+const Container = z.object({
+  args: z.array(z.string()),
+  ports: z.tuple([z.object({ name: z.literal("http"), containerPort: z.literal(PORT) })]),
+  env: z.array(z.object({ name: z.string(), value: z.string() })),
+  volumeMounts: z.tuple([z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) })]),
+  startupProbe: Probe,
+  livenessProbe: Probe,
+  readinessProbe: Probe,
+  securityContext: z.object({
+    allowPrivilegeEscalation: z.literal(false),
+    readOnlyRootFilesystem: z.literal(true),
+    capabilities: z.object({ drop: z.tuple([z.literal("ALL")]) }),
+  }),
+});
+const labels = z.object({ "app.kubernetes.io/name": z.literal("mic-mcp") });
+const Deployment = z.object({
+  kind: z.literal("Deployment"),
+  spec: z.object({
+    replicas: z.number().min(2),
+    selector: z.object({ matchLabels: labels }),
+    strategy: z.object({ rollingUpdate: z.object({ maxUnavailable: z.literal(0), maxSurge: z.literal(1) }) }),
+    template: z.object({
+      metadata: z.object({ labels }),
+      spec: z.object({
+        terminationGracePeriodSeconds: z.number().gt(NEEDED_SECONDS),
+        securityContext: z.object({ runAsNonRoot: z.literal(true) }),
+        containers: z.tuple([Container]),
+        volumes: z.tuple([z.object({ name: z.string() })]),
+      }),
+    }),
+  }),
+});
+const Budget = z.object({
+  kind: z.literal("PodDisruptionBudget"),
+  spec: z.object({ maxUnavailable: z.literal(1), selector: z.object({ matchLabels: labels }) }),
+});
+const Service = z.object({
+  kind: z.literal("Service"),
+  spec: z.object({ selector: labels, ports: z.tuple([z.object({ targetPort: z.literal("http") })]) }),
+});
+const Ingress = z.object({
+  kind: z.literal("Ingress"),
+  metadata: z.object({ annotations: z.record(z.string(), z.string()) }),
+  spec: z.object({
+    rules: z.tuple([z.object({ http: z.object({ paths: z.array(z.object({ path: z.string() })) }) })]),
+  }),
+});
+
+describe("the Kubernetes manifests", () => {
+  const documents = parseAllDocuments(read("kubernetes/mic-mcp.yaml")).map((each) => each.toJS());
+  const [deployment, budget, service, ingress] = z.tuple([Deployment, Budget, Service, Ingress]).parse(documents);
+  const { containers, volumes } = deployment.spec.template.spec;
+  const [container] = containers;
+
+  test("start an instance with its keys, and nothing that is one person's", async () => {
+    await expectFlags(container.args);
+    expect(container.args.at(container.args.indexOf("--port") + 1)).toBe(String(PORT));
+    const values = new Map(container.env.map(({ name, value }) => [name, value]));
+    const [mount] = container.volumeMounts;
+    expect(values.get("MIC_SECRET_KEYS_FILE")?.startsWith(`${mount.mountPath}/`)).toBe(true);
+    expect(volumes[0].name).toBe(mount.name);
+    expect(values.get("MIC_STATE_DIR")).toBe("");
+    expect(values.get("MIC_DOWNLOAD_DIR")).toBe("");
+    expect(budget.spec.selector).toEqual(deployment.spec.selector);
+    expect(service.spec.selector).toEqual(deployment.spec.selector.matchLabels);
+  });
+
+  test("ask whether it lives and whether it is ready, sooner than it stops serving", () => {
+    const { startupProbe, livenessProbe, readinessProbe } = container;
+    expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet.path)).toEqual([
+      "/healthz",
+      "/healthz",
+      "/readyz",
+    ]);
+    expect(readinessProbe.periodSeconds * readinessProbe.failureThreshold).toBeLessThan(DRAIN_DELAY_SECONDS);
+  });
+
+  test("send no POST twice, keep streams open, and show the probes to nobody", () => {
+    const annotation = (name: string) => ingress.metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
+    expect(annotation("proxy-next-upstream")).toBe("error");
+    expect(annotation("proxy-buffering")).toBe("off");
+    expect(Number(annotation("proxy-read-timeout"))).toBeGreaterThanOrEqual(75);
+    expect(ingress.spec.rules[0].http.paths.map(({ path }) => path)).toEqual(["/mcp", "/downloads", "/.well-known"]);
+  });
+});
+
+const ComposedInstance = z.object({
+  command: z.array(z.string()),
+  environment: z.record(z.string(), z.string()),
+  stop_grace_period: z.string(),
+  read_only: z.literal(true),
+  networks: z.object({ inside: z.object({ ipv4_address: z.string() }) }),
+});
+const Composed = z.object({
+  services: z.object({
+    one: ComposedInstance,
+    two: ComposedInstance,
+    balancer: z.object({ networks: z.object({ inside: z.object({ ipv4_address: z.string() }) }) }),
+    primary: z.looseObject({ volumes: z.array(z.string()) }),
+    replica: z.looseObject({ volumes: z.array(z.string()) }),
+  }),
+  secrets: z.record(z.string(), z.object({ file: z.string() })),
+});
+
+describe("the compose file", () => {
+  const { services, secrets } = Composed.parse(parse(read("compose/compose.yaml"), { merge: true }));
+  const { one, two, balancer } = services;
+
+  test("starts two instances where the balancer's file looks for them, and they believe it alone", async () => {
+    const haproxy = read("haproxy/haproxy.cfg");
+    for (const { networks, command, environment } of [one, two]) {
+      expect(haproxy).toContain(` ${networks.inside.ipv4_address}:${PORT}\n`);
+      expect(environment["MIC_TRUST_PROXY"]).toBe(balancer.networks.inside.ipv4_address);
+      expect(environment["MIC_STATE_DIR"]).toBe("");
+      await expectFlags(command);
+    }
+    expect(read("nginx/mic-mcp.conf")).toContain(`server ${one.networks.inside.ipv4_address}:${PORT} `);
+  });
+
+  test("gives calls the time they have, and instances their keys by a file", () => {
+    for (const { stop_grace_period: grace, environment } of [one, two]) {
+      expect(Number(/^(\d+)s$/.exec(grace)?.[1])).toBeGreaterThan(NEEDED_SECONDS);
+      const [, name = ""] = /^\/run\/secrets\/(.+)$/.exec(environment["MIC_SECRET_KEYS_FILE"] ?? "") ?? [];
+      expect(secrets).toHaveProperty(name);
+    }
+  });
+});

@@ -1,0 +1,267 @@
+// An organisation's identity provider in this process: oidc-provider, where whoever comes is logged in and consents without a page,
+// and whose keys a test may sign with.
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import Provider from "oidc-provider";
+import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
+import * as z from "zod/v4";
+import { onceUntilFailure } from "../../src/async.ts";
+
+export const SCOPES = { read: "mic:read", act: "mic:act" } as const;
+/** A public client, as agents are. */
+export const AGENT = { id: "agent", redirectUrl: "http://127.0.0.1/callback" } as const;
+/** Acts for itself. */
+export const ROBOT = { id: "robot", secret: "robot-secret-0123456789" } as const;
+/** What a deployment is to its provider: it may ask about tokens. */
+export const DEPLOYMENT = { id: "mic-mcp", secret: "deployment-secret-0123456789" } as const;
+/** A client that nobody has registered: its id is the URL of its metadata. */
+export const METADATA_URL = "https://agent.example/oauth/client.json";
+
+const MAX_STEPS = 20;
+
+export interface TokenOptions {
+  readonly subject?: string;
+  readonly scope?: string;
+  readonly audience?: string;
+  readonly groups?: readonly string[];
+  readonly seconds?: number;
+  /** Laid over the claims; undefined takes one away. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly header?: Readonly<Record<string, unknown>>;
+}
+
+export interface IdentityProvider {
+  readonly issuer: string;
+  /** A token as the provider issues them to people, for this audience. */
+  token(audience: string, options?: TokenOptions): Promise<string>;
+  /** What ROBOT gets for itself at the token endpoint. */
+  robotToken(resource: string, scope?: string): Promise<string>;
+  /** In PEM. */
+  publicKey(): Promise<string>;
+  /** From now on it signs with another key, and publishes no other. */
+  rotate(): Promise<void>;
+  /** "GET /jwks", as they came. */
+  readonly requests: readonly string[];
+  stop(): Promise<void>;
+  /** At the same address as before. */
+  start(): Promise<void>;
+  /** Opens a URL as somebody's browser does; resolves with the address that it leaves the provider for. */
+  browse(url: URL, who?: string): Promise<URL>;
+}
+
+export interface IdentityProviderOptions {
+  /** Default: any free one. */
+  readonly port?: number;
+  /** What it issues itself; those of `token` are always JWTs. */
+  readonly format?: "jwt" | "opaque";
+  readonly accessTokenSeconds?: number;
+  /** Which groups somebody is in, for tokens that it issues itself. */
+  groupsOf?(subject: string): readonly string[];
+}
+
+async function newKey(kid: string) {
+  const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true });
+  const jwk = { ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" };
+  return { kid, privateKey, publicKey, jwk };
+}
+type Key = Awaited<ReturnType<typeof newKey>>;
+
+/** Making one takes long: all providers of a run begin with the same. */
+const firstKey = onceUntilFailure(() => newKey("key-1"));
+
+const configuration = (key: Key, { format = "jwt", accessTokenSeconds = 600, groupsOf }: IdentityProviderOptions) => ({
+  // The one that it takes by itself, without its warning.
+  adapter: createMemoryAdapter(0),
+  jwks: { keys: [key.jwk] },
+  cookies: { keys: ["of a test"] },
+  scopes: ["openid", "offline_access", SCOPES.read, SCOPES.act],
+  pkce: { required: () => true },
+  clients: [
+    {
+      client_id: AGENT.id,
+      application_type: "native",
+      redirect_uris: [AGENT.redirectUrl],
+      grant_types: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_method: "none",
+    },
+    {
+      client_id: ROBOT.id,
+      client_secret: ROBOT.secret,
+      redirect_uris: [],
+      response_types: [],
+      grant_types: ["client_credentials"],
+    },
+    {
+      client_id: DEPLOYMENT.id,
+      client_secret: DEPLOYMENT.secret,
+      redirect_uris: [],
+      response_types: [],
+      grant_types: [],
+    },
+  ],
+  findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
+  issueRefreshToken: () => true,
+  ttl: {
+    AccessToken: accessTokenSeconds,
+    ClientCredentials: accessTokenSeconds,
+    ...Object.fromEntries(
+      ["AuthorizationCode", "Grant", "IdToken", "Interaction", "RefreshToken", "Session"].map((name) => [name, 3_600]),
+    ),
+  },
+  extraTokenClaims: (_context: unknown, token: { accountId?: string; clientId?: string }) => ({
+    groups: groupsOf?.(token.accountId ?? token.clientId ?? "") ?? [],
+  }),
+  interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+  fetch: async (url: string | URL) =>
+    String(url) === METADATA_URL
+      ? Response.json({
+          client_id: METADATA_URL,
+          client_name: "An agent that nobody registered",
+          application_type: "native",
+          redirect_uris: [AGENT.redirectUrl],
+          grant_types: ["authorization_code", "refresh_token"],
+          token_endpoint_auth_method: "none",
+        })
+      : new Response(undefined, { status: 404 }),
+  features: {
+    devInteractions: { enabled: false },
+    clientCredentials: { enabled: true },
+    registration: { enabled: true },
+    introspection: {
+      enabled: true,
+      allowedPolicy: (_context: unknown, client: { clientId: string }) => client.clientId === DEPLOYMENT.id,
+    },
+    clientIdMetadataDocument: { enabled: true, ack: "draft-02" },
+    resourceIndicators: {
+      enabled: true,
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_context: unknown, resource: string) => ({
+        audience: resource,
+        scope: Object.values(SCOPES).join(" "),
+        accessTokenFormat: format,
+        accessTokenTTL: accessTokenSeconds,
+      }),
+    },
+  },
+});
+
+const Asked = z.looseObject({
+  client_id: z.string(),
+  scope: z.string().default(""),
+  resource: z.union([z.string(), z.array(z.string())]).default([]),
+});
+
+/** Logs in whoever the browser says it is, and grants what is asked for. */
+function serving(provider: Provider): RequestListener {
+  const serve = provider.callback();
+  return (request, response) => {
+    if (!request.url?.startsWith("/interaction/")) return serve(request, response);
+    const accountId = /\bwho=([^;]+)/.exec(request.headers.cookie ?? "")?.[1] ?? "nobody";
+    (async () => {
+      const { params } = await provider.interactionDetails(request, response);
+      const { client_id: clientId, scope, resource } = Asked.parse(params);
+      const grant = new provider.Grant({ accountId, clientId });
+      grant.addOIDCScope(scope);
+      for (const each of [resource].flat()) grant.addResourceScope(each, scope);
+      const grantId = await grant.save();
+      await provider.interactionFinished(request, response, { login: { accountId }, consent: { grantId } });
+    })().catch((error: unknown) => response.writeHead(500).end(String(error)));
+  };
+}
+
+function listenOn(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", () => {
+      const bound: AddressInfo | string | null = server.address();
+      resolve(typeof bound === "object" && bound ? bound.port : port);
+    });
+  });
+}
+
+/** The caller stops it. */
+export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
+  const requests: string[] = [];
+  let handle: RequestListener = (_request, response) => response.writeHead(503).end();
+  const open = () =>
+    createServer((request, response) => {
+      requests.push(`${request.method} ${request.url?.split("?")[0]}`);
+      handle(request, response);
+    });
+  let server = open();
+  const port = await listenOn(server, options.port ?? 0);
+  const issuer = `http://127.0.0.1:${port}`;
+  let keys = 1;
+  let key = await firstKey.get();
+  const publish = () => {
+    handle = serving(new Provider(issuer, configuration(key, options)));
+  };
+  publish();
+
+  return {
+    issuer,
+    requests,
+    async rotate() {
+      keys += 1;
+      key = await newKey(`key-${keys}`);
+      publish();
+    },
+    publicKey: () => exportSPKI(key.publicKey),
+
+    async token(audience, { subject = "alice", scope, groups, seconds = 600, claims = {}, header = {} } = {}) {
+      const now = Math.floor(Date.now() / 1_000);
+      const payload: JWTPayload = {
+        iss: issuer,
+        sub: subject,
+        aud: audience,
+        iat: now,
+        exp: now + seconds,
+        client_id: AGENT.id,
+        scope: scope ?? Object.values(SCOPES).join(" "),
+        groups: groups ?? options.groupsOf?.(subject) ?? [],
+        ...claims,
+      };
+      return await new SignJWT(payload)
+        .setProtectedHeader({ alg: "RS256", typ: "at+jwt", kid: key.kid, ...header })
+        .sign(key.privateKey);
+    },
+
+    async robotToken(resource, scope = SCOPES.read) {
+      const response = await fetch(`${issuer}/token`, {
+        method: "POST",
+        headers: { authorization: `Basic ${Buffer.from(`${ROBOT.id}:${ROBOT.secret}`).toString("base64")}` },
+        body: new URLSearchParams({ grant_type: "client_credentials", resource, scope }),
+      });
+      return z.object({ access_token: z.string() }).parse(await response.json()).access_token;
+    },
+
+    async stop() {
+      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await stopped;
+    },
+
+    async start() {
+      server = open();
+      await listenOn(server, port);
+    },
+
+    async browse(url, who = "alice") {
+      const jar = new Map([["who", who]]);
+      let at = url;
+      for (let steps = 0; at.origin === issuer; steps++) {
+        if (steps > MAX_STEPS) throw new Error(`the provider goes in circles: ${at.pathname}`);
+        const cookie = [...jar].map((pair) => pair.join("=")).join("; ");
+        const response = await fetch(at, { redirect: "manual", headers: { cookie } });
+        for (const set of response.headers.getSetCookie()) {
+          const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+          jar.set(name, value);
+        }
+        const location = response.headers.get("location");
+        if (location === null) throw new Error(`${at.pathname}: ${response.status} ${await response.text()}`);
+        at = new URL(location, at);
+      }
+      return at;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+// The parts of oidc-provider that identity-provider.ts uses: the package comes without types.
+declare module "oidc-provider" {
+  import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+
+  interface Grant {
+    addOIDCScope(scope: string): void;
+    addResourceScope(resource: string, scope: string): void;
+    save(): Promise<string>;
+  }
+
+  interface Interaction {
+    readonly params: Readonly<Record<string, unknown>>;
+  }
+
+  export default class Provider {
+    constructor(issuer: string, configuration: object);
+    readonly Grant: new (of: {
+      accountId: string;
+      clientId: string;
+    }) => Grant;
+    callback(): RequestListener;
+    interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>;
+    interactionFinished(request: IncomingMessage, response: ServerResponse, result: object): Promise<void>;
+  }
+}
+
+declare module "oidc-provider/lib/adapters/memory_adapter.js" {
+  export function createMemoryAdapter(clockTolerance: number): object;
+}

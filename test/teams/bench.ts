@@ -1,0 +1,146 @@
+// A deployment for teams in this process: an identity provider, and something small to serve behind the public door. It notes what
+// reaches the service.
+import { createServer } from "node:net";
+import { McpServer } from "@modelcontextprotocol/server";
+import { onTestFinished } from "vitest";
+import * as z from "zod/v4";
+import { type AccessTokenOptions, createAccessTokens } from "../../src/auth/access-tokens/access-tokens.ts";
+import type { Caller } from "../../src/caller.ts";
+import type { HttpServer } from "../../src/mcp/http/http-server.ts";
+import type { HttpService } from "../../src/mcp/http/port.ts";
+import { type PublicServerOptions, startPublicServer } from "../../src/mcp/http/public/serve.ts";
+import { createSessions } from "../../src/mcp/http/sessions.ts";
+import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
+import { createTransport } from "../../src/service/transport.ts";
+import { gate } from "../support/gate.ts";
+import {
+  type IdentityProvider,
+  type IdentityProviderOptions,
+  SCOPES,
+  startIdentityProvider,
+} from "../support/identity-provider.ts";
+
+export const TEAM = "red";
+
+export interface Deployment extends HttpServer {
+  readonly provider: IdentityProvider;
+  /** What tokens are issued for. */
+  readonly resource: string;
+  /** Calls of tools that were begun, and whose. */
+  readonly calls: readonly { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[];
+  readonly log: readonly string[];
+  /** Lets all calls of `wait` end. */
+  release(): void;
+}
+
+export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "tokens">> {
+  readonly provider?: IdentityProvider | IdentityProviderOptions;
+  readonly tokens?: Partial<AccessTokenOptions>;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const bound = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof bound !== "object" || !bound) throw new Error("no port is free");
+  return bound.port;
+}
+
+export async function providerForTest(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
+  const provider = await startIdentityProvider(options);
+  onTestFinished(() => provider.stop());
+  return provider;
+}
+
+const noSubscriptions = (): Subscriptions => ({
+  deliverTo: () => undefined,
+  versionOf: () => undefined,
+  canWatch: () => true,
+  join: () => Promise.resolve(true),
+  leave: () => undefined,
+  leaveAll: () => undefined,
+  close: () => undefined,
+});
+
+/** Tools: `look` reads, `act` changes something, `wait` reads until it is released. */
+export async function deploymentForTest({
+  provider: given,
+  tokens: tokenOptions = {},
+  ...options
+}: DeploymentOptions = {}): Promise<Deployment> {
+  const provider = given && "issuer" in given ? given : await providerForTest(given);
+  const calls: Deployment["calls"][number][] = [];
+  const log: string[] = [];
+  const { opened, open } = gate();
+  const transport = createTransport({ proxies: false });
+  onTestFinished(() => transport.close());
+  const lines = (_facts: object, line: string) => void log.push(line);
+
+  function serviceOf(caller: Caller, team: string | undefined): HttpService {
+    const toolOf = (server: McpServer, tool: string, until: Promise<void>) =>
+      server.registerTool(tool, { inputSchema: z.object({}) }, async () => {
+        calls.push({ tool, caller, team });
+        await until;
+        return { content: [{ type: "text", text: `${tool} for ${caller.subject}` }] };
+      });
+    return {
+      createServer() {
+        const server = new McpServer({ name: "test", version: "1" }, {});
+        toolOf(server, "look", Promise.resolve());
+        toolOf(server, "act", Promise.resolve());
+        toolOf(server, "wait", opened);
+        return server;
+      },
+      createSubscriptions: noSubscriptions,
+      rightFor: ({ method, params }) =>
+        method === "tasks/cancel" || (method === "tools/call" && Object(params)["name"] === "act") ? "act" : "read",
+      redact: (json) => json,
+      log: { debug: () => undefined, info: lines, warn: lines, error: lines },
+    };
+  }
+
+  const services = new Map<string, HttpService>();
+  const port = options.port ?? (await freePort());
+  const publicOrigin = options.publicOrigin ?? `http://127.0.0.1:${port}`;
+  const resource = `${publicOrigin}/mcp`;
+  const server = await startPublicServer({
+    guests: {
+      async enter(caller, team) {
+        if (team !== undefined && team !== TEAM) return undefined;
+        const key = JSON.stringify([caller.id, team]);
+        const service = services.get(key) ?? serviceOf(caller, team);
+        services.set(key, service);
+        return service;
+      },
+    },
+    sessionsOf: (service) => createSessions(service, { maxSessions: 100, sessionIdleMs: 60_000 }),
+    tokens: createAccessTokens({
+      issuer: provider.issuer,
+      teamClaim: "groups",
+      scopes: SCOPES,
+      tokens: "jwt",
+      client: undefined,
+      transport,
+      now: () => Date.now(),
+      monotonicMs: () => performance.now(),
+      ...tokenOptions,
+    }),
+    audience: resource,
+    scopes: SCOPES,
+    callerLimits: { rate: 1_000, calls: 100 },
+    houses: { max: 100, idleMs: 60_000 },
+    readiness: async () => ({}),
+    trustedProxies: undefined,
+    allowedOrigins: [],
+    redact: (json) => json,
+    log: { debug: () => undefined, info: lines, warn: lines, error: lines },
+    monotonicMs: () => performance.now(),
+    address: "127.0.0.1",
+    ...options,
+    port,
+    publicOrigin,
+  });
+  onTestFinished(() => server.drain(0, AbortSignal.abort()));
+  return { ...server, provider, resource, calls, log, release: open };
+}

@@ -1,0 +1,117 @@
+// How much a caller may ask of an instance: beyond it 429 with Retry-After, for him alone, before anything is done.
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { get, legacySpeaker, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
+import { type Deployment, deploymentForTest } from "./bench.ts";
+
+const bearer = async ({ provider, resource }: Deployment, subject = "alice") => ({
+  authorization: `Bearer ${await provider.token(resource, { subject })}`,
+});
+
+test("calls a minute: the next is told when, and another caller goes on", async () => {
+  let nowMs = 0;
+  const deployment = await deploymentForTest({
+    callerLimits: { rate: 6, calls: 100 },
+    monotonicMs: () => nowMs,
+  });
+  const { url, calls } = deployment;
+  const alice = modernSpeaker(url, {}, await bearer(deployment));
+  for (let id = 1; id <= 6; id++) await resultOf(alice.call(id, "look", {}), id);
+  const refused = await alice.call(7, "look", {}).answer;
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "10"]);
+  expect(refused.messages).toMatchObject([
+    { id: 7, error: { message: expect.stringContaining("6 calls within a minute") } },
+  ]);
+  await resultOf(modernSpeaker(url, {}, await bearer(deployment, "bob")).call(1, "look", {}), 1);
+  expect(calls).toHaveLength(7);
+  nowMs += 10_000;
+  await resultOf(alice.call(8, "look", {}), 8);
+  expect((await alice.call(9, "look", {}).answer).status).toBe(429);
+});
+
+test("calls at once, each message of a batch counted: one that ends makes room", async () => {
+  const deployment = await deploymentForTest({ callerLimits: { rate: 1_000, calls: 2 } });
+  const { url, calls, release } = deployment;
+  const { headers } = await legacySpeaker(url, {}, await bearer(deployment));
+  const message = (id: number) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name: "wait", arguments: {} },
+  });
+  const first = post(url, message(1), headers);
+  await expect.poll(() => calls.length).toBe(1);
+  const batch = await post(url, [message(2), message(3)], headers).answer;
+  expect([batch.status, batch.headers["retry-after"]]).toEqual([429, "1"]);
+  expect(calls).toHaveLength(1);
+  // What tells a call to end must get in whatever is under way.
+  const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 9 } };
+  expect((await post(url, cancelled, headers).answer).status).toBe(202);
+  release();
+  await first.answer;
+  expect((await post(url, [message(4), message(5)], headers).answer).status).toBe(200);
+});
+
+test("a client that goes in the middle makes room, too", async () => {
+  const deployment = await deploymentForTest({ callerLimits: { rate: 1_000, calls: 1 } });
+  const { url, calls } = deployment;
+  const alice = modernSpeaker(url, {}, await bearer(deployment));
+  const gone = alice.call(1, "wait", {});
+  await expect.poll(() => calls.length).toBe(1);
+  expect((await alice.call(2, "look", {}).answer).status).toBe(429);
+  await gone.cut();
+  await expect.poll(async () => (await alice.call(3, "look", {}).answer).status).toBe(200);
+});
+
+test("streams are counted apart from calls, and are no calls", async () => {
+  const deployment = await deploymentForTest({ callerLimits: { rate: 1_000, calls: 1 } });
+  const { url } = deployment;
+  const headers = await bearer(deployment);
+  const sessions = await Promise.all(
+    Array.from({ length: 4 }, () => legacySpeaker(url, {}, headers).catch(() => undefined)),
+  );
+  const [session] = sessions.flatMap((each) => each ?? []);
+  if (!session) throw new Error("nobody came in");
+  const stream = get(url, session.headers);
+  onTestFinished(() => stream.cut());
+  await expect.poll(async () => (await session.call(1, "look", {}).answer).status).toBe(200);
+});
+
+test("a stream ends with the token that opened it, and opens again with another", async () => {
+  const deployment = await deploymentForTest();
+  const { url, provider, resource } = deployment;
+  const session = await legacySpeaker(url, {}, await bearer(deployment));
+  const short = await provider.token(resource, { seconds: 2 });
+  // It resolves at its end: nobody here cuts it.
+  expect((await get(url, { ...session.headers, authorization: `Bearer ${short}` }).answer).status).toBe(200);
+  const stream = get(url, session.headers);
+  onTestFinished(() => stream.cut());
+  await resultOf(session.call(1, "look", {}), 1);
+});
+
+describe("a house", () => {
+  test("that is empty is closed after a while, and the next request makes another", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const deployment = await deploymentForTest({ houses: { max: 100, idleMs: 5_000 } });
+    const { url } = deployment;
+    const session = await legacySpeaker(url, {}, await bearer(deployment));
+    await resultOf(session.call(1, "look", {}), 1);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect((await session.call(2, "look", {}).answer).status).toBe(404);
+    await resultOf((await legacySpeaker(url, {}, await bearer(deployment))).call(1, "look", {}), 1);
+  });
+
+  test("that is empty makes room for another; one in use stays", async () => {
+    const deployment = await deploymentForTest({ houses: { max: 1, idleMs: 60_000 } });
+    const { url, release, calls } = deployment;
+    const alice = await legacySpeaker(url, {}, await bearer(deployment));
+    const underway = alice.call(1, "wait", {});
+    await expect.poll(() => calls.length).toBe(1);
+    const bob = await legacySpeaker(url, {}, await bearer(deployment, "bob"));
+    release();
+    await resultOf(underway, 1);
+    await resultOf(bob.call(1, "look", {}), 1);
+    await legacySpeaker(url, {}, await bearer(deployment, "carol"));
+    expect((await alice.call(2, "look", {}).answer).status).toBe(404);
+  });
+});

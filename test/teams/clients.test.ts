@@ -1,0 +1,115 @@
+// Real clients sign in at a real provider, without a screen: both SDKs, both eras, however the client is known there, for a person or
+// for itself; and step up when a call takes more.
+import {
+  Client,
+  ClientCredentialsProvider,
+  StreamableHTTPClientTransport as Transport,
+  UnauthorizedError,
+} from "@modelcontextprotocol/client";
+import { UnauthorizedError as OlderUnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { METADATA_URL, ROBOT } from "../support/identity-provider.ts";
+import { deploymentForTest } from "./bench.ts";
+import { type Person, type PersonOptions, personAt } from "./person.ts";
+
+const identity = { name: "test", version: "1" };
+const modes = { legacy: "legacy", modern: { pin: "2026-07-28" } } as const;
+const look = { name: "look", arguments: {} };
+const act = { name: "act", arguments: {} };
+const said = (text: string) => ({ content: [{ type: "text", text }] });
+
+/** Connects as hosts do: where a sign-in is needed, again after it. */
+async function connected(
+  url: string,
+  mode: keyof typeof modes,
+  person: Person,
+): Promise<{ client: Client; transport: Transport }> {
+  const open = async () => {
+    const client = new Client(identity, { versionNegotiation: { mode: modes[mode] } });
+    const transport = new Transport(new URL(url), { authProvider: person });
+    onTestFinished(() => client.close());
+    return { client, transport };
+  };
+  const first = await open();
+  await expect(first.client.connect(first.transport)).rejects.toThrow(UnauthorizedError);
+  await first.transport.finishAuth(await person.callback());
+  const second = await open();
+  await second.client.connect(second.transport);
+  return second;
+}
+
+const KNOWN: Readonly<Record<string, PersonOptions["by"]>> = {
+  "by its id": "its id",
+  "by the URL of its metadata": { url: METADATA_URL },
+  "by registering itself": "registering",
+};
+
+describe.each(Object.entries(KNOWN))("a client that is known %s", (_how, by) => {
+  test.each(["legacy", "modern"] as const)("%s", async (mode) => {
+    const { url, provider, calls } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
+    const person = personAt(provider, { by });
+    const { client } = await connected(url, mode, person);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["look", "act", "wait"]);
+    expect(await client.callTool(look)).toMatchObject(said("look for alice"));
+    expect(person.asked).toEqual([expect.stringContaining("mic:read")]);
+    expect(calls).toMatchObject([{ caller: { subject: "alice", groups: ["red"], rights: new Set(["read"]) } }]);
+  });
+});
+
+describe.each(["legacy", "modern"] as const)("%s", (mode) => {
+  test("a call that takes more sends the person to sign in for that, and then it is done, once", async () => {
+    const { url, provider, calls } = await deploymentForTest();
+    const person = personAt(provider, { by: "its id" });
+    const { client, transport } = await connected(url, mode, person);
+    await client.callTool(look);
+    await expect(client.callTool(act)).rejects.toThrow(UnauthorizedError);
+    expect(calls.map(({ tool }) => tool)).toEqual(["look"]);
+    await transport.finishAuth(await person.callback());
+    expect(await client.callTool(act)).toMatchObject(said("act for alice"));
+    expect(calls.map(({ tool }) => tool)).toEqual(["look", "act"]);
+    expect(person.asked.at(-1)?.split(" ").sort()).toEqual(expect.arrayContaining(["mic:act", "mic:read"]));
+  });
+
+  test("a program signs in for itself, and steps up by itself", async () => {
+    const { url, provider, calls } = await deploymentForTest();
+    const client = new Client(identity, { versionNegotiation: { mode: modes[mode] } });
+    onTestFinished(() => client.close());
+    const authProvider = new ClientCredentialsProvider({
+      clientId: ROBOT.id,
+      clientSecret: ROBOT.secret,
+      expectedIssuer: provider.issuer,
+    });
+    await client.connect(new Transport(new URL(url), { authProvider }));
+    expect(await client.callTool(look)).toMatchObject(said("look for robot"));
+    expect(await client.callTool(act)).toMatchObject(said("act for robot"));
+    expect(calls).toMatchObject([
+      { caller: { clientId: "robot", rights: new Set(["read"]) } },
+      { caller: { clientId: "robot" } },
+    ]);
+  });
+});
+
+test("the older SDK signs in, lists and calls", async () => {
+  const { url, provider } = await deploymentForTest();
+  const person = personAt(provider, { by: "its id" });
+  const open = () => new OlderTransport(new URL(url), { authProvider: person });
+  const first = open();
+  await expect(new OlderClient(identity).connect(first)).rejects.toThrow(OlderUnauthorizedError);
+  await first.finishAuth((await person.callback()).get("code") ?? "");
+  const client = new OlderClient(identity);
+  onTestFinished(() => client.close());
+  await client.connect(open());
+  expect((await client.listTools()).tools).toHaveLength(3);
+  expect(await client.callTool(look)).toMatchObject(said("look for alice"));
+});
+
+test("two people with the same client are two callers", async () => {
+  const { url, provider, calls } = await deploymentForTest();
+  for (const who of ["alice", "bob"]) {
+    const { client } = await connected(url, "modern", personAt(provider, { by: "its id", who }));
+    await client.callTool(look);
+  }
+  expect(new Set(calls.map(({ caller }) => caller.id)).size).toBe(2);
+});

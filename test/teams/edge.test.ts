@@ -1,0 +1,194 @@
+// What is asked of every request to a public address: Host, Origin, the way it came; and what stands on every answer.
+import { BlockList } from "node:net";
+import { describe, expect, test } from "vitest";
+import { ACCEPT, bytes, get, initializeMessage, post, send } from "../mcp/http/raw.ts";
+import { deploymentForTest, TEAM } from "./bench.ts";
+
+const PUBLIC = "https://mic.example.org";
+
+const proxies = (...addresses: readonly string[]): BlockList => {
+  const list = new BlockList();
+  for (const address of addresses) list.addAddress(address);
+  return list;
+};
+
+/** A GET in bare bytes, with these headers only. */
+const raw = (url: string, path: string, headers: readonly string[]) =>
+  bytes(url, [[`GET ${path} HTTP/1.1`, ...headers, "connection: close", "", ""].join("\r\n")]);
+
+const deployment = () => deploymentForTest({ publicOrigin: PUBLIC, allowedOrigins: ["https://app.example.org"] });
+
+describe("Host", () => {
+  test.each([["mic.example.org"], ["MIC.example.org"], ["mic.example.org:443"]])("%s is ours", async (host) => {
+    const { url } = await deployment();
+    expect(await raw(url, "/mcp", [`host: ${host}`])).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  test.each([
+    ["127.0.0.1"],
+    ["localhost"],
+    ["evil.example"],
+    ["mic.example.org:80"],
+    ["mic.example.org.evil.example"],
+    ["mic.example.org@evil.example"],
+    ["evil.example/mic.example.org"],
+    ["mic.example.org, evil.example"],
+    [""],
+  ])("%j is refused", async (host) => {
+    const { url } = await deployment();
+    expect(await raw(url, "/mcp", [`host: ${host}`])).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  test("probes need none of it: whoever probes knows neither our name nor a balancer", async () => {
+    const { url } = await deployment();
+    for (const path of ["/healthz", "/readyz"])
+      expect(await raw(url, path, ["host: 10.0.0.7:8931", "origin: https://evil.example"])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe("Origin", () => {
+  test.each([["https://evil.example"], ["null"], ["https://app.example.org.evil.example"], [PUBLIC], [""]])(
+    "%j is refused, for documents and a preflight too",
+    async (origin) => {
+      const { url } = await deployment();
+      const headers = ["host: mic.example.org", `origin: ${origin}`];
+      for (const path of ["/mcp", "/.well-known/oauth-protected-resource"])
+        expect(await raw(url, path, headers)).toMatch(/^HTTP\/1\.1 403 /);
+      const preflight = ["access-control-request-method: POST", ...headers];
+      const text = await bytes(url, [
+        ["OPTIONS /mcp HTTP/1.1", ...preflight, "connection: close", "", ""].join("\r\n"),
+      ]);
+      expect(text).toMatch(/^HTTP\/1\.1 403 /);
+      expect(text).not.toMatch(/access-control-allow-origin/i);
+    },
+  );
+
+  test("an allowed page may send what clients send, and read what they need; never with credentials of the browser", async () => {
+    const { url } = await deployment();
+    const headers = { host: "mic.example.org", origin: "https://app.example.org" };
+    const preflight = await send(url, {
+      method: "OPTIONS",
+      headers: { ...headers, "access-control-request-method": "POST" },
+    }).answer;
+    expect(preflight).toMatchObject({
+      status: 204,
+      headers: {
+        "access-control-allow-origin": "https://app.example.org",
+        "access-control-allow-methods": "GET, POST, DELETE",
+        "access-control-allow-headers":
+          "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, traceparent",
+        vary: "origin",
+      },
+    });
+    const answer = await post(url, initializeMessage(), headers).answer;
+    expect(answer).toMatchObject({
+      status: 401,
+      headers: {
+        "access-control-allow-origin": "https://app.example.org",
+        "access-control-expose-headers": "www-authenticate, mcp-session-id",
+      },
+    });
+    for (const each of [preflight, answer]) expect(each.headers["access-control-allow-credentials"]).toBeUndefined();
+  });
+});
+
+describe("the way it came", () => {
+  test("where the balancer says that its client came by plain http, it is refused", async () => {
+    const { url } = await deploymentForTest({ publicOrigin: PUBLIC, trustedProxies: proxies("127.0.0.1") });
+    const host = "host: mic.example.org";
+    expect(await raw(url, "/mcp", [host, "x-forwarded-proto: http"])).toMatch(/^HTTP\/1\.1 403 /);
+    expect(await raw(url, "/mcp", [host, "x-forwarded-proto: http, https"])).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await raw(url, "/mcp", [host, "x-forwarded-proto: https"])).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  test("bad tokens are counted for the address that the balancer names, and for nobody else", async () => {
+    const { url } = await deploymentForTest({ publicOrigin: PUBLIC, trustedProxies: proxies("127.0.0.1", "10.0.0.1") });
+    const tryFrom = async (forwarded: string) => {
+      const headers = ["host: mic.example.org", `x-forwarded-for: ${forwarded}`, "authorization: Bearer bad"];
+      return (await raw(url, "/mcp", headers)).slice(9, 12);
+    };
+    // The last that is no balancer: what stands before it anybody may have written.
+    const attempts = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => tryFrom(`198.51.100.${at}, 203.0.113.9, 10.0.0.1`)),
+    );
+    expect(new Set(attempts)).toEqual(new Set(["401"]));
+    expect(await tryFrom("203.0.113.9")).toBe("429");
+    expect(await tryFrom("[::ffff:203.0.113.9]:4711")).toBe("429");
+    expect(await tryFrom("203.0.113.10")).toBe("401");
+  });
+
+  test("of whoever is no balancer of ours, X-Forwarded-For is nothing", async () => {
+    const { url } = await deploymentForTest({ publicOrigin: PUBLIC, trustedProxies: proxies("10.0.0.1") });
+    const statuses: string[] = [];
+    for (let at = 0; at <= 20; at++) {
+      const headers = ["host: mic.example.org", `x-forwarded-for: 203.0.113.${at}`, "authorization: Bearer bad"];
+      statuses.push((await raw(url, "/mcp", headers)).slice(9, 12));
+    }
+    expect([statuses.slice(0, 20).includes("429"), statuses.at(-1)]).toEqual([false, "429"]);
+  });
+});
+
+describe("documents", () => {
+  test.each([
+    ["/.well-known/oauth-protected-resource", "/mcp"],
+    ["/.well-known/oauth-protected-resource/mcp", "/mcp"],
+    [`/.well-known/oauth-protected-resource/mcp/${TEAM}`, `/mcp/${TEAM}`],
+  ])("%s is about %s", async (path, resource) => {
+    const { url, provider } = await deployment();
+    const { status, body } = await get(new URL(path, url).href, { host: "mic.example.org" }).answer;
+    expect(status).toBe(200);
+    expect(JSON.parse(body)).toEqual({
+      resource: PUBLIC + resource,
+      authorization_servers: [provider.issuer],
+      scopes_supported: ["mic:read", "mic:act"],
+      resource_name: "mic-mcp",
+    });
+  });
+
+  test("the provider's own metadata is passed on, for clients that ask here", async () => {
+    const { url, provider } = await deployment();
+    for (const path of ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"]) {
+      const { status, body } = await get(new URL(path, url).href, { host: "mic.example.org" }).answer;
+      expect([status, JSON.parse(body)]).toMatchObject([
+        200,
+        { issuer: provider.issuer, token_endpoint: `${provider.issuer}/token` },
+      ]);
+    }
+  });
+
+  test("nothing is anywhere else, and nobody who has not signed in learns which teams there are", async () => {
+    const { url } = await deployment();
+    const statusAt = async (path: string) =>
+      (await get(new URL(path, url).href, { host: "mic.example.org" }).answer).status;
+    for (const path of ["/", "/mcp/", "/mcp/Red", "/mcp/red/more", "/.well-known/openid-configuration", "/downloads/x"])
+      expect([path, await statusAt(path)]).toEqual([path, 404]);
+    expect([await statusAt(`/mcp/${TEAM}`), await statusAt("/mcp/nobody")]).toEqual([401, 401]);
+  });
+});
+
+test("every answer says what a browser must not do with it", async () => {
+  const { url } = await deployment();
+  const host = { host: "mic.example.org" };
+  const answers = [
+    get(new URL("/healthz", url).href),
+    get(new URL("/.well-known/oauth-protected-resource", url).href, host),
+    post(url, initializeMessage(), host),
+    post(url, initializeMessage(), { host: "evil.example" }),
+  ];
+  for (const { answer } of answers)
+    expect((await answer).headers).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "strict-transport-security": "max-age=31536000",
+    });
+});
+
+test("a stream tells the balancer not to hold it back", async () => {
+  const { url, provider, resource, release } = await deploymentForTest();
+  const authorization = `Bearer ${await provider.token(resource)}`;
+  const { headers } = await post(url, initializeMessage(), { authorization, accept: ACCEPT }).answer;
+  expect(headers).toMatchObject({ "content-type": "text/event-stream", "x-accel-buffering": "no" });
+  release();
+});

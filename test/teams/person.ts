@@ -1,0 +1,67 @@
+// A person at an MCP client: keeps what the client is given, and signs in by a browser without a screen.
+import type {
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
+import { AGENT, type IdentityProvider } from "../support/identity-provider.ts";
+
+export interface PersonOptions {
+  readonly who?: string;
+  /** How the client is known to the provider: its owner has registered it, it registers itself, or its id is the URL of its metadata. */
+  readonly by: "its id" | "registering" | { readonly url: string };
+}
+
+export interface Person extends OAuthClientProvider {
+  /** What the browser brought back, once for each sign-in. */
+  callback(): Promise<URLSearchParams>;
+  /** Scopes that were asked for, in the order of sign-ins. */
+  readonly asked: readonly string[];
+}
+
+export function personAt(provider: IdentityProvider, { who = "alice", by }: PersonOptions): Person {
+  let client: StoredOAuthClientInformation | undefined =
+    by === "its id" ? { client_id: AGENT.id, issuer: provider.issuer } : undefined;
+  let discovered: OAuthDiscoveryState | undefined;
+  let tokens: StoredOAuthTokens | undefined;
+  let verifier = "";
+  let back: Promise<URL> | undefined;
+  const asked: string[] = [];
+  return {
+    redirectUrl: AGENT.redirectUrl,
+    ...(typeof by === "object" && { clientMetadataUrl: by.url }),
+    clientMetadata: {
+      client_name: "An agent",
+      application_type: "native",
+      redirect_uris: [AGENT.redirectUrl],
+      grant_types: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_method: "none",
+    },
+    clientInformation: () => client,
+    saveClientInformation(given) {
+      client = given;
+    },
+    tokens: () => tokens,
+    saveTokens(given) {
+      tokens = given;
+    },
+    discoveryState: () => discovered,
+    saveDiscoveryState(given) {
+      discovered = given;
+    },
+    saveCodeVerifier(given) {
+      verifier = given;
+    },
+    codeVerifier: () => verifier,
+    redirectToAuthorization(url) {
+      asked.push(url.searchParams.get("scope") ?? "");
+      back = provider.browse(url, who);
+    },
+    async callback() {
+      if (!back) throw new Error("nobody was sent to sign in");
+      return (await back).searchParams;
+    },
+    asked,
+  };
+}

@@ -1,0 +1,182 @@
+// What a deployment for teams is told by its environment: everything that is wrong is named at once, with what mends it and never with
+// its value.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { readStoreSettings, readTeamsSettings } from "../../src/teams/settings.ts";
+
+const KEY = Buffer.alloc(32, 7).toString("base64");
+
+const ENOUGH = {
+  MIC_PUBLIC_URL: "https://mic.example.org",
+  MIC_AUTH_ISSUER: "https://login.example.org/",
+  MIC_DATABASE_URL: "postgres://mic:pass%2Fword@db.example.org/mic",
+  MIC_SECRET_KEYS: `first ${KEY}`,
+};
+
+function reasons(environment: Readonly<Record<string, string>>, host?: string): readonly string[] {
+  try {
+    readTeamsSettings(environment, host);
+  } catch (error) {
+    if (error instanceof Error && error.name === "UsageError") return error.message.split("\n");
+    throw error;
+  }
+  return [];
+}
+
+describe("what is enough", () => {
+  test("four variables; the rest has its defaults", () => {
+    expect(readTeamsSettings(ENOUGH)).toMatchObject({
+      host: "127.0.0.1",
+      publicOrigin: "https://mic.example.org",
+      signIn: {
+        issuer: "https://login.example.org/",
+        audience: "https://mic.example.org/mcp",
+        tokens: "jwt",
+        teamClaim: "groups",
+        scopes: { read: "mic:read", act: "mic:act" },
+      },
+      database: { urls: [ENOUGH.MIC_DATABASE_URL], pool: 16, durability: "synchronous", migrate: true },
+      secretKeys: { first: "first" },
+      trustedProxies: undefined,
+      allowedOrigins: [],
+      callerRate: 120,
+      callerCalls: 8,
+      teamsAtHand: 500,
+      auditDays: 365,
+      drainDelaySeconds: 5,
+      inlineBytes: 32_768,
+      downloadSeconds: 600,
+      downloadLinks: "ticket",
+      emulator: false,
+      config: { keychain: "off", geographyRate: 28 },
+    });
+  });
+
+  test("commands that look after a deployment need no provider", () => {
+    const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = ENOUGH;
+    expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
+  });
+
+  test("keys come from a file as well", () => {
+    const folder = mkdtempSync(join(tmpdir(), "mic-mcp-keys-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, "keys"), `# of this year\nsecond ${KEY}\n`);
+    const { MIC_SECRET_KEYS: _, ...rest } = ENOUGH;
+    expect(readTeamsSettings({ ...rest, MIC_SECRET_KEYS_FILE: join(folder, "keys") }).secretKeys.ids).toEqual([
+      "second",
+    ]);
+  });
+
+  test("what is secret is given to the redactor, in each form", () => {
+    const { secrets } = readTeamsSettings({
+      ...ENOUGH,
+      MIC_AUTH_TOKENS: "introspection",
+      MIC_AUTH_CLIENT_ID: "mic-mcp",
+      MIC_AUTH_CLIENT_SECRET: "of the deployment",
+    });
+    expect(secrets).toEqual(expect.arrayContaining(["pass%2Fword", "pass/word", KEY, "of the deployment"]));
+  });
+
+  test("ranges of the balancer's addresses", () => {
+    const { trustedProxies } = readTeamsSettings(
+      { ...ENOUGH, MIC_TRUST_PROXY: "10.1.0.0/16, fd00::/8,192.0.2.7" },
+      "0.0.0.0",
+    );
+    const isIn = (address: string) => trustedProxies?.check(address, address.includes(":") ? "ipv6" : "ipv4");
+    expect(["10.1.255.1", "fd12::1", "192.0.2.7"].map(isIn)).toEqual([true, true, true]);
+    expect(["10.2.0.1", "fe80::1", "192.0.2.8"].map(isIn)).toEqual([false, false, false]);
+  });
+});
+
+describe("what is not", () => {
+  test("with nothing set, all that is missing is named, with what it is", () => {
+    const said = reasons({});
+    expect(said.map((line) => line.split(" ")[0])).toEqual([
+      "MIC_PUBLIC_URL",
+      "MIC_AUTH_ISSUER",
+      "MIC_DATABASE_URL",
+      "MIC_SECRET_KEYS_FILE",
+    ]);
+    for (const line of said) expect(line).toMatch(/ is missing: .+\.$/);
+  });
+
+  test.each([
+    ["MIC_PUBLIC_URL", "http://mic.example.org"],
+    ["MIC_PUBLIC_URL", "https://mic.example.org/somewhere"],
+    ["MIC_PUBLIC_URL", "https://user@mic.example.org"],
+    ["MIC_AUTH_ISSUER", "http://login.example.org"],
+    ["MIC_AUTH_ISSUER", "login.example.org"],
+    ["MIC_AUTH_TOKENS", "opaque"],
+    ["MIC_AUTH_SCOPE_READ", "mic read"],
+    ["MIC_DATABASE_URL", "mysql://db"],
+    ["MIC_DATABASE_URL", "postgres://a/mic,nothing"],
+    ["MIC_TRUST_PROXY", "balancer.example.org"],
+    ["MIC_TRUST_PROXY", "10.0.0.0/33"],
+    ["MIC_TRUST_PROXY", "10.0.0.0/"],
+    ["MIC_ALLOWED_ORIGINS", "https://app.example.org/"],
+    ["MIC_ALLOWED_ORIGINS", "*"],
+    ["MIC_CALLER_RATE", "7777777"],
+    ["MIC_DRAIN_DELAY_SECONDS", "-1"],
+    ["MIC_RESTORED_AT", "2026-07-28T09:30:00Z/2026-07-28T01:00:00Z"],
+    ["MIC_RESTORED_AT", "yesterday/today"],
+    ["MIC_GEOGRAPHY_RATE", "many"],
+  ])("%s=%s", (name, value) => {
+    const said = reasons({ ...ENOUGH, [name]: value });
+    expect(said).toEqual([expect.stringMatching(new RegExp(`^${name} takes .+\\.$`))]);
+    expect(said.join()).not.toContain(value);
+  });
+
+  test("several at once are all named", () => {
+    const said = reasons({ ...ENOUGH, MIC_PUBLIC_URL: "x", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" });
+    expect(said.map((line) => line.split(" ")[0])).toEqual(["MIC_PUBLIC_URL", "MIC_CALLER_RATE", "MIC_GEOGRAPHY_RATE"]);
+  });
+
+  test.each([
+    ["MIC_CLIENT_ID", /mic-mcp teams add/],
+    ["MIC_CLIENT_SECRET", /mic-mcp teams add/],
+    ["MIC_WORKSPACE_ID", /mic-mcp teams add/],
+    ["MIC_DOWNLOAD_DIR", /MIC_DOWNLOAD_SECONDS/],
+    ["MIC_STATE_DIR", /MIC_DATABASE_URL/],
+    ["MIC_JOURNAL_URL", /MIC_DATABASE_URL/],
+    ["MIC_EMULATOR", /mic-mcp emulator/],
+  ])("%s belongs to a server of one person: what takes its place is named", (name, instead) => {
+    expect(reasons({ ...ENOUGH, [name]: "1" })).toEqual([expect.stringMatching(instead)]);
+  });
+
+  test("an emulator in the process is for tests", () => {
+    expect(reasons({ ...ENOUGH, MIC_EMULATOR: "1", MIC_TEAMS_EMULATOR: "1" })).toEqual([]);
+  });
+
+  test("beyond this machine plain http needs a balancer that ends TLS", () => {
+    expect(reasons(ENOUGH, "0.0.0.0")).toEqual([
+      expect.stringMatching(/^MIC_TRUST_PROXY is missing: .+--host 0\.0\.0\.0/),
+    ]);
+    expect(reasons({ ...ENOUGH, MIC_TRUST_PROXY: "10.0.0.1" }, "0.0.0.0")).toEqual([]);
+    for (const host of ["127.0.0.1", "::1", "[::1]", "localhost"]) expect(reasons(ENOUGH, host)).toEqual([]);
+  });
+
+  test("asking about tokens takes credentials", () => {
+    expect(reasons({ ...ENOUGH, MIC_AUTH_TOKENS: "introspection" })).toEqual([
+      expect.stringMatching(/MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/),
+    ]);
+  });
+
+  test.each([
+    ["a file that is not there", { MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
+    ["a key that is too short", { MIC_SECRET_KEYS: "first c2hvcnQ=" }, /openssl rand -base64 32/],
+    ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set one of them/],
+  ])("keys: %s", (_what, keys, reason) => {
+    const { MIC_SECRET_KEYS: _, ...rest } = ENOUGH;
+    const said = reasons({ ...rest, ...keys });
+    expect(said).toEqual([expect.stringMatching(reason)]);
+    expect(said.join()).not.toContain("c2hvcnQ");
+  });
+
+  test("what a token for serve --http is good for here is told", () => {
+    expect(readTeamsSettings({ ...ENOUGH, MIC_HTTP_TOKEN: "0123456789abcdef" }).config.warnings).toEqual([
+      "MIC_HTTP_TOKEN has no effect on serve --teams.",
+    ]);
+  });
+});

@@ -1,0 +1,114 @@
+// Trial 5 in small: an instance is stopped in the middle of an action for longer than its lease, or cut off from the database, and goes on
+// when another one has taken the action up. Processes, PostgreSQL and the way between them are real.
+
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createJob, enveloped, job } from "../contract/samples.ts";
+import { stubEnv } from "../service/client.ts";
+import { gate } from "../support/gate.ts";
+import { askPostgres, type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { type Server, startServer } from "../support/server.ts";
+import { answer, holdUntil, stubForTest } from "../support/stub.ts";
+
+const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
+const isLinux = process.platform === "linux";
+
+/** The way to a server, which can swallow everything and give nothing back; for the running test alone. */
+async function wayTo(url: string) {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (bytes) => isCut || to.write(bytes));
+      from.on("error", () => undefined);
+      from.on("close", () => isCut || to.destroy());
+    }
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  const address = proxy.address();
+  const through = new URL(url);
+  through.port = String(typeof address === "object" ? address?.port : "");
+  return {
+    url: through.href,
+    cut(is: boolean): void {
+      isCut = is;
+      // What was said meanwhile is lost: those connections are of no use.
+      if (!is) for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+describe.skipIf(postgresMissing !== undefined || !isLinux)(
+  `an instance that stands still${skipped}`,
+  { timeout: 180_000 },
+  () => {
+    let postgres: PostgresServer | undefined;
+    beforeAll(async () => {
+      postgres = await startPostgres();
+    }, 60_000);
+    afterAll(() => postgres?.stop());
+
+    /** The first instance is made to stand still with its request on the way, and goes on once the second has been told. */
+    async function takenOver(stop: (first: Server, cut: (is: boolean) => void) => () => void) {
+      const stub = await stubForTest();
+      const url = (await postgres?.database()) ?? "";
+      const way = await wayTo(url);
+      const start = (journal: string) =>
+        startServer({ env: { ...stubEnv(stub), MIC_JOURNAL_URL: journal, MIC_REPEAT_WINDOW_SECONDS: "600" } });
+      const [first, second] = [await start(way.url), await start(url)];
+      const { opened, open } = gate();
+      const made = answer(202, enveloped(job));
+      stub.respond(() => (stub.requests.length === 1 ? holdUntil(opened, made) : made));
+      first.send("submit_job", createJob, 7);
+      await expect.poll(() => stub.requests.length, { timeout: 20_000 }).toBe(1);
+      const goOn = stop(first, way.cut);
+      const told = await second.call("submit_job", createJob);
+      const [owner] = await askPostgres(url, "SELECT owner, state, attempts FROM actions");
+      open();
+      goOn();
+      return { stub, url, first, second, told, owner };
+    }
+
+    const stopped = () =>
+      takenOver((first) => {
+        process.kill(first.pid, "SIGSTOP");
+        return () => void process.kill(first.pid, "SIGCONT");
+      });
+    const cutOff = () =>
+      takenOver((_first, cut) => {
+        cut(true);
+        return () => undefined;
+      });
+
+    test("is followed when its lease has stood still, under the same key, and changes nothing when it goes on", async () => {
+      const [one, other] = await Promise.all([stopped(), cutOff()]);
+      for (const { stub, url, first, second, told, owner } of [one, other]) {
+        expect(told.error, told.text).toBeUndefined();
+        const { idempotencyKey } = told.action ?? {};
+        expect(told.action).toMatchObject({ replayed: false });
+        const late = await first.answerTo(7);
+        expect(late.error, late.text).toBeUndefined();
+        expect(late.action).toMatchObject({ idempotencyKey });
+        const again = await second.call("submit_job", createJob);
+        expect(again.action).toMatchObject({ idempotencyKey, replayed: true });
+        expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toEqual(
+          new Set([idempotencyKey]),
+        );
+        expect(await askPostgres(url, "SELECT owner, state, attempts FROM actions")).toEqual([owner]);
+        expect(owner).toMatchObject({ state: "succeeded" });
+      }
+    });
+  },
+);

@@ -1,0 +1,139 @@
+// Which access tokens are let in: anything else is told how to do better, and nothing of it reaches the service.
+import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
+import { describe, expect, test } from "vitest";
+import { type Answer, bytes, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { AGENT, type IdentityProvider, type TokenOptions } from "../support/identity-provider.ts";
+import { type Deployment, deploymentForTest, TEAM } from "./bench.ts";
+
+const MINUTE = 60;
+
+const speaking = (url: string, token: string) => modernSpeaker(url, {}, { authorization: `Bearer ${token}` });
+const call = (url: string, token: string): Promise<Answer> => speaking(url, token).call(1, "look", {}).answer;
+
+const claimsOf = (provider: IdentityProvider, audience: string) => ({
+  iss: provider.issuer,
+  sub: "alice",
+  aud: audience,
+  scope: "mic:read mic:act",
+  client_id: AGENT.id,
+  exp: Math.floor(Date.now() / 1_000) + 10 * MINUTE,
+});
+
+type Made = (deployment: Deployment) => Promise<string> | string;
+const with_ =
+  (options: TokenOptions): Made =>
+  ({ provider, resource }) =>
+    provider.token(resource, options);
+
+const BAD: Readonly<Record<string, Made>> = {
+  "expired a minute ago": with_({ seconds: -MINUTE }),
+  "not in force for a minute": with_({ claims: { nbf: Math.floor(Date.now() / 1_000) + 2 * MINUTE } }),
+  "for another audience": ({ provider }) => provider.token("https://other.example/mcp"),
+  "for nobody": with_({ claims: { aud: undefined } }),
+  "for another team's path": ({ provider, resource }) => provider.token(`${resource}/${TEAM}`),
+  "without an end": with_({ claims: { exp: undefined } }),
+  "without a subject": with_({ claims: { sub: undefined } }),
+  "of another issuer": with_({ claims: { iss: "https://elsewhere.example" } }),
+  "an ID token": ({ provider }) => provider.token(AGENT.id, { header: { typ: "JWT" }, claims: { nonce: "1" } }),
+  "an ID token whose audience is ours": with_({ header: { typ: "JWT" }, claims: { nonce: "1", at_hash: "x" } }),
+  "of another kind": with_({ header: { typ: "logout+jwt" } }),
+  "bound to a key": with_({ claims: { cnf: { jkt: "x" } } }),
+  "of an unknown key": with_({ header: { kid: "key-of-nobody" } }),
+  "unsigned (alg: none)": ({ provider, resource }) => new UnsecuredJWT(claimsOf(provider, resource)).encode(),
+  "signed with the public key as a secret (HS256)": async ({ provider, resource }) =>
+    await new SignJWT(claimsOf(provider, resource))
+      .setProtectedHeader({ alg: "HS256", kid: "key-1" })
+      .sign(new TextEncoder().encode(await provider.publicKey())),
+  "signed by somebody else under the provider's key id": async ({ provider, resource }) => {
+    const { privateKey } = await generateKeyPair("RS256");
+    return await new SignJWT(claimsOf(provider, resource))
+      .setProtectedHeader({ alg: "RS256", kid: "key-1" })
+      .sign(privateKey);
+  },
+  "with another payload": async ({ provider, resource }) => {
+    const [header, , signature] = (await provider.token(resource)).split(".");
+    const payload = Buffer.from(JSON.stringify({ ...claimsOf(provider, resource), sub: "bob" })).toString("base64url");
+    return [header, payload, signature].join(".");
+  },
+  "without its signature": async ({ provider, resource }) => (await provider.token(resource)).replace(/\.[^.]*$/, "."),
+  opaque: () => "0123456789abcdef0123456789abcdef",
+  "of 25,000 letters": () => "x".repeat(25_000),
+};
+
+describe("a bad token is 401, with the way to a better one", () => {
+  test.each(Object.entries(BAD))("%s", async (_what, made) => {
+    const deployment = await deploymentForTest();
+    const { url, calls, resource, provider } = deployment;
+    const { status, headers, body } = await call(url, await made(deployment));
+    expect([status, body]).toEqual([401, expect.stringContaining("invalid_token")]);
+    const { origin } = new URL(resource);
+    expect(headers["www-authenticate"]).toMatch(/^Bearer error="invalid_token"/);
+    expect(headers["www-authenticate"]).toContain('scope="mic:read"');
+    expect(headers["www-authenticate"]).toContain(
+      `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
+    );
+    expect(calls).toEqual([]);
+    // One that is good still comes in from there.
+    await resultOf(speaking(url, await provider.token(resource)).call(1, "look", {}), 1);
+    expect(calls).toHaveLength(1);
+  });
+
+  test.each([
+    ["none", []],
+    ["an empty one", ["authorization: Bearer"]],
+    ["another scheme", ["authorization: Basic YTpi"]],
+    ["two of them", ["authorization: Bearer a", "authorization: Bearer b"]],
+  ])("%s", async (_what, headers) => {
+    const { url, resource } = await deploymentForTest();
+    const { host, origin } = new URL(resource);
+    const head = ["POST /mcp HTTP/1.1", `host: ${host}`, ...headers, "content-length: 0", "connection: close", "", ""];
+    const text = await bytes(url, [head.join("\r\n")]);
+    expect(text).toMatch(/^HTTP\/1\.1 401 /);
+    expect(text).toContain(`resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`);
+  });
+
+  test("of a megabyte: its request is not read", async () => {
+    const { url, calls, resource } = await deploymentForTest();
+    const { host } = new URL(resource);
+    const text = await bytes(url, [
+      `POST /mcp HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${"x".repeat(1024 * 1024)}\r\n\r\n`,
+    ]);
+    expect(text).toMatch(/^HTTP\/1\.1 431 /);
+    expect(calls).toEqual([]);
+  });
+});
+
+describe("a good token", () => {
+  test.each<[string, TokenOptions, object]>([
+    ["scopes as text in scope", { scope: "openid mic:read" }, { rights: new Set(["read"]) }],
+    ["scopes as text in scp", { scope: "", claims: { scp: "mic:read mic:act" } }, { rights: new Set(["read", "act"]) }],
+    [
+      "scopes as a list in scp",
+      { scope: "", claims: { scp: ["mic:act", "mic:read"] } },
+      { rights: new Set(["read", "act"]) },
+    ],
+    ["its client in azp", { claims: { client_id: undefined, azp: "keycloak" } }, { clientId: "keycloak" }],
+    ["its client in cid", { claims: { client_id: undefined, cid: "okta" } }, { clientId: "okta" }],
+    ["its client in appid", { claims: { client_id: undefined, appid: "entra" } }, { clientId: "entra" }],
+    ["several audiences", { claims: { aud: ["https://other.example"] } }, {}],
+    ["the type JWT", { header: { typ: "JWT" } }, {}],
+    ["no type", { header: { typ: undefined } }, {}],
+    ["an end in the last half minute", { seconds: -10 }, {}],
+    ["a group as text", { claims: { groups: "red" } }, { groups: ["red"] }],
+    ["groups that are no texts", { claims: { groups: [1, "red", null] } }, { groups: ["red"] }],
+    ["no groups", { claims: { groups: undefined } }, { groups: [] }],
+  ])("%s", async (_what, options, caller) => {
+    const { url, calls, resource, provider } = await deploymentForTest();
+    const { aud, ...claims } = { aud: undefined, ...options.claims };
+    const audiences = aud === undefined ? {} : { aud: [...aud, resource] };
+    await resultOf(
+      speaking(url, await provider.token(resource, { ...options, claims: { ...claims, ...audiences } })).call(
+        1,
+        "look",
+        {},
+      ),
+      1,
+    );
+    expect(calls).toMatchObject([{ caller: { subject: "alice", issuer: provider.issuer, ...caller } }]);
+  });
+});
