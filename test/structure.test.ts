@@ -187,7 +187,10 @@ describe("rooms", () => {
   });
 
   test("serving over HTTP is loaded only where it is asked for", () => {
-    const isHttp = (path: string) => /^src\/(mcp\/http[./]|cli\/serve-http\.)/.test(path);
+    const isHttp = (path: string) =>
+      /^src\/(mcp\/http[./]|cli\/serve-http\.|cli\/serve-teams\.|cli\/compose\/(?:teams|engine)\.|cli\/teams\/|teams\/)/.test(
+        path,
+      );
     const loaded = ({ path, code }: (typeof files)[number]) =>
       [...code.matchAll(/^(?:import|export) (?!type)[^;]*?"(\.[^"]+)"/gm)].map(([, to = ""]) =>
         join(dirname(path), to),

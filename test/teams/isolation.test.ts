@@ -158,18 +158,22 @@ describeWithPostgres("isolation", (postgres) => {
     return secrets.filter((secret) => answer.includes(secret) && !said.includes(secret));
   }
 
-  test("of another team: no answer holds a name of hers or of her team, and nothing is asked with its token", PATIENCE, async () => {
-    const made = await scene();
-    const { cid, hers, teams, ofTeam } = made;
-    const before = (await ofTeam()).length;
-    await fc.assert(
-      fc.asyncProperty(attempts(made), async (attempt) => {
-        expect(await leaks(cid.url, attempt, [...hers, ...teams])).toEqual([]);
-      }),
-      { numRuns: PAIRS },
-    );
-    expect((await ofTeam()).length).toBe(before);
-  });
+  test(
+    "of another team: no answer holds a name of hers or of her team, and nothing is asked with its token",
+    PATIENCE,
+    async () => {
+      const made = await scene();
+      const { cid, hers, teams, ofTeam } = made;
+      const before = (await ofTeam()).length;
+      await fc.assert(
+        fc.asyncProperty(attempts(made), async (attempt) => {
+          expect(await leaks(cid.url, attempt, [...hers, ...teams])).toEqual([]);
+        }),
+        { numRuns: PAIRS },
+      );
+      expect((await ofTeam()).length).toBe(before);
+    },
+  );
 
   test("of her own team: no answer holds a key, a task, a link or a word of hers", PATIENCE, async () => {
     const made = await scene();

@@ -1,0 +1,203 @@
+// The secrets of teams: nowhere in the clear, opened by the right key alone, replaced and sealed anew while callers are at work.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openPostgres } from "../../src/actions/postgres.ts";
+import { createSeals } from "../../src/auth/seals.ts";
+import { readSecretKeys } from "../../src/auth/secret-keys.ts";
+import type { ComposedTeams } from "../../src/cli/compose/teams.ts";
+import { rewrapTeams } from "../../src/cli/teams/rewrap.ts";
+import { readConfig } from "../../src/config.ts";
+import { createSecrets } from "../../src/teams/secrets.ts";
+import { Service } from "../emulator/service.ts";
+import { FILE } from "../emulator/work.ts";
+import { jobArguments } from "../mcp/tasks/bench.ts";
+import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { folderForTest } from "../support/home.ts";
+import { type ClientFace, connectHttp } from "../support/mcp.ts";
+import { addTeam, callerNamed, instanceForTest, keyLine, teamsAt, urlOf } from "./deployment.ts";
+import { describeWithPostgres } from "./postgres.ts";
+
+/** Stands before a service, and sees what secrets go to it and which tokens come back. */
+async function watchBefore(origin: string) {
+  const seen: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    const { authorization = "" } = incoming.headers;
+    seen.push(authorization.split(" ")[1] ?? "");
+    const headers = { ...incoming.headers, host: new URL(origin).host };
+    const onward = request(`${origin}${incoming.url}`, { method: incoming.method ?? "GET", headers });
+    onward.on("response", (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(onward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("it does not listen");
+  return { seen, url: `http://127.0.0.1:${address.port}` };
+}
+
+describeWithPostgres("secrets of teams", (postgres) => {
+  const ann = callerNamed("ann", ["reds"]);
+
+  async function scene(more: { readonly secret?: string } = {}) {
+    const clock = manualClock();
+    const started = await emulatorForTest({ clock });
+    const { seen, url: baseUrl } = await watchBefore(started.baseUrl);
+    const emulator = { ...started, baseUrl };
+    const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
+    await addTeam(place, { name: "red", client: 0, claim: "reds", ...more });
+    return { clock, emulator, place, seen, service: new Service(emulator, clock) };
+  }
+
+  async function clientOf(instance: ComposedTeams): Promise<ClientFace> {
+    const runtime = await instance.runtimeOf(ann, undefined);
+    if (!runtime) throw new Error("there is no such path");
+    return await connectHttp("v2-modern", await urlOf(runtime));
+  }
+
+  /** Every row of every table. */
+  async function dump(url: string): Promise<string> {
+    const database = await openPostgres(url);
+    try {
+      const tables = await database.query(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'",
+      );
+      const rows = await Promise.all(
+        tables.map(
+          async ({ table_name: name }) => await database.query(`SELECT row_to_json(t) AS row FROM ${name} AS t`),
+        ),
+      );
+      return JSON.stringify(rows);
+    } finally {
+      await database.close();
+    }
+  }
+
+  test("neither the database nor the log at debug nor a result holds a secret, a token or a key", async () => {
+    const { emulator, place, seen, service } = await scene();
+    const lines: string[] = [];
+    const stderr = vi.spyOn(process.stderr, "write").mockImplementation((line) => lines.push(String(line)) > 0);
+    const config = readConfig({ MIC_BASE_URL: emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "debug" });
+    const secrets = [place.keys.split(" ")[1] ?? ""];
+    const results: string[] = [];
+    try {
+      const client = await clientOf(await instanceForTest(place, { config, secrets }));
+      const calls = {
+        list_jobs: {},
+        submit_job: { ...(await jobArguments(service, FILE.succeeds)) },
+        get_job: { jobId: "micjob_none" },
+        list_actions: {},
+        get_usage: { window: "DAY" },
+      };
+      for (const [tool, args] of Object.entries(calls)) results.push((await client.callTool(tool, args)).raw);
+      await client.close();
+    } finally {
+      stderr.mockRestore();
+    }
+    expect(lines.join("")).toContain('"team":"red"');
+    const sent = [...new Set(seen)].filter((text) => text !== "");
+    // The client's secret, and a token for each set of scopes.
+    expect(sent.length).toBeGreaterThan(3);
+    const kept = await dump(place.url);
+    for (const secret of [...sent, ...secrets, emulator.clientSecret]) {
+      expect(lines.join("")).not.toContain(secret);
+      expect(results.join("")).not.toContain(secret);
+      expect(kept).not.toContain(secret);
+    }
+    // A seal, of five parts.
+    expect(kept).toMatch(/"sealed":"[\w-]+(\.[\w-]+){4}"/);
+  });
+
+  test("a secret that was rotated is used from the next token on", async () => {
+    const { emulator, place } = await scene({ secret: "not-the-secret-yet" });
+    const client = await clientOf(await instanceForTest(place));
+    expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "unauthorized" });
+    const sealed = await createSeals(readSecretKeys(place.keys)).sealSecret("red", emulator.clientSecret);
+    await (await teamsAt(place.url)).replaceSecret("red", { sealed });
+    expect((await client.callTool("list_jobs")).isError).toBe(false);
+  });
+
+  test("sealed anew while callers are at work: no call fails, and the old key can go", async () => {
+    const { clock, emulator, place } = await scene();
+    const keys = `${keyLine("two")}\n${place.keys}`;
+    const instance = await instanceForTest({ ...place, keys });
+    const client = await clientOf(instance);
+    const said: string[] = [];
+    const teams = await teamsAt(place.url);
+    const secrets = createSecrets({ seals: createSeals(readSecretKeys(keys)), now: Date.now });
+    let isOver = false;
+    let calls = 0;
+    const failed: unknown[] = [];
+    const working = (async () => {
+      while (!isOver || calls < 20) {
+        // Every token is asked for with the secret.
+        await fetch(`${emulator.baseUrl}/__emulator/faults`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ fault: { kind: "expire-token" } }),
+        });
+        const { error } = await client.callTool("list_jobs");
+        calls += 1;
+        if (error) failed.push(error);
+      }
+    })();
+    const bench = {
+      teams,
+      secrets,
+      firstKey: "two",
+      baseUrl: undefined,
+      issuer: undefined,
+      say: (text: string) => said.push(text),
+    };
+    expect(await rewrapTeams(bench)).toBe(0);
+    isOver = true;
+    await working;
+    expect(failed).toEqual([]);
+    expect(said[0]).toContain("1 put there now");
+    clock.advance(0);
+    const later = await instanceForTest({ ...place, keys: keys.split("\n")[0] ?? "" });
+    expect((await (await clientOf(later)).callTool("list_jobs")).isError).toBe(false);
+  });
+
+  test("what no key opens, or another team's seal, is not configured: what mends it is said, and nothing of it", async () => {
+    const { emulator, place } = await scene();
+    const strange = await clientOf(await instanceForTest({ ...place, keys: keyLine("three") }));
+    const { error } = await strange.callTool("list_jobs");
+    expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
+    expect(error?.message).toContain('the key "one", which MIC_SECRET_KEYS does not have');
+    expect(error?.next).toContain("mic-mcp teams rotate");
+    const seals = createSeals(readSecretKeys(place.keys));
+    await (await teamsAt(place.url)).replaceSecret("red", {
+      sealed: await seals.sealSecret("blue", emulator.clientSecret),
+    });
+    const own = await clientOf(await instanceForTest(place));
+    expect((await own.callTool("list_jobs")).error?.message).toContain('it was sealed for the team "blue"');
+    expect((await own.callTool("list_states")).isError).toBe(false);
+  });
+
+  test("a file is read at use, every ten seconds at most, one line break at its end left off", async () => {
+    const file = join(await folderForTest(), "secret");
+    writeFileSync(file, "first-secret\n");
+    let now = 1_000;
+    const secrets = createSecrets({ seals: createSeals(readSecretKeys(keyLine("one"))), now: () => now });
+    const read = () => secrets.of({ name: "red", secret: { file } });
+    expect(await read()).toBe("first-secret");
+    writeFileSync(file, "second-secret");
+    now += 9_999;
+    expect(await read()).toBe("first-secret");
+    now += 1;
+    expect(await read()).toBe("second-secret");
+    for (const content of ["", "two\nlines", "tab\tbed", "x".repeat(5_000)]) {
+      writeFileSync(file, content);
+      now += 10_000;
+      await expect(read()).rejects.toThrow("holds no printable ASCII text alone");
+    }
+    now += 10_000;
+    await expect(secrets.of({ name: "red", secret: { file: `${file}-missing` } })).rejects.toThrow("ENOENT");
+    expect(readFileSync(file, "utf8")).toHaveLength(5_000);
+  });
+});

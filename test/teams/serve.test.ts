@@ -1,0 +1,76 @@
+// serve --teams as programs behind a balancer: teams are added while it serves, and what is missing or weak is not served over.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { run } from "../mcp/stdio/child.ts";
+import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
+import { connectHttp, type Era, eras } from "../support/mcp.ts";
+
+const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;
+
+describe.skipIf(deploymentMissing !== undefined)(`serve --teams${skipped}`, () => {
+  let running: Deployment | undefined;
+  beforeAll(async () => {
+    running = await startDeployment({ instances: 2, teams: 2 });
+  }, 120_000);
+  afterAll(() => running?.stop());
+  const deployment = (): Deployment => {
+    if (!running) throw new Error("the deployment is there only while tests run");
+    return running;
+  };
+
+  test.each<Era>(eras)(
+    "callers of two teams each work in their own workspace, through any instance (%s)",
+    async (era) => {
+      const { url, teams, token } = deployment();
+      for (const team of teams) {
+        const client = await connectHttp(era, url, { token: await token(`ann-${team.name}-${era}`, [team]) });
+        const { structured, isError, text } = await client.callTool("get_capabilities", { view: "full" });
+        expect(isError, text).toBe(false);
+        expect(JSON.stringify(structured)).toContain(team.client.workspaceId);
+        await client.close();
+      }
+    },
+  );
+
+  test("who joins a team while instances serve is in it with his next call, and who leaves is not", async () => {
+    const { url, teams, token, command } = deployment();
+    const [team] = teams;
+    if (!team) throw new Error("there is a team");
+    const client = await connectHttp("v2-modern", url, { token: await token("bob", []) });
+    expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "forbidden" });
+    await command(["teams", "add", team.name, "--member", "bob"]);
+    await expect.poll(async () => (await client.callTool("list_jobs")).isError).toBe(false);
+    await command(["teams", "remove", team.name, "--member", "bob"]);
+    await expect.poll(async () => (await client.callTool("list_jobs")).isError).toBe(true);
+    await client.close();
+  });
+
+  test("in several teams a caller is told the paths, and each is a team's own", async () => {
+    const { url, teams, token } = deployment();
+    const both = await token("cid", teams);
+    const client = await connectHttp("v2-modern", url, { token: both });
+    const { text } = await client.callTool("list_jobs");
+    await client.close();
+    for (const { name, client: facts } of teams) {
+      expect(text).toContain(`${url}/${name}`);
+      const inside = await connectHttp("v2-modern", `${url}/${name}`, { token: both });
+      expect((await inside.callTool("get_capabilities", { view: "full" })).raw).toContain(facts.workspaceId);
+      await inside.close();
+    }
+  });
+});
+
+describe("serve --teams", () => {
+  test("does not start where something is missing: all of it is named, and what mends it", async () => {
+    const { code, stdout, stderr } = await run(["serve", "--teams"], { env: { MIC_WORKSPACE_ID: "w1" } });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    for (const name of ["MIC_PUBLIC_URL", "MIC_AUTH_ISSUER", "MIC_DATABASE_URL", "MIC_SECRET_KEYS_FILE"])
+      expect(stderr).toContain(`${name} is missing: `);
+    expect(stderr).toContain("MIC_WORKSPACE_ID is not for teams: each team has its own (mic-mcp teams add)");
+  });
+
+  test("and --http are two ways of serving", async () => {
+    const { code, stderr } = await run(["serve", "--teams", "--http"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("give one of them");
+  });
+});
