@@ -36,7 +36,7 @@ export async function buildNextVersion(): Promise<NextVersion> {
   try {
     const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).toString();
     const names = [...new Set(listed.split("\0"))].filter((name) => name !== "" && existsSync(name));
-    for (const name of names.filter((each) => !each.startsWith("test/")))
+    for (const name of names.filter((each) => !/^(test\/|node_modules)/.test(each)))
       await cp(name, join(folder, name), { recursive: true });
     await symlink(join(process.cwd(), "node_modules"), join(folder, "node_modules"), "junction");
     const path = join(folder, MIGRATIONS);

@@ -11,7 +11,7 @@ import type { Outcome } from "./row.ts";
 import { type Sizes, underLoad } from "./under-load.ts";
 
 /** Waits until this many more were told, so that a fault comes in the middle of work and not of a start. */
-async function untilMoreTold(load: LoadCounts, more: number): Promise<void> {
+export async function untilMoreTold(load: LoadCounts, more: number): Promise<void> {
   const wanted = load.told + more;
   for (let looks = 0; load.told < wanted && looks < MAX_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
 }

@@ -6,12 +6,18 @@ import { buildNextVersion } from "../../support/next-version.ts";
 import { postgresMissing } from "../../support/postgres.ts";
 import { conformanceMissing, throughBalancer } from "./conformance.ts";
 import * as downloads from "./downloads.ts";
+import { failedOver } from "./failovers.ts";
+import { fromTests } from "./from-tests.ts";
 import { killedBalancer, killedInstances, rollingRestarts, stoppedInstances } from "./kills.ts";
 import * as limits from "./limits.ts";
 import { type Row, row } from "./row.ts";
 
 const SMALL = { instances: 2, teams: 2, callers: 12 };
 const WHOLE = { instances: 3, teams: 5, callers: 50 };
+const ALL = { MIC_TEST_ALL: "1" };
+const SIGN_IN = ["test/teams/clients.test.ts", "test/teams/serve.test.ts"];
+const TOKENS = ["test/teams/tokens.test.ts", "test/teams/provider.test.ts"];
+const SECRETS = ["test/teams/secrets.test.ts"];
 
 export const rows: readonly Row[] = [
   row({
@@ -31,6 +37,14 @@ export const rows: readonly Row[] = [
     trial: killedBalancer,
   }),
   row({
+    number: 3,
+    title: "kill -9 of the primary and promotion of its synchronous replica, sometimes cut off before",
+    missing: deploymentMissing,
+    small: { ...SMALL, failovers: 3 },
+    whole: { ...WHOLE, failovers: 30 },
+    trial: failedOver,
+  }),
+  row({
     number: 4,
     title: "rolling restarts under load, the last to a build with one migration more",
     missing: deploymentMissing,
@@ -47,6 +61,14 @@ export const rows: readonly Row[] = [
     trial: stoppedInstances,
   }),
   row({
+    number: 6,
+    title: "isolation: whatever one caller has, tried by others of his team and of another",
+    missing: postgresMissing,
+    small: { files: ["test/teams/isolation.test.ts"], env: { TEAMS_PAIRS: "300" } },
+    whole: { files: ["test/teams/isolation.test.ts"], env: { TEAMS_PAIRS: "10000" } },
+    trial: fromTests,
+  }),
+  row({
     number: 7,
     title:
       "one address: cold instances asked about the whole country at once, one killed with a permit; a rest that all obey",
@@ -54,6 +76,30 @@ export const rows: readonly Row[] = [
     small: limits.SMALL,
     whole: limits.WHOLE,
     trial: limits.limitsTrial,
+  }),
+  row({
+    number: 8,
+    title: "sign-in: real clients at a real provider, both eras, step-up",
+    missing: undefined,
+    small: { files: SIGN_IN, env: {} },
+    whole: { files: SIGN_IN, env: ALL },
+    trial: fromTests,
+  }),
+  row({
+    number: 9,
+    title: "tokens that are none, late, early, altered, foreign or huge; a provider that is down",
+    missing: undefined,
+    small: { files: TOKENS, env: {} },
+    whole: { files: TOKENS, env: ALL },
+    trial: fromTests,
+  }),
+  row({
+    number: 10,
+    title: "secrets: nowhere in the clear; sealed anew while callers are at work",
+    missing: postgresMissing,
+    small: { files: SECRETS, env: {} },
+    whole: { files: SECRETS, env: ALL },
+    trial: fromTests,
   }),
   row({
     number: 11,
