@@ -188,7 +188,9 @@ describe("rooms", () => {
 
   test("serving over HTTP is loaded only where it is asked for", () => {
     const isHttp = (path: string) =>
-      /^src\/(mcp\/http[./]|cli\/(serve-http|serve-teams|compose\/teams)\.|cli\/teams\/)/.test(path);
+      /^src\/(mcp\/http[./]|cli\/serve-http\.|cli\/serve-teams\.|cli\/compose\/(?:teams|engine)\.|cli\/teams\/|teams\/)/.test(
+        path,
+      );
     const loaded = ({ path, code }: (typeof files)[number]) =>
       [...code.matchAll(/^(?:import|export) (?!type)[^;]*?"(\.[^"]+)"/gm)].map(([, to = ""]) =>
         join(dirname(path), to),

@@ -64,7 +64,8 @@ export function createJournal(options: JournalOptions): JournalHandle {
     try {
       const journal = await openJournal(database, { ...options, leaseMs: LEASE_MS });
       // The first batch at once: where it cannot be done, no action can.
-      if (await journal.prune(options.retentionMs)) pruning = prune(journal);
+      const isMore = await journal.prune(options.retentionMs);
+      if (isMore || options.auditMs !== undefined) pruning = prune(journal);
       hourly = setInterval(() => {
         pruning = prune(journal);
       }, PRUNE_MS).unref();

@@ -1,7 +1,7 @@
 // Which of several PostgreSQL servers takes writes: the primary, and not one that was it before a failover and came back.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { reasonOf } from "../failure.ts";
+import { errorCode, reasonOf } from "../failure.ts";
 import { NoPrimary } from "./postgres-errors.ts";
 
 /** So long it is looked for: a failover takes some seconds. */
@@ -14,6 +14,12 @@ const PAUSE_MS = 100;
 /** A primary writes on a timeline of its own since it was promoted. (What pg_control_checkpoint says is as old as the last checkpoint.) */
 const ROLE_SQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline`;
+
+/** Callers may read it, and no address of a deployment's own network is theirs: of a socket's errors the code says it all. */
+function reasonWithoutAddress(error: unknown): string {
+  const code = errorCode(error);
+  return code.startsWith("E") ? code : reasonOf(error) || "no answer";
+}
 
 export interface Primary {
   /** Its URL. Throws NoPrimary after FIND_MS. */
@@ -63,14 +69,14 @@ export function createPrimary(urls: readonly string[]): Primary {
         if (best) youngest = Math.max(youngest, best.timeline);
         resolve({ best: best?.url, reasons });
       };
-      for (const url of urls)
+      for (const [at, url] of urls.entries())
         void ask(url)
           .then(
             (timeline) => {
               found.push({ url, timeline });
               grace ??= setTimeout(end, GRACE_MS);
             },
-            (error: unknown) => void reasons.push(`${new URL(url).host}: ${reasonOf(error) || "no answer"}`),
+            (error: unknown) => void reasons.push(`number ${at + 1}: ${reasonWithoutAddress(error)}`),
           )
           .finally(() => {
             if (found.length + reasons.length === urls.length) end();

@@ -50,8 +50,6 @@ interface AtHand<P> {
   known?: Known<P> | undefined;
 }
 
-
-
 export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Options<P, R>) {
   const teams = new BoundedMap<string, AtHand<P>>(maxTeams);
   const served = new BoundedMap<string, { readonly of: P | undefined; readonly runtime: R }>(MAX_CALLERS);

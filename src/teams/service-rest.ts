@@ -75,6 +75,10 @@ export function createServiceRests({ database: { query }, notices, now }: Servic
   }
 
   return {
+    /** For how many milliseconds the team that rests longest still does, as far as this instance knows. */
+    longestMs: (): number =>
+      [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
+
     /** Of one team. */
     of(team: string): Rest {
       return {

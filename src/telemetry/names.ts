@@ -67,8 +67,8 @@ export const GAUGES = {
   "mic.watched.resources": { about: "Resources that are watched for those who listen", unit: "{resource}" },
   "mic.http.streams": { about: "Streams that are open to clients", unit: "{stream}" },
   "mic.geography.permits": { about: "Geography requests that may leave now", unit: "{request}" },
-  "mic.service.rest": { about: "How long the service still wants to be left alone", unit: "s" },
-  "mic.database.waiting": { about: "Those who wait for a connection to the database", unit: "{request}" },
+  "mic.service.rest": { about: "How long the team that the service told to wait longest still waits", unit: "s" },
+  "mic.database.waiting": { about: "Statements that wait for a connection to the database", unit: "{request}" },
 } as const;
 export type GaugeName = keyof typeof GAUGES;
 

@@ -80,10 +80,6 @@ export class Host {
     return this.frame.locator("body").innerText();
   }
 
-  async expectText(...parts: readonly (string | RegExp)[]): Promise<void> {
-    for (const part of parts) await expect.poll(() => this.text()).toMatch(part);
-  }
-
   button(name: string) {
     return this.frame.getByRole("button", { name, exact: true });
   }

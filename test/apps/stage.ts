@@ -38,9 +38,9 @@ export async function stageForTest(era: Era, pages: Pages, reply: Reply = { acti
   };
 }
 
-/** Waits until the view shows all of these. */
+/** Waits until the view shows all of these. Each look has the browser lay the page out. */
 export async function expectShown(host: Host, ...parts: readonly (string | RegExp)[]): Promise<void> {
-  for (const part of parts) await expect.poll(() => host.text()).toMatch(part);
+  for (const part of parts) await expect.poll(() => host.text(), { interval: 200 }).toMatch(part);
 }
 
 /** A job that has finished some stages and is at work. */

@@ -1,4 +1,4 @@
-// A deployment for teams on this machine: PostgreSQL, an emulator with a client for each team, an issuer of tokens, instances, and
+// A deployment for teams on this machine: PostgreSQL, an emulator with a client for each team, an identity provider, instances, and
 // a balancer before them.
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -9,10 +9,10 @@ import { type ClientFacts, type Emulator, type EmulatorOptions, startEmulator } 
 import { type Balancer, haproxyMissing, startHaproxy } from "./balancers.ts";
 import { type Fleet, type FleetOptions, startFleet } from "./fleet.ts";
 import { freePort } from "./free-port.ts";
+import { type IdentityProvider, type IdentityProviderOptions, startIdentityProvider } from "./identity-provider.ts";
 import type { Caller } from "./load.ts";
 import { bareEnvironment, type Era, entryArguments } from "./mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
-import { startTokenIssuer, type TokenIssuer } from "./token-issuer.ts";
 
 /** Why there can be no deployment here; undefined where there can. */
 export const deploymentMissing = postgresMissing ?? haproxyMissing;
@@ -28,9 +28,11 @@ export interface Deployment {
   /** What clients call, through the balancer. */
   readonly url: string;
   readonly emulator: Emulator;
-  readonly issuer: TokenIssuer;
+  readonly provider: IdentityProvider;
   readonly teams: readonly Team[];
   readonly fleet: Fleet;
+  /** MIC_DATABASE_URL. */
+  readonly databaseUrl: string;
   readonly balancer: Balancer;
   /** Of every instance and command. */
   readonly env: Readonly<Record<string, string>>;
@@ -48,6 +50,9 @@ export interface DeploymentOptions {
   /** Of the instances, over what a deployment for tests has. */
   readonly env?: Readonly<Record<string, string>>;
   readonly isolated?: boolean;
+  /** Where the balancer listens; default any that is free. */
+  readonly port?: number;
+  readonly provider?: IdentityProviderOptions;
   readonly emulator?: EmulatorOptions;
   /** MIC_DATABASE_URL; default a server of its own, without replicas. */
   readonly databaseUrl?: string;
@@ -57,6 +62,9 @@ export interface DeploymentOptions {
 /** No test here is about what a power cut leaves on disk; what a commit means stays. */
 const ON_ANY_DISK = ["fsync=off", "full_page_writes=off", "autovacuum=off", "max_connections=300"];
 const DATABASE_ALONE = { MIC_DATABASE_DURABILITY: "local" };
+
+/** Longer than any trial. */
+const TOKEN_SECONDS = 43_200;
 
 const eraOf = (index: number, eras: readonly Era[]): Era => eras[index % eras.length] ?? "v2-modern";
 
@@ -76,15 +84,15 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
         : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.database()) ?? "";
     const emulator = undone(await startEmulator({ clients: options.teams, ...options.emulator }), (it) => it.close());
-    const issuer = undone(await startTokenIssuer(), (it) => it.stop());
+    const provider = undone(await startIdentityProvider(options.provider), (it) => it.stop());
     const home = undone(mkdtempSync(join(tmpdir(), "mic-mcp-deployment-")), (it) =>
       rmSync(it, { recursive: true, force: true }),
     );
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     const origin = `http://127.0.0.1:${port}`;
     const env = {
       MIC_PUBLIC_URL: origin,
-      MIC_AUTH_ISSUER: issuer.issuer,
+      MIC_AUTH_ISSUER: provider.issuer,
       MIC_DATABASE_URL: databaseUrl,
       MIC_SECRET_KEYS: `of-the-tests ${randomBytes(32).toString("base64")}`,
       MIC_TRUST_PROXY: "127.0.0.1",
@@ -125,9 +133,14 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     const balancer = undone(await startHaproxy(urls, { port }), (it) => it.stop());
     const url = `${origin}/mcp`;
     const token: Deployment["token"] = (subject, members, scope) =>
-      issuer.token({ subject, groups: members.map(({ claim }) => claim), audience: url, ...(scope && { scope }) });
+      provider.token(url, {
+        subject,
+        groups: members.map(({ claim }) => claim),
+        seconds: TOKEN_SECONDS,
+        ...(scope && { scope }),
+      });
     return {
-      ...{ url, emulator, issuer, teams, fleet, balancer, env, token, command, stop },
+      ...{ url, emulator, provider, databaseUrl, teams, fleet, balancer, env, token, command, stop },
       callers: (count, eras = ["v2-modern", "v1-client", "v2-legacy"]) =>
         Promise.all(
           Array.from({ length: count }, async (_, index): Promise<Caller> => {

@@ -1,6 +1,5 @@
 // A deployment for teams in this process: an identity provider, and something small to serve behind the public door. It notes what
 // reaches the service.
-import { createServer } from "node:net";
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
@@ -12,6 +11,7 @@ import { type PublicServerOptions, startPublicServer } from "../../src/mcp/http/
 import { createSessions } from "../../src/mcp/http/sessions.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import { createTransport } from "../../src/service/transport.ts";
+import { freePort } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";
 import {
   type IdentityProvider,
@@ -36,15 +36,6 @@ export interface Deployment extends HttpServer {
 export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "tokens">> {
   readonly provider?: IdentityProvider | IdentityProviderOptions;
   readonly tokens?: Partial<AccessTokenOptions>;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const bound = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof bound !== "object" || !bound) throw new Error("no port is free");
-  return bound.port;
 }
 
 export async function providerForTest(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {

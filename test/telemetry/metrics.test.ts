@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { get } from "../mcp/http/raw.ts";
+import { callMessage } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { receiverForTest } from "./receiver.ts";
@@ -9,12 +10,15 @@ import { speak } from "./speak.ts";
 
 test("a thousand names that a client made up are one series", async () => {
   const receiver = await receiverForTest();
-  const { call, end } = await speak("stdio, modern", { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
-  for (let count = 0; count < 1_000; count++) await call(`tool_${count}`, {});
+  const { program, end } = await speak("stdio, older", { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  const ids = Array.from({ length: 1_000 }, (_, at) => 100 + at);
+  for (const id of ids) program.send(callMessage(id, `tool_${id}`));
+  await program.answersTo(ids);
   await end();
   const durations = receiver.points().filter(({ name }) => name === "mcp.server.operation.duration");
-  expect(durations).toEqual([expect.objectContaining({ value: 1_000 })]);
-  expect(durations[0]?.attributes).toMatchObject({ "gen_ai.tool.name": "_OTHER", "error.type": "-32602" });
+  const calls = durations.filter(({ attributes }) => attributes["mcp.method.name"] === "tools/call");
+  expect(calls).toEqual([expect.objectContaining({ value: 1_000 })]);
+  expect(calls[0]?.attributes).toMatchObject({ "gen_ai.tool.name": "_OTHER", "error.type": "-32602" });
 });
 
 test("actions are counted by how they stood, tokens by their fetches, and the outcome's way to the agent is timed", async () => {

@@ -54,6 +54,11 @@ describeWithPostgres("telemetry of teams", (postgres) => {
       new Set([undefined, "red", "blue"]),
     );
     expect(points.flatMap(({ attributes }) => Object.keys(attributes))).not.toContain("mic.caller");
+    for (const name of ["mic.service.rest", "mic.database.waiting", "mic.watched.resources"])
+      expect(
+        points.filter((point) => point.name === name),
+        name,
+      ).toMatchObject([{ value: 0 }]);
     // Whoever reads what was sent does not learn who the callers are to the provider.
     for (const name of ["ann", "bob", "login.example.org"]) expect(receiver.bytes().includes(name), name).toBe(false);
   });

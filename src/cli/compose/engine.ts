@@ -4,6 +4,7 @@ import { createDeploymentDatabase } from "../../actions/deployment.ts";
 import type { Durability } from "../../actions/durability.ts";
 import { createNotices, type Notices } from "../../actions/notices.ts";
 import { createJournal, type JournalHandle } from "../../actions/open.ts";
+import type { PostgresDatabase } from "../../actions/postgres.ts";
 import { onceUntilFailure } from "../../async.ts";
 import { reasonOf } from "../../failure.ts";
 import type { Log } from "../../mcp/runtime.ts";
@@ -20,6 +21,8 @@ export interface Engine {
   readonly database: Database;
   readonly journal: JournalHandle;
   readonly notices: Notices;
+  /** Statements that wait for a connection now. */
+  waiting(): number;
   /** Never rejects. */
   durability(): Promise<Durability>;
   /** Brings all tables up to date. Throws Failure. */
@@ -54,9 +57,11 @@ export function openEngine({ config, database: wanted, auditDays }: Settings, lo
     await prepareSharedTables(database);
     if (own !== journal) await own.close();
   }
+  let opened: PostgresDatabase | undefined;
   const prepared = onceUntilFailure(async () => {
     if (migrates) await migrate();
-    return await deployment.open();
+    opened = await deployment.open();
+    return opened;
   });
   const query: Database["query"] = async (sql, values) => await (await prepared.get()).query(sql, values);
 
@@ -75,6 +80,7 @@ export function openEngine({ config, database: wanted, auditDays }: Settings, lo
     },
     journal,
     notices,
+    waiting: () => opened?.waiting() ?? 0,
     durability: deployment.durability,
     migrate,
     async close() {

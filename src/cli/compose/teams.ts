@@ -98,7 +98,7 @@ const noCredentials = notConfigured("Geography has no credentials.", "Call a too
 
 export function composeTeams(
   deployment: Deployment,
-  { database, journal, notices, durability }: Engine,
+  { database, journal, notices, durability, waiting }: Engine,
 ): ComposedTeams {
   const { config, secretKeys, secrets: hidden, publicOrigin, inlineBytes, downloadSeconds } = deployment;
   const redactor = createRedactor();
@@ -228,6 +228,8 @@ export function composeTeams(
   });
   telemetry?.gauge("mic.watched.resources", () => runtimes.atHand().reduce((sum, at) => sum + at.watching.count(), 0));
   telemetry?.gauge("mic.geography.permits", geography.permits);
+  telemetry?.gauge("mic.service.rest", () => rests.longestMs() / 1_000);
+  telemetry?.gauge("mic.database.waiting", waiting);
 
   return {
     runtimeOf: runtimes.of,

@@ -10,6 +10,8 @@ import { describeWithKeychain, type Session, sessionForTest } from "../../suppor
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { client, frozen, login, stored } from "./session.ts";
 
+const Answer = z.object({ id: z.number() });
+
 const inEnvironment = ({ baseUrl }: Stub) => ({
   MIC_BASE_URL: baseUrl,
   MIC_CLIENT_ID: client.clientId,
@@ -86,30 +88,20 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
       stub.respond(() => answer(200, statesResponse));
       const program = start(["serve"], { env: { ...session.env, MIC_BASE_URL: stub.baseUrl } });
       await initialize(program);
-      const answered = new Map<unknown, number>();
-      const sentAt = Date.now();
+      const answered: number[] = [];
       program.send(callMessage(10, "list_jobs", { workspaceId: "micws_1" }));
       program.send(callMessage(11, "list_states"));
       program.send({ jsonrpc: "2.0", id: 12, method: "tools/list" });
-      const latencies: number[] = [];
-      for (let id = 100; !answered.has(10); id++) {
-        const pingedAt = Date.now();
+      for (let id = 100; !answered.includes(10); id++) {
         program.send({ jsonrpc: "2.0", id, method: "ping" });
-        while (!answered.has(id)) {
-          const message = z.object({ id: z.number() }).parse(await program.next());
-          answered.set(message.id, Date.now() - sentAt);
-        }
-        latencies.push(Date.now() - pingedAt);
+        while (!answered.includes(id)) answered.push(Answer.parse(await program.next()).id);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      // The wait was long enough for this to mean something.
-      expect(answered.get(10), what).toBeGreaterThan(500);
-      expect(latencies.length, what).toBeGreaterThan(5);
-      // None of them waited until the keychain was given up.
-      expect(Math.max(...latencies), what).toBeLessThan(Number(answered.get(10)) / 2);
+      // A server that waits with the keychain answers the first of them when it is done.
+      expect(answered.indexOf(10), what).toBeGreaterThan(5);
       // What is ready together leaves together, in the order in which it became so.
       expect(
-        [...answered.keys()].filter((id) => Number(id) < 100),
+        answered.filter((id) => id < 100),
         what,
       ).toEqual([11, 12, 10]);
     });

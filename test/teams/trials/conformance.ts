@@ -3,19 +3,23 @@ import { ANY_SERVER, failuresOf } from "../../conformance/any-server.ts";
 import { isInstalled } from "../../conformance/suite.ts";
 import { startHaproxy } from "../../support/balancers.ts";
 import { startDeployment } from "../../support/deployment.ts";
+import { freePort } from "../../support/free-port.ts";
 import type { Outcome } from "./row.ts";
 
 export const conformanceMissing = isInstalled() ? undefined : "npm run conformance installs the suite";
 
 export async function throughBalancer({ instances }: { readonly instances: number }): Promise<Outcome> {
-  const deployment = await startDeployment({ instances, teams: 1 });
+  const port = await freePort();
+  // The suite calls itself a page of the server's own origin.
+  const env = { MIC_ALLOWED_ORIGINS: `http://127.0.0.1:${port}` };
+  const deployment = await startDeployment({ instances, teams: 1, port, env });
   try {
     const { url, balancer, fleet, teams, token } = deployment;
     // At the same port: what the instances are called by is the URL of the deployment.
     await balancer.kill();
     const authorization = `Bearer ${await token("conformance", teams)}`;
     const urls = fleet.instances.map((each) => each.url);
-    const adding = await startHaproxy(urls, { port: Number(new URL(url).port), authorization });
+    const adding = await startHaproxy(urls, { port, authorization });
     const wrong: string[] = [];
     let scenarios = 0;
     try {

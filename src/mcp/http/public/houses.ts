@@ -18,8 +18,6 @@ interface Entry {
   idle?: NodeJS.Timeout;
 }
 
-export type Houses = ReturnType<typeof createHouses>;
-
 export function createHouses({ max, idleMs }: HousesOptions) {
   /** Ordered by when they fell empty. */
   const entries = new Map<HttpService, Entry>();

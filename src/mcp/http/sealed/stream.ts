@@ -9,6 +9,8 @@ import type { Session } from "./session.ts";
 
 /** After rows that could not be read, and resources that could not be watched. */
 const RETRY_MS = 5_000;
+/** A stream that stands this long after an update has brought it: a client that had gone would have been noticed. */
+const SURE_MS = 30_000;
 const STREAM = "stream";
 
 export interface Stream {
@@ -36,10 +38,13 @@ export function createStream({ service, session, rows, onEnd }: StreamParts): St
   let isStale = false;
 
   function tell(uri: string): void {
-    transport
-      .send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } })
-      .then(() => rows.told(session.id, { uri, version: subscriptions.versionOf(uri) ?? null }))
-      .catch((error: unknown) => log.debug({ reason: reasonOf(error) }, "an update was not noted"));
+    const version = subscriptions.versionOf(uri) ?? null;
+    const failed = (error: unknown) => log.debug({ reason: reasonOf(error) }, "an update was not noted");
+    transport.send({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } }).catch(failed);
+    setTimeout(() => {
+      // Otherwise the next stream tells it again.
+      if (!isEnded) rows.told(session.id, { uri, version }).catch(failed);
+    }, SURE_MS).unref();
   }
 
   async function watch({ uri, version: known }: Subscribed): Promise<void> {
@@ -56,9 +61,9 @@ export function createStream({ service, session, rows, onEnd }: StreamParts): St
 
   async function read(): Promise<void> {
     const rowsNow = await rows.subscriptions(session.id);
-    if (isEnded) return;
     const uris = new Set(rowsNow.map(({ uri }) => uri));
     for (const uri of watched) if (!uris.has(uri) && watched.delete(uri)) await subscriptions.leave(uri, STREAM);
+    if (isEnded) return;
     await Promise.all(rowsNow.filter(({ uri }) => !watched.has(uri)).map(watch));
   }
 

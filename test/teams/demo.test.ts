@@ -1,0 +1,19 @@
+// `npm run teams:demo` goes as it is told.
+import { execFile } from "node:child_process";
+import { expect, test } from "vitest";
+import { deploymentMissing } from "../support/deployment.ts";
+
+const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;
+
+test.skipIf(deploymentMissing !== undefined)(
+  `a sign-in, two teams, a job, a killed instance, one execution${skipped}`,
+  { timeout: 240_000 },
+  async () => {
+    const args = ["--import", "tsx", "test/teams/demo.ts"];
+    const said = await new Promise<string>((resolve) => {
+      execFile(process.execPath, args, (_error, stdout, stderr) => resolve(stdout + stderr));
+    });
+    expect(said).toContain("the service's own count: 1 job");
+    expect(said).toContain("Everything went as told");
+  },
+);
