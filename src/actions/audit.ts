@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database, Value } from "./database.ts";
 
-/** Of whom a row speaks: one caller of one team, through one OAuth client. */
+/** Of whom a row speaks: one caller of one team, through one OAuth client; `team` is empty for one who is in none. */
 export interface Auditor {
   /** As src/caller.ts has it: the SHA-256 of issuer and subject. */
   readonly caller: string;
@@ -19,7 +19,7 @@ export interface AuditedEvent {
   readonly tool?: string;
   readonly key?: string;
   readonly resourceId?: string;
-  /** In a word or two: "forbidden", "mic:act", "added". */
+  /** In a word or two: "insufficient_scope", "whole", "added". */
   readonly outcome: string;
 }
 

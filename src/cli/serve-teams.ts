@@ -8,6 +8,7 @@ import { startPublicServer } from "../mcp/http/public/serve.ts";
 import { httpServiceOf } from "../mcp/http/serve.ts";
 import { createRedact } from "../mcp/messages/redact.ts";
 import type { Runtime } from "../mcp/runtime.ts";
+import { downloadRow } from "../teams/audit.ts";
 import { readTeamsSettings } from "../teams/settings.ts";
 import { openEngine } from "./compose/engine.ts";
 import { type ComposedTeams, composeTeams } from "./compose/teams.ts";
@@ -33,7 +34,7 @@ export async function serveTeams(
   // The engine has trouble to tell before there is a log, which is made with what the engine shares.
   const engine = openEngine(settings, { warn: (facts, message) => composed.log.warn(facts, message) });
   const composed: ComposedTeams = composeTeams({ ...settings, telemetry }, engine);
-  const { log, redactor, transport, timing, seals } = composed;
+  const { log, redactor, transport, timing, seals, audit } = composed;
   const monotonicMs = () => performance.now();
   for (const warning of settings.config.warnings) log.warn({}, warning);
   process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
@@ -65,6 +66,8 @@ export async function serveTeams(
         runtimeOf: composed.promisedTo,
         links: settings.downloadLinks,
         log,
+        onEnd: (download) => audit.write(...downloadRow(download)),
+        traceId: composed.traceId,
       }),
       tokens: createAccessTokens({ ...settings.signIn, transport, now: timing.now, monotonicMs }),
       audience: settings.signIn.audience,
@@ -73,6 +76,9 @@ export async function serveTeams(
       houses: { max: MAX_HOUSES, idleMs: IDLE_MS },
       readiness: composed.readiness,
       telemetry: composed.telemetry,
+      trace: composed.trace,
+      refused: ({ id: caller, clientId: client }, team = "", { why }) =>
+        audit.write({ caller, team, client, traceId: composed.traceId }, { event: "refusal", outcome: why }),
       publicOrigin: settings.publicOrigin,
       allowedOrigins: settings.allowedOrigins,
       trustedProxies: settings.trustedProxies,

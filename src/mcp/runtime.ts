@@ -24,6 +24,13 @@ export interface Log {
 /** Seals what a question to the person is about: it comes back through the client. Rejects what is not ours, or not this caller's. */
 export type QuestionSeals = RequestStateCodec;
 
+/** What its caller may not do: by the scopes of his token, or because it takes a team or a workspace that is not his. */
+export interface Refusal {
+  /** The tool, or the method where no tool is named. Absent: whatever it was. */
+  readonly tool?: string;
+  readonly why: "insufficient_scope" | "forbidden";
+}
+
 export interface Runtime {
   readonly version: string;
   readonly config: Config;
@@ -52,4 +59,6 @@ export interface Runtime {
   readonly notes: readonly string[];
   /** What the journal has forgotten, as a sentence, while that matters. */
   readonly forgotten?: (() => string | undefined) | undefined;
+  /** Where there is an audit: hears of each action that its caller asked for and may not do. */
+  readonly refused?: ((refusal: Refusal) => void) | undefined;
 }

@@ -136,13 +136,17 @@ export function createTeams({ query: ask }: Pick<Database, "query">) {
     setClaim: (name: string, claim: string): Promise<boolean> =>
       changes(`UPDATE teams SET claim = $2, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [name, claim]),
 
-    /** Those who are listed already stay so. */
-    async addMembers(name: string, members: readonly Member[]): Promise<void> {
-      for (const { issuer, subject } of members)
-        await changes(
+    /** Those who are listed already stay so; returns those who were not. */
+    async addMembers(name: string, members: readonly Member[]): Promise<readonly Member[]> {
+      const added: Member[] = [];
+      for (const member of members) {
+        const isNew = await changes(
           "INSERT INTO team_members (team, issuer, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING team AS name",
-          [name, issuer, subject],
+          [name, member.issuer, member.subject],
         );
+        if (isNew) added.push(member);
+      }
+      return added;
     },
 
     /** False where he was not listed. */

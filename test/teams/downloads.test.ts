@@ -11,7 +11,7 @@ import { stubEnv } from "../service/client.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type ClientFace, connectHttp, emulatorEnv } from "../support/mcp.ts";
 import { answer, cutShort, flood, type Stub, stubForTest } from "../support/stub.ts";
-import { assetTicket, type FileHouse, type FileHouseOptions, newKeys, startFileHouse } from "./file-house.ts";
+import { assetTicket, CLIENT, type FileHouse, type FileHouseOptions, newKeys, startFileHouse } from "./file-house.ts";
 import { downloadsTrial, SMALL } from "./trials/downloads.ts";
 
 const TEAM = "alpha";
@@ -118,7 +118,16 @@ describe("an asset", () => {
       "cache-control": "no-store",
     });
     expect(house.ended).toEqual([
-      { caller: ANN, team: TEAM, of: "b", status: 200, bytes: bytes.length, isWhole: true },
+      {
+        caller: ANN,
+        team: TEAM,
+        client: CLIENT,
+        kind: "asset",
+        of: "b",
+        status: 200,
+        bytes: bytes.length,
+        isWhole: true,
+      },
     ]);
   });
 

@@ -16,6 +16,9 @@ import { composed } from "../support/composed.ts";
 
 export const newKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
 
+/** That all callers of the tests call with. */
+export const CLIENT = "agent";
+
 export interface FileHouseOptions extends Partial<Pick<DownloadOptions, "links" | "limits">> {
   /** For each team, the variables that connect it to its service; "" is for callers in no team. */
   readonly teams: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -50,7 +53,7 @@ export async function startFileHouse({
     const runtime = compositions.get(team ?? "")?.runtime;
     if (!runtime) return undefined;
     const { service } = runtime.ports;
-    const maker = { seals, publicUrl: url, seconds, caller, team, now: Date.now };
+    const maker = { seals, publicUrl: url, seconds, caller, team, client: CLIENT, now: Date.now };
     const ports = { ...runtime.ports, files: createLinkedFiles({ ...maker, service, inlineBytes }) };
     return { ...runtime, ports, tools: tools.map((tool) => tool.create(ports)) };
   }
@@ -117,4 +120,5 @@ export type FileHouse = Awaited<ReturnType<typeof startFileHouse>>;
 export const assetTicket = (
   seals: Seals,
   { caller, team, assetId, seconds = 600 }: { caller: string; team: string; assetId: string; seconds?: number },
-): Promise<string> => seals.seal("download", caller, { kind: "asset", team, assetId, fileName: assetId }, seconds);
+): Promise<string> =>
+  seals.seal("download", caller, { kind: "asset", team, client: CLIENT, assetId, fileName: assetId }, seconds);

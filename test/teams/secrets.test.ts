@@ -151,13 +151,14 @@ describeWithPostgres("secrets of teams", (postgres) => {
       firstKey: "two",
       baseUrl: undefined,
       issuer: undefined,
+      changed: (team: string, what: string) => said.push(`${team}: ${what}`),
       say: (text: string) => said.push(text),
     };
     expect(await rewrapTeams(bench)).toBe(0);
     isOver = true;
     await working;
     expect(failed).toEqual([]);
-    expect(said[0]).toContain("1 put there now");
+    expect(said).toEqual(["red: secret rewrapped", expect.stringContaining("1 put there now")]);
     clock.advance(0);
     const later = await instanceForTest({ ...place, keys: keys.split("\n")[0] ?? "" });
     expect((await (await clientOf(later)).callTool("list_jobs")).isError).toBe(false);

@@ -15,7 +15,7 @@ import { version } from "../version.ts";
 import type { CredentialParts } from "./credential-parts.ts";
 import type { ProcessParts } from "./process-parts.ts";
 
-export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "notes" | "forgotten"> {
+export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "notes" | "forgotten" | "refused"> {
   readonly actions: ServiceActions;
   readonly geography: Geography;
   readonly files: Files;
@@ -26,7 +26,7 @@ export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "no
 export function runtimeOf(
   { config, log, timing, skills, telemetry }: Pick<ProcessParts, "config" | "log" | "timing" | "skills" | "telemetry">,
   { identity, service, watching, redactor }: Omit<CredentialParts, "tokens">,
-  { actions: ownActions, geography, files, known, taskIds, questions, notes, forgotten }: CallerParts,
+  { actions: ownActions, geography, files, known, taskIds, questions, notes, forgotten, refused }: CallerParts,
 ): Runtime {
   const actions = telemetry ? observedActions(ownActions, telemetry) : ownActions;
   const ports: Ports = {
@@ -55,5 +55,6 @@ export function runtimeOf(
     telemetry,
     notes,
     forgotten,
+    refused,
   };
 }

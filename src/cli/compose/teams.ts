@@ -1,5 +1,6 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
 
+import type { Auditor } from "../../actions/audit.ts";
 import { actionsOfService } from "../../actions/of-service.ts";
 import { overviewOf } from "../../actions/overview.ts";
 import { wireKeysOf } from "../../actions/wire-keys.ts";
@@ -13,12 +14,13 @@ import type { HttpService } from "../../mcp/http/port.ts";
 import { createSessionBus } from "../../mcp/http/sealed/bus.ts";
 import { createSealedSessions } from "../../mcp/http/sealed/sessions.ts";
 import type { Sessions } from "../../mcp/http/sessions.ts";
-import type { Log, Runtime } from "../../mcp/runtime.ts";
+import type { Log, Refusal, Runtime } from "../../mcp/runtime.ts";
 import { ANSWER_SECONDS } from "../../mcp/tools/confirmation.ts";
 import type { Timing } from "../../service/attempts.ts";
 import { createService } from "../../service/call.ts";
 import { shareOf } from "../../service/share.ts";
 import { createTransport, type Transport } from "../../service/transport.ts";
+import { type Audit, createAudit } from "../../teams/audit.ts";
 import { createTeamIdentity, type TeamIdentity } from "../../teams/identity.ts";
 import { createMembership } from "../../teams/membership.ts";
 import { actionsOutside, identityOutside, outsideFailure, tokensOutside } from "../../teams/outside.ts";
@@ -31,6 +33,7 @@ import { createSessionRows } from "../../teams/session-rows.ts";
 import type { TeamsSettings } from "../../teams/settings.ts";
 import { CHANNEL, createTeams, type Team } from "../../teams/teams.ts";
 import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
+import { type CallersTrace, createCallersTrace } from "../../telemetry/callers-trace.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import { StartedJob } from "../../toolkit/jobs/job-task.ts";
 import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
@@ -89,6 +92,11 @@ export interface ComposedTeams {
   readonly redactor: Redactor;
   /** For the door, and to be closed behind the last answer. */
   readonly telemetry: Telemetry | undefined;
+  readonly audit: Audit;
+  /** For the door: the trace that a request says it belongs to. */
+  readonly trace: CallersTrace;
+  /** Of what is done now: telemetry's where there is any, else the caller's own. */
+  traceId(): string | undefined;
   /** The same text without the secrets of any team at hand: for what comes from nowhere in particular, such as a crash. */
   redactAll(text: string): string;
   close(): Promise<void>;
@@ -144,7 +152,21 @@ export function composeTeams(
     ...geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget, now }),
   });
 
-  const filesFor = (caller: string, team: string | undefined, service: TeamParts["service"]) =>
+  const audit = createAudit(journal, log);
+  const trace = createCallersTrace();
+  const traceId = (): string | undefined => telemetry?.marks()["trace_id"] ?? trace.id();
+  const auditorOf = ({ id: caller, clientId: client }: Guest, team = ""): Auditor => ({
+    caller,
+    team,
+    client,
+    traceId,
+  });
+  const refusedTo =
+    (auditor: Auditor) =>
+    ({ tool, why }: Refusal): void =>
+      audit.write(auditor, { event: "refusal", outcome: why, ...(tool !== undefined && { tool }) });
+
+  const filesFor = ({ id: caller, clientId: client }: Guest, team: string | undefined, service: TeamParts["service"]) =>
     createLinkedFiles({
       service,
       inlineBytes,
@@ -153,6 +175,7 @@ export function composeTeams(
       seconds: downloadSeconds,
       caller,
       team,
+      client,
       now,
     });
   const sealedFor = (who: string) => ({
@@ -171,9 +194,11 @@ export function composeTeams(
     return { ...made, team, identity };
   }
 
-  function inside(of: TeamParts, { id: caller, clientId: client }: Guest): Runtime {
+  function inside(of: TeamParts, guest: Guest): Runtime {
+    const { id: caller, clientId: client } = guest;
     const { team, identity, service } = of;
     const { serviceName } = identity;
+    const auditor = auditorOf(guest, team.name);
     const mine = actionsOfService({
       actions,
       journal: journal.open,
@@ -181,22 +206,24 @@ export function composeTeams(
       caller,
       wireKey: wireKeysOf(wireSecret, caller),
       redact: of.redactor.redact,
-      auditor: { caller, team: team.name, client },
+      auditor,
     });
     const who = { team: team.name, caller };
     const mineAlone = { log: logOf(log, of.redactor, { ...who, client }), telemetry: telemetry?.of(who) };
     return runtimeOf({ ...parts, ...mineAlone }, of, {
       actions: actionsWithin(mine, team.workspaceId),
       geography,
-      files: filesFor(caller, team.name, service),
+      files: filesFor(guest, team.name, service),
       known: [],
       ...sealedFor(nameIn(team.name, caller)),
       notes: [],
       forgotten,
+      refused: refusedTo(auditor),
     });
   }
 
-  function outside({ id: caller, clientId: client }: Guest, why: Outside): Runtime {
+  function outside(guest: Guest, why: Outside): Runtime {
+    const { id: caller, clientId: client } = guest;
     const failure = outsideFailure(why, `${publicOrigin}/mcp`);
     const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
     const nobody = {
@@ -209,10 +236,11 @@ export function composeTeams(
     return runtimeOf({ ...parts, ...mineAlone }, nobody, {
       actions: actionsOutside(failure),
       geography,
-      files: filesFor(caller, undefined, service),
+      files: filesFor(guest, undefined, service),
       known: [],
       ...sealedFor(nameIn(undefined, caller)),
       notes: [],
+      refused: refusedTo(auditorOf(guest)),
     });
   }
 
@@ -255,8 +283,12 @@ export function composeTeams(
     log,
     redactor,
     telemetry,
+    audit,
+    trace,
+    traceId,
     redactAll: (text) => runtimes.atHand().reduce((clean, at) => at.redactor.redact(clean), redactor.redact(text)),
     async close() {
+      await audit.written();
       await geography.close();
       await transport.close();
     },

@@ -2,6 +2,7 @@
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../config.ts";
 import { Failure } from "../../failure.ts";
 import { quote } from "../../outside.ts";
+import type { Member } from "../../teams/teams.ts";
 import { prove } from "../prove.ts";
 import { type Bench, givenSecret, membersOf, noSuchTeam, type TeamFlags } from "./bench.ts";
 
@@ -24,6 +25,10 @@ function claimOf({ claim }: TeamFlags): string | undefined {
   return claim;
 }
 
+async function addMembers(name: string, members: readonly Member[], { teams, changed }: Bench): Promise<void> {
+  for (const member of await teams.addMembers(name, members)) changed(name, "member added", member);
+}
+
 async function addNew(name: string, flags: TeamFlags, bench: Bench): Promise<void> {
   const { "base-url": url = bench.baseUrl, "client-id": client, "workspace-id": workspace } = flags;
   const missing = [
@@ -41,7 +46,8 @@ async function addNew(name: string, flags: TeamFlags, bench: Bench): Promise<voi
   if (!flags.unproven) await prove({ baseUrl, clientId, clientSecret, workspaceId });
   const by = await bench.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: place });
   if (by !== undefined) throw taken(name, by);
-  await bench.teams.addMembers(name, members);
+  bench.changed(name, "added");
+  await addMembers(name, members, bench);
   const how =
     "file" in place ? `its secret stays in ${place.file}` : `its secret is sealed under the key ${bench.firstKey}`;
   const who = [
@@ -57,8 +63,8 @@ async function addTo(name: string, flags: TeamFlags, bench: Bench): Promise<void
   const claim = claimOf(flags);
   const members = membersOf(flags, bench);
   if (!(await bench.teams.find(name))) throw noSuchTeam(name);
-  if (claim !== undefined) await bench.teams.setClaim(name, claim);
-  await bench.teams.addMembers(name, members);
+  if (claim !== undefined && (await bench.teams.setClaim(name, claim))) bench.changed(name, "claim set");
+  await addMembers(name, members, bench);
   const done = [
     ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)} belongs to it`]),
     ...(members.length === 0 ? [] : [`members added: ${members.map(({ subject }) => quote(subject)).join(", ")}`]),

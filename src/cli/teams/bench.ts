@@ -27,6 +27,8 @@ export interface Bench {
   readonly baseUrl: string | undefined;
   /** MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
+  /** Writes into the audit that the operator has changed a team. `who`: the member whom it is about. */
+  changed(team: string, what: string, who?: Member): void;
   /** A line on stdout. */
   say(text: string): void;
 }

@@ -2,7 +2,7 @@
 import { SealBroken } from "../../auth/seals.ts";
 import type { Bench } from "./bench.ts";
 
-export async function rewrapTeams({ teams, secrets, firstKey, say }: Bench): Promise<number> {
+export async function rewrapTeams({ teams, secrets, firstKey, changed, say }: Bench): Promise<number> {
   const counts = { put: 0, kept: 0, files: 0 };
   const broken: string[] = [];
   for (const { name, secret } of await teams.list()) {
@@ -13,8 +13,9 @@ export async function rewrapTeams({ teams, secrets, firstKey, say }: Bench): Pro
     try {
       const sealed = await secrets.resealed(name, secret.sealed);
       // One that was rotated meanwhile is under the first key as well.
-      if (sealed !== undefined && (await teams.reseal(name, secret.sealed, sealed))) counts.put += 1;
-      else counts.kept += 1;
+      const isPut = sealed !== undefined && (await teams.reseal(name, secret.sealed, sealed));
+      counts[isPut ? "put" : "kept"] += 1;
+      if (isPut) changed(name, "secret rewrapped");
     } catch (error) {
       if (!(error instanceof SealBroken)) throw error;
       broken.push(`${name}: ${error.message}. mic-mcp teams rotate ${name} mends it.`);

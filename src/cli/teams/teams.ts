@@ -1,8 +1,10 @@
 // `mic-mcp teams`: the teams of a deployment, their credentials and members. Instances at work hear of each change.
 import { parseArgs } from "node:util";
 import { createSeals } from "../../auth/seals.ts";
+import { callerId } from "../../caller.ts";
 import { UsageError } from "../../config.ts";
 import { quote } from "../../outside.ts";
+import { type Audit, createAudit, operatorOf } from "../../teams/audit.ts";
 import { createSecrets } from "../../teams/secrets.ts";
 import { readStoreSettings, type StoreSettings } from "../../teams/settings.ts";
 import { createTeams, TEAM_NAME } from "../../teams/teams.ts";
@@ -66,7 +68,7 @@ async function run(action: TeamAction, names: readonly string[], flags: TeamFlag
 function benchOf(
   settings: StoreSettings,
   environment: NodeJS.ProcessEnv,
-  engine: ReturnType<typeof openEngine>,
+  { engine, audit }: { readonly engine: ReturnType<typeof openEngine>; readonly audit: Audit },
 ): Bench {
   return {
     teams: createTeams(engine.database),
@@ -74,6 +76,10 @@ function benchOf(
     firstKey: settings.secretKeys.first,
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
+    changed(team, what, who) {
+      const resourceId = who && callerId(who.issuer, who.subject);
+      audit.write(operatorOf(team), { event: "team", outcome: what, ...(resourceId !== undefined && { resourceId }) });
+    },
     say: (text) => void process.stdout.write(`${text}\n`),
   };
 }
@@ -89,9 +95,13 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
   const action = actionOf(word);
   const settings = readStoreSettings(environment);
   const engine = openEngine(settings);
+  const audit = createAudit(engine.journal, {
+    warn: (facts, message) => void process.stderr.write(`${message}: ${JSON.stringify(facts)}\n`),
+  });
   try {
-    return await run(action, names, values, benchOf(settings, environment, engine));
+    return await run(action, names, values, benchOf(settings, environment, { engine, audit }));
   } finally {
+    await audit.written();
     await engine.close();
   }
 }

@@ -14,8 +14,13 @@ import { plain, type Served } from "./port.ts";
 export interface EndedDownload {
   readonly caller: string;
   readonly team: string | undefined;
+  /** The OAuth client that the link was made for. */
+  readonly client: string;
+  readonly kind: Ticket["kind"];
   /** The asset's id, or the tool whose rows they are. */
   readonly of: string;
+  /** Of the request. */
+  readonly traceId: string | undefined;
   readonly status: number;
   readonly bytes: number;
   /** All of it was handed to the client's connection. */
@@ -32,6 +37,8 @@ export interface DownloadOptions {
   readonly links: "ticket" | "bearer";
   readonly log: Log;
   readonly onEnd?: (download: EndedDownload) => void;
+  /** Of the request that is served now. */
+  readonly traceId?: () => string | undefined;
   readonly limits?: DownloadLimits;
 }
 
@@ -105,7 +112,7 @@ interface Asked {
 export type ServeDownload = (request: Pick<IncomingMessage, "method">, asked: Asked) => Promise<Served | undefined>;
 
 export function createDownloadDoor(options: DownloadOptions): ServeDownload {
-  const { seals, tools, runtimeOf, links, log, onEnd, limits = LIMITS } = options;
+  const { seals, tools, runtimeOf, links, log, onEnd, traceId, limits = LIMITS } = options;
   const running = new Map<string, number>();
   let all = 0;
 
@@ -131,7 +138,9 @@ export function createDownloadDoor(options: DownloadOptions): ServeDownload {
   }
 
   async function give(ticket: Ticket, caller: string, signal: AbortSignal): Promise<Served> {
-    const about = { caller, team: ticket.team, of: ticket.kind === "asset" ? ticket.assetId : ticket.tool };
+    const { team, client, kind } = ticket;
+    const of = kind === "asset" ? ticket.assetId : ticket.tool;
+    const about = { caller, team, client, kind, of, traceId: traceId?.() };
     let bytes = 0;
     const leave = enter(ticket.team ?? caller);
     try {

@@ -6,7 +6,7 @@ import type { Telemetry } from "../../telemetry/port.ts";
 import type { Read } from "../messages/reads.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
-import type { Log } from "../runtime.ts";
+import type { Log, Refusal } from "../runtime.ts";
 import type { Deliveries } from "../tools/deliveries.ts";
 
 /** Made for one server alone, and gone with it. */
@@ -35,6 +35,8 @@ export interface HttpService {
   readonly answersAlone?: AnswersAlone;
   /** Where callers sign in: the right that a message takes; absent: reading. */
   readonly rightFor?: RightFor;
+  /** Where there is an audit: this caller asked for what he has no right to. */
+  readonly refused?: ((refusal: Refusal) => void) | undefined;
   /** Takes secrets out of every message that leaves. */
   readonly redact: Redact;
   readonly log: Log;

@@ -44,19 +44,25 @@ export interface Routes {
   readonly isEnding: () => boolean;
   /** Refuses what its client may not ask, before anything is done. `body`: the parsed JSON of a POST. */
   readonly vet?: (body: unknown) => Response | undefined;
+  /** Runs all that a body asks for, its vetting included. */
+  readonly within?: (body: unknown, serve: () => Promise<Served>) => Promise<Served>;
 }
 
-async function post(incoming: IncomingMessage, asked: Asked, { house, isEnding, vet }: Routes): Promise<Served> {
+async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Promise<Served> {
+  const { house, isEnding, vet } = routes;
   const read = await jsonBody(incoming);
   if ("refused" in read) return plain(read.refused);
   const { body } = read;
   // Calls under way can still be cancelled, and get the person's answers.
   if (isEnding() && [body].flat().some((message) => isJSONRPCRequest(message))) return plain(ending(body));
-  const refused = vet?.(body);
-  if (refused) return plain(refused);
-  const era = eraOf(asked, body);
-  if (era === "legacy") return await house.sessions.serve(asked, body);
-  return await house.modern.serve(asked, body, { isSound: era === "modern" });
+  const serve = async (): Promise<Served> => {
+    const refused = vet?.(body);
+    if (refused) return plain(refused);
+    const era = eraOf(asked, body);
+    if (era === "legacy") return await house.sessions.serve(asked, body);
+    return await house.modern.serve(asked, body, { isSound: era === "modern" });
+  };
+  return await (routes.within?.(body, serve) ?? serve());
 }
 
 /** Routes what came to an MCP path. `signal` fires when the client has gone. */

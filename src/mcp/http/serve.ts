@@ -35,6 +35,7 @@ export function httpServiceOf(runtime: Runtime): HttpService {
     createSubscriptions: () => createSubscriptions(runtime),
     answersAlone: readsAlone(runtime.tools),
     rightFor: rightsOf(runtime.tools),
+    refused: runtime.refused,
     readiness: async () => ({
       journal: {
         engine: runtime.config.journalUrl === undefined ? "SQLite" : "PostgreSQL",

@@ -60,6 +60,9 @@ const failureResult = (tool: string, facts: FailureFacts): CallToolResult => ({
   isError: true,
 });
 
+/** For lack of a right that this server asks for; what the service refuses has its status. */
+const isOurRefusal = ({ kind, status }: FailureFacts): boolean => kind === "forbidden" && status === undefined;
+
 /** Longer than any key or id, and more than any call names. */
 const MAX_NAME = 160;
 const MAX_NAMES = 100;
@@ -177,6 +180,7 @@ export async function callTool(
     const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
     answer = failureResult(tool.name, facts);
     told.failed(facts, error);
+    if (tool.kind !== "reading" && isOurRefusal(facts)) runtime.refused?.({ tool: tool.name, why: "forbidden" });
   }
   await ports.actions.heard();
   deliveries.expect(id, outcomes, signal);

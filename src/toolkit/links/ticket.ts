@@ -3,7 +3,7 @@ import * as z from "zod/v4";
 import type { Seals } from "../../auth/seals.ts";
 import { Failure } from "../../failure.ts";
 
-const named = { team: z.string().optional(), fileName: z.string() };
+const named = { team: z.string().optional(), client: z.string(), fileName: z.string() };
 
 export const Ticket = z.discriminatedUnion("kind", [
   z.strictObject({ ...named, kind: z.literal("asset"), assetId: z.string() }),
@@ -33,6 +33,8 @@ export interface LinkMaker {
   readonly caller: string;
   /** Undefined for a caller who is in no team. */
   readonly team: string | undefined;
+  /** The OAuth client that they call with. */
+  readonly client: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -59,9 +61,9 @@ export type LinkedThing =
 /** Throws Failure where it would be too long. */
 export async function makeLink(
   thing: LinkedThing,
-  { seals, publicUrl, seconds, caller, team, now }: LinkMaker,
+  { seals, publicUrl, seconds, caller, team, client, now }: LinkMaker,
 ): Promise<Link> {
-  const ticket = { ...thing, ...(team !== undefined && { team }) };
+  const ticket = { ...thing, client, ...(team !== undefined && { team }) };
   const expiresAt = now() + seconds * 1000;
   const sealed = await seals.seal("download", caller, ticket, seconds);
   if (sealed.length > MAX_CHARS) throw tooLong();

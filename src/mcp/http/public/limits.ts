@@ -38,7 +38,11 @@ interface AtWork extends Bucket {
 }
 
 /** `why` completes "This caller has ...". */
-export type Entered = { readonly leave: () => void } | { readonly why: string; readonly retryAfterSeconds: number };
+export interface Over {
+  readonly why: string;
+  readonly retryAfterSeconds: number;
+}
+export type Entered = { readonly leave: () => void } | Over;
 
 export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: () => number) {
   const callers = new Map<string, AtWork>();
@@ -60,15 +64,30 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
     return made;
   }
 
+  const overRate = (work: AtWork, drops: number): Over | undefined =>
+    work.drops < drops
+      ? { why: `made ${rate} calls within a minute`, retryAfterSeconds: secondsUntil(work, drops, rate) }
+      : undefined;
+
   return {
+    /** So many messages that are over at once, such as notifications. Undefined where there is room for them. */
+    count(caller: string, count: number): Over | undefined {
+      const work = workOf(caller);
+      fill(work, rate, monotonicMs());
+      const drops = Math.min(count, rate);
+      const over = overRate(work, drops);
+      if (!over) work.drops -= drops;
+      return over;
+    },
+
     /** So many calls in one request: they begin together or not at all. A batch that is larger than the limits counts as the limits. */
     enterCalls(caller: string, count: number): Entered {
       const work = workOf(caller);
       fill(work, rate, monotonicMs());
       const drops = Math.min(count, rate);
       const slots = Math.min(count, calls);
-      if (work.drops < drops)
-        return { why: `made ${rate} calls within a minute`, retryAfterSeconds: secondsUntil(work, drops, rate) };
+      const over = overRate(work, drops);
+      if (over) return over;
       if (work.calls + slots > calls) return { why: `${calls} calls under way`, retryAfterSeconds: 1 };
       work.drops -= drops;
       work.calls += slots;

@@ -81,8 +81,7 @@ export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: Sig
     try {
       const found = await presented(token, address);
       if (found instanceof Response) return found;
-      const caller = judged(found, isOurs);
-      return caller.rights.has("read") ? caller : lacking(resource, ["read"]);
+      return judged(found, isOurs);
     } catch (error) {
       if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
       if (!(error instanceof TokenRefused)) throw error;
@@ -93,7 +92,7 @@ export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: Sig
   }
 
   return {
-    /** The caller, or why he may not come in. */
+    /** The caller, whatever his rights, or why nobody can tell who he is. */
     callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
       admitted(request, { address, resource, isOurs: (each) => each === resource.url.href }),
 

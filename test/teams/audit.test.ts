@@ -1,0 +1,263 @@
+// The audit as whoever runs a deployment reads it: a row for each action, refusal, download and change of a team, with the trace that the
+// caller's request belongs to; and nothing of what was sent. A row that cannot be written fails nothing but the end of an action.
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openPostgres } from "../../src/actions/postgres.ts";
+import { createSeals } from "../../src/auth/seals.ts";
+import { readSecretKeys } from "../../src/auth/secret-keys.ts";
+import { type Caller, callerId } from "../../src/caller.ts";
+import { telemetryFor } from "../../src/cli/telemetry.ts";
+import { legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
+import { emulatorForTest } from "../support/emulator.ts";
+import { AGENT } from "../support/identity-provider.ts";
+import { connectHttp } from "../support/mcp.ts";
+import { receiverForTest } from "../telemetry/receiver.ts";
+import { addTeam, callerNamed, instanceForTest, keyLine, urlOf } from "./deployment.ts";
+import { assetTicket } from "./file-house.ts";
+import { describeWithPostgres } from "./postgres.ts";
+
+const MARK = "only-the-caller-knows-this";
+const TRACES = ["4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c"] as const;
+const traceparent = (trace: string): string => `00-${trace}-00f067aa0ba902b7-01`;
+
+async function rowsAt(url: string) {
+  const database = await openPostgres(url);
+  onTestFinished(() => database.close());
+  return {
+    database,
+    /** What has come since the test began. */
+    rows: () =>
+      database.query(
+        "SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY at, outcome, tool",
+      ),
+  };
+}
+
+const NOTHING = { tool: null, key: null, resource_id: null, trace_id: null };
+
+describeWithPostgres("the audit of callers", (postgres) => {
+  async function scene(more: Parameters<typeof instanceForTest>[1] = {}) {
+    const emulator = await emulatorForTest({ clients: 2 });
+    const [red, blue] = emulator.clients;
+    if (!red || !blue) throw new Error("two clients were asked for");
+    const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
+    await addTeam(place, { name: "red", client: 0, claim: "reds" });
+    const instance = await instanceForTest(place, more);
+    async function clientOf(caller: Caller) {
+      const runtime = await instance.runtimeOf(caller, undefined);
+      if (!runtime) throw new Error("there is no such path");
+      return await connectHttp("v2-modern", await urlOf(runtime));
+    }
+    const calls: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+      register_input: { inputKind: "M4_FILE", referenceId: red.fileIds[0], alias: MARK },
+      submit_job: {
+        recipeVersionId: red.recipeVersionIds[0],
+        inputBindings: [{ port: "document", inputId: red.inputIds[0] }],
+        parameterValues: {},
+        clientReference: MARK,
+      },
+      run_job: {
+        recipeVersionId: red.recipeVersionIds[0],
+        inputs: [{ port: "document", inputId: red.inputIds[0] }],
+        parameterValues: {},
+        clientReference: MARK,
+      },
+      request_file_processing: { fileId: red.fileIds[0], idempotencyKey: "a-key-of-the-caller" },
+      cancel_job: { jobId: "micjob_0000000000000001", reason: MARK },
+      retry_job: { jobId: "micjob_0000000000000001", retryMode: "RESUME", reason: MARK },
+      retry_jobs: { jobIds: ["micjob_0000000000000001"], retryMode: "RESUME", reason: MARK },
+    };
+    return { ...(await rowsAt(place.url)), instance, red, blue, clientOf, calls };
+  }
+
+  test("has each action that somebody asked for who is in no team; what he reads is not in it", async () => {
+    const { rows, database, clientOf, calls, instance } = await scene();
+    const nobody = callerNamed("nobody");
+    const client = await clientOf(nobody);
+    expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "forbidden" });
+    const asked = Object.keys(calls).sort();
+    for (const tool of asked)
+      expect((await client.callTool(tool, calls[tool])).error, tool).toMatchObject({ kind: "forbidden" });
+    await instance.audit.written();
+    const row = { ...NOTHING, event: "refusal", caller: nobody.id, team: "", client: "agent", outcome: "forbidden" };
+    expect([...(await rows())].sort((a, b) => String(a["tool"]).localeCompare(String(b["tool"])))).toEqual(
+      asked.map((tool) => ({ ...row, tool })),
+    );
+    expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${MARK}|a-key-of|micjob_`);
+  });
+
+  test("has each action in another team's workspace, and none that the service refused", async () => {
+    const { rows, blue, clientOf, calls, instance } = await scene();
+    const ann = callerNamed("ann", ["reds"]);
+    const client = await clientOf(ann);
+    for (const tool of ["register_input", "submit_job", "run_job"]) {
+      const { error } = await client.callTool(tool, { ...calls[tool], workspaceId: blue.workspaceId });
+      expect(error, tool).toMatchObject({ kind: "forbidden" });
+    }
+    expect((await client.callTool("list_jobs", { workspaceId: blue.workspaceId })).isError).toBe(true);
+    expect((await client.callTool("cancel_job", calls["cancel_job"])).isError).toBe(true);
+    await instance.audit.written();
+    const row = { ...NOTHING, event: "refusal", caller: ann.id, team: "red", client: "agent", outcome: "forbidden" };
+    expect(await rows()).toEqual(
+      ["register_input", "run_job", "submit_job"].map((tool) => expect.objectContaining({ ...row, tool })),
+    );
+  });
+
+  test("names telemetry's trace where there is telemetry", async () => {
+    const receiver = await receiverForTest();
+    vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const telemetry = await telemetryFor(process.env, { hasPort: true, answered: [] });
+    const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    onTestFinished(() => void stderr.mockRestore());
+    const { rows, clientOf, calls, instance } = await scene({ telemetry });
+    expect(
+      (await (await clientOf(callerNamed("ann", ["reds"]))).callTool("register_input", calls["register_input"]))
+        .isError,
+    ).toBe(false);
+    expect((await (await clientOf(callerNamed("nobody"))).callTool("submit_job", calls["submit_job"])).isError).toBe(
+      true,
+    );
+    await instance.audit.written();
+    await instance.telemetry?.close();
+    const traceOf = (name: string) => receiver.spans().find((span) => span.name === name)?.traceId;
+    expect((await rows()).map(({ tool, trace_id }) => [tool, trace_id])).toEqual([
+      ["register_input", traceOf("tools/call register_input")],
+      ["submit_job", traceOf("tools/call submit_job")],
+    ]);
+  });
+});
+
+const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;
+
+describe.skipIf(deploymentMissing !== undefined)(`the audit of a deployment${skipped}`, () => {
+  let running: Deployment | undefined;
+  beforeAll(async () => {
+    running = await startDeployment({ instances: 1, teams: 1, env: { MIC_LOG_LEVEL: "warn" } });
+  }, 120_000);
+  afterAll(() => running?.stop());
+
+  /** The table is empty, and it is known who calls. */
+  async function scene() {
+    if (!running) throw new Error("the deployment is there only while tests run");
+    const { databaseUrl, teams, token, url, provider, command, env, fleet } = running;
+    const [team] = teams;
+    if (!team) throw new Error("there is a team");
+    const { database, rows } = await rowsAt(databaseUrl);
+    await database.query("DELETE FROM audit");
+    const bearer = async (scope?: string) => ({ authorization: `Bearer ${await token("ann", [team], scope)}` });
+    const ann = { caller: callerId(provider.issuer, "ann"), team: team.name, client: AGENT.id };
+    /** A row is written beside its answer. */
+    const become = (...wanted: object[]) => expect.poll(rows).toEqual(wanted);
+    return { database, rows, become, bearer, ann, team, url, command, env, fleet };
+  }
+  const input = (of: Awaited<ReturnType<typeof scene>>, file: number) => ({
+    inputKind: "M4_FILE",
+    referenceId: of.team.client.fileIds[file],
+    alias: MARK,
+  });
+
+  test("an action, in either era, has the trace of the message or else of its request", async () => {
+    const it = await scene();
+    const headers = { ...(await it.bearer()), traceparent: traceparent(TRACES[0]) };
+    const modern = modernSpeaker(it.url, {}, headers);
+    const of = { name: "register_input", arguments: input(it, 1), _meta: { traceparent: traceparent(TRACES[1]) } };
+    await resultOf(modern.request(1, "tools/call", of), 1);
+    await resultOf((await legacySpeaker(it.url, {}, headers)).call(2, "register_input", input(it, 2)), 2);
+    const broken = { ...headers, traceparent: "00-nothing" };
+    await resultOf(modernSpeaker(it.url, {}, broken).call(3, "register_input", input(it, 3)), 3);
+    const row = { ...it.ann, event: "action", tool: "register_input", outcome: "succeeded" };
+    const own = { key: expect.any(String), resource_id: expect.any(String) };
+    await it.become(...[TRACES[1], TRACES[0], null].map((trace_id) => ({ ...row, ...own, trace_id })));
+    expect(JSON.stringify(await it.database.query("SELECT * FROM audit"))).not.toContain(MARK);
+  });
+
+  test("a refusal for lack of a scope is in it: the tool, or the method where none is named", async () => {
+    const it = await scene();
+    const reader = { ...(await it.bearer("mic:read")), traceparent: traceparent(TRACES[0]) };
+    const modern = modernSpeaker(it.url, {}, reader);
+    expect((await modern.call(1, "submit_job", { clientReference: MARK }).answer).status).toBe(403);
+    expect((await modern.request(2, "tasks/cancel", { taskId: MARK }).answer).status).toBe(403);
+    const stranger = modernSpeaker(it.url, {}, await it.bearer("openid"));
+    expect((await stranger.call(3, "list_jobs", {}).answer).status).toBe(403);
+    expect((await modern.call(4, "list_jobs", {}).answer).status).toBe(200);
+    const row = { ...NOTHING, ...it.ann, event: "refusal", outcome: "insufficient_scope" };
+    await it.become(
+      { ...row, tool: "submit_job", trace_id: TRACES[0] },
+      { ...row, tool: "tasks/cancel", trace_id: TRACES[0] },
+      // Whose path names no team, and who may not read: nobody has asked which teams he is in.
+      { ...row, team: "" },
+    );
+  });
+
+  test("a download is in it: the asset, the client that the link was made for, and how it ended", async () => {
+    const it = await scene();
+    const client = modernSpeaker(it.url, {}, await it.bearer());
+    const [assetId = ""] = it.team.client.assetIds;
+    const result = await resultOf(client.call(1, "download_asset", { assetId, fileName: MARK }), 1);
+    const link = /http:[^"\\\s]*\/downloads\/[\w.-]+/.exec(JSON.stringify(result))?.[0] ?? "";
+    await (await fetch(link, { headers: { traceparent: traceparent(TRACES[1]) } })).arrayBuffer();
+    const row = { ...NOTHING, ...it.ann, event: "download" };
+    const whole = { ...row, resource_id: assetId, outcome: "whole", trace_id: TRACES[1] };
+    await it.become(whole);
+    const seals = createSeals(readSecretKeys(it.env["MIC_SECRET_KEYS"] ?? ""));
+    const missing = { caller: it.ann.caller, team: it.team.name, assetId: "there-is-none" };
+    const ticket = await assetTicket(seals, missing);
+    expect((await fetch(new URL(`/downloads/${ticket}`, it.url))).status).toBe(404);
+    await it.become(whole, { ...row, resource_id: "there-is-none", outcome: "HTTP 404" });
+    expect(JSON.stringify(await it.database.query("SELECT * FROM audit"))).not.toContain(MARK);
+  });
+
+  test("a change of a team is in it, as the operator's; what changed nothing is not", async () => {
+    const it = await scene();
+    const { name, client } = it.team;
+    const more = ["--client-id", "another", "--workspace-id", "w2", "--secret-stdin", "--unproven"];
+    await it.command(["teams", "add", "another", ...more, "--member", "bob"], MARK);
+    await it.command(["teams", "add", name, "--member", "bob", "--claim", it.team.claim]);
+    await it.command(["teams", "add", name, "--member", "bob"]);
+    await it.command(["teams", "remove", name, "--member", "bob"]);
+    await it.command(["teams", "remove", name, "--member", "bob"]);
+    await it.command(["teams", "rotate", name, "--secret-stdin"], client.clientSecret);
+    await it.command(["teams", "rewrap"]);
+    await it.command(["teams", "list"]);
+    await it.command(["teams", "remove", "another"]);
+    const of = (team: string, outcome: string, who: string | null = null) => ({
+      ...NOTHING,
+      ...{ event: "team", caller: "operator", client: "mic-mcp", team, outcome, resource_id: who },
+    });
+    const bob = callerId(it.env["MIC_AUTH_ISSUER"] ?? "", "bob");
+    // Those of one command are written at once.
+    const rows = await it.rows();
+    expect(rows).toHaveLength(7);
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        of("another", "added"),
+        of("another", "member added", bob),
+        of(name, "claim set"),
+        of(name, "member added", bob),
+        of(name, "member removed", bob),
+        of(name, "secret replaced"),
+        of("another", "removed"),
+      ]),
+    );
+    expect(JSON.stringify(await it.database.query("SELECT * FROM audit"))).not.toMatch(
+      `${MARK}|${client.clientSecret}`,
+    );
+  });
+
+  test("a row that cannot be written is logged, and what it is about goes on", async () => {
+    const it = await scene();
+    await it.database.query("ALTER TABLE audit RENAME TO elsewhere");
+    onTestFinished(async () => void (await it.database.query("ALTER TABLE elsewhere RENAME TO audit")));
+    const [assetId = ""] = it.team.client.assetIds;
+    const reader = modernSpeaker(it.url, {}, await it.bearer("mic:read"));
+    expect((await reader.call(1, "submit_job", {}).answer).status).toBe(403);
+    const result = await resultOf(reader.call(2, "download_asset", { assetId }), 2);
+    const link = /http:[^"\\\s]*\/downloads\/[\w.-]+/.exec(JSON.stringify(result))?.[0] ?? "";
+    expect((await fetch(link)).status).toBe(200);
+    expect(await it.command(["teams", "add", it.team.name, "--claim", it.team.claim])).toContain("belongs to it");
+    const said = () => it.fleet.instances.map((instance) => instance.said()).join("");
+    await expect.poll(said).toMatch(/"event":"refusal".*a row of the audit was not written/);
+    await expect.poll(said).toMatch(/"event":"download".*a row of the audit was not written/);
+  });
+});
