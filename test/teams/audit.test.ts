@@ -6,9 +6,12 @@ import { createSeals } from "../../src/auth/seals.ts";
 import { readSecretKeys } from "../../src/auth/secret-keys.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
 import { telemetryFor } from "../../src/cli/telemetry.ts";
+import { downloadRow } from "../../src/teams/audit.ts";
+import { Service } from "../emulator/service.ts";
+import { FILE, jobBodyFor } from "../emulator/work.ts";
 import { legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
 import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
-import { emulatorForTest } from "../support/emulator.ts";
+import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { AGENT } from "../support/identity-provider.ts";
 import { connectHttp } from "../support/mcp.ts";
 import { receiverForTest } from "../telemetry/receiver.ts";
@@ -25,10 +28,10 @@ async function rowsAt(url: string) {
   onTestFinished(() => database.close());
   return {
     database,
-    /** What has come since the test began. */
+    /** By tool, and those of one by time: rows of calls that follow each other may be written at once. */
     rows: () =>
       database.query(
-        "SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY at, outcome, tool",
+        `SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY tool COLLATE "C", at`,
       ),
   };
 }
@@ -37,7 +40,8 @@ const NOTHING = { tool: null, key: null, resource_id: null, trace_id: null };
 
 describeWithPostgres("the audit of callers", (postgres) => {
   async function scene(more: Parameters<typeof instanceForTest>[1] = {}) {
-    const emulator = await emulatorForTest({ clients: 2 });
+    const clock = manualClock();
+    const emulator = await emulatorForTest({ clients: 2, clock });
     const [red, blue] = emulator.clients;
     if (!red || !blue) throw new Error("two clients were asked for");
     const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
@@ -48,26 +52,19 @@ describeWithPostgres("the audit of callers", (postgres) => {
       if (!runtime) throw new Error("there is no such path");
       return await connectHttp("v2-modern", await urlOf(runtime));
     }
+    const service = new Service(emulator, clock);
+    const { workspaceId, ...job } = await jobBodyFor(service, FILE.succeeds);
+    const { recipeVersionId, inputBindings, parameterValues } = job;
     const calls: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
       register_input: { inputKind: "M4_FILE", referenceId: red.fileIds[0], alias: MARK },
-      submit_job: {
-        recipeVersionId: red.recipeVersionIds[0],
-        inputBindings: [{ port: "document", inputId: red.inputIds[0] }],
-        parameterValues: {},
-        clientReference: MARK,
-      },
-      run_job: {
-        recipeVersionId: red.recipeVersionIds[0],
-        inputs: [{ port: "document", inputId: red.inputIds[0] }],
-        parameterValues: {},
-        clientReference: MARK,
-      },
+      submit_job: { ...job, clientReference: MARK },
+      run_job: { recipeVersionId, inputs: inputBindings, parameterValues, clientReference: MARK },
       request_file_processing: { fileId: red.fileIds[0], idempotencyKey: "a-key-of-the-caller" },
       cancel_job: { jobId: "micjob_0000000000000001", reason: MARK },
-      retry_job: { jobId: "micjob_0000000000000001", retryMode: "RESUME", reason: MARK },
-      retry_jobs: { jobIds: ["micjob_0000000000000001"], retryMode: "RESUME", reason: MARK },
+      retry_job: { jobId: "micjob_0000000000000001", retryMode: "SAFE_RESUME", reason: MARK },
+      retry_jobs: { jobIds: ["micjob_0000000000000001"], retryMode: "SAFE_RESUME", reason: MARK },
     };
-    return { ...(await rowsAt(place.url)), instance, red, blue, clientOf, calls };
+    return { ...(await rowsAt(place.url)), instance, service, blue, clientOf, calls };
   }
 
   test("has each action that somebody asked for who is in no team; what he reads is not in it", async () => {
@@ -80,14 +77,12 @@ describeWithPostgres("the audit of callers", (postgres) => {
       expect((await client.callTool(tool, calls[tool])).error, tool).toMatchObject({ kind: "forbidden" });
     await instance.audit.written();
     const row = { ...NOTHING, event: "refusal", caller: nobody.id, team: "", client: "agent", outcome: "forbidden" };
-    expect([...(await rows())].sort((a, b) => String(a["tool"]).localeCompare(String(b["tool"])))).toEqual(
-      asked.map((tool) => ({ ...row, tool })),
-    );
+    expect(await rows()).toEqual(asked.map((tool) => ({ ...row, tool })));
     expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${MARK}|a-key-of|micjob_`);
   });
 
   test("has each action in another team's workspace, and none that the service refused", async () => {
-    const { rows, blue, clientOf, calls, instance } = await scene();
+    const { rows, blue, clientOf, calls, instance, service } = await scene();
     const ann = callerNamed("ann", ["reds"]);
     const client = await clientOf(ann);
     for (const tool of ["register_input", "submit_job", "run_job"]) {
@@ -95,12 +90,14 @@ describeWithPostgres("the audit of callers", (postgres) => {
       expect(error, tool).toMatchObject({ kind: "forbidden" });
     }
     expect((await client.callTool("list_jobs", { workspaceId: blue.workspaceId })).isError).toBe(true);
-    expect((await client.callTool("cancel_job", calls["cancel_job"])).isError).toBe(true);
+    await service.fault({ kind: "status", status: 403 }, { operationId: "createMicPublicInput", times: 1 });
+    expect((await client.callTool("register_input", calls["register_input"])).error).toMatchObject({ status: 403 });
     await instance.audit.written();
     const row = { ...NOTHING, event: "refusal", caller: ann.id, team: "red", client: "agent", outcome: "forbidden" };
-    expect(await rows()).toEqual(
-      ["register_input", "run_job", "submit_job"].map((tool) => expect.objectContaining({ ...row, tool })),
+    expect((await rows()).filter(({ event }) => event === "refusal")).toEqual(
+      ["register_input", "run_job", "submit_job"].map((tool) => ({ ...row, tool })),
     );
+    expect((await rows()).filter(({ event }) => event === "action")).toMatchObject([{ outcome: "rejected" }]);
   });
 
   test("names telemetry's trace where there is telemetry", async () => {
@@ -126,6 +123,15 @@ describeWithPostgres("the audit of callers", (postgres) => {
       ["submit_job", traceOf("tools/call submit_job")],
     ]);
   });
+});
+
+test("a download is whole, or broken off, or was answered otherwise", () => {
+  const ended = { ...{ caller: "ann", team: undefined, client: "agent", traceId: undefined, bytes: 1 }, of: "it" };
+  const outcomeOf = (kind: "asset" | "rows", status: number, isWhole: boolean) =>
+    downloadRow({ ...ended, kind, status, isWhole });
+  expect(outcomeOf("asset", 200, true)[1]).toEqual({ event: "download", outcome: "whole", resourceId: "it" });
+  expect(outcomeOf("rows", 200, false)[1]).toEqual({ event: "download", outcome: "broken off", tool: "it" });
+  expect(outcomeOf("rows", 502, false)).toMatchObject([{ caller: "ann", team: "" }, { outcome: "HTTP 502" }]);
 });
 
 const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;

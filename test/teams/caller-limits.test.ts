@@ -28,6 +28,40 @@ test("calls a minute: the next is told when, and another caller goes on", async 
   expect((await alice.call(9, "look", {}).answer).status).toBe(429);
 });
 
+test("a notification counts as a call of the minute, but for what ends a call or answers its question", async () => {
+  let nowMs = 0;
+  const deployment = await deploymentForTest({ callerLimits: { rate: 6, calls: 1 }, monotonicMs: () => nowMs });
+  // To initialize, and to say so, took two.
+  const session = await legacySpeaker(deployment.url, {}, await bearer(deployment));
+  const note = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params });
+  const said = async (body: unknown) => (await post(deployment.url, body, session.headers).answer).status;
+  const moved = note("notifications/roots/list_changed");
+  expect([await said(moved), await said([moved, moved, moved])]).toEqual([202, 202]);
+  const refused = await post(deployment.url, moved, session.headers).answer;
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "10"]);
+  expect((await session.call(1, "look", {}).answer).status).toBe(429);
+  expect(await said(note("notifications/cancelled", { requestId: 9 }))).toBe(202);
+  expect(await said({ jsonrpc: "2.0", id: 9, result: {} })).toBe(202);
+  nowMs += 10_000;
+  expect([await said(moved), await said(moved)]).toEqual([202, 429]);
+});
+
+test("a refusal for lack of a scope counts as a call of the minute, and is told once for each", async () => {
+  const refused: string[] = [];
+  const deployment = await deploymentForTest({
+    callerLimits: { rate: 2, calls: 1 },
+    monotonicMs: () => 0,
+    refused: ({ subject }, team, { why }) => refused.push(`${subject} ${team} ${why}`),
+  });
+  const authorization = `Bearer ${await deployment.provider.token(deployment.resource, { scope: "mic:act" })}`;
+  const alice = modernSpeaker(deployment.url, {}, { authorization });
+  const statuses: number[] = [];
+  for (const id of [1, 2, 3]) statuses.push((await alice.call(id, "look", {}).answer).status);
+  expect(statuses).toEqual([403, 403, 429]);
+  expect(refused).toEqual(["alice undefined insufficient_scope", "alice undefined insufficient_scope"]);
+  expect(deployment.calls).toEqual([]);
+});
+
 test("calls at once, each message of a batch counted: one that ends makes room", async () => {
   const deployment = await deploymentForTest({ callerLimits: { rate: 1_000, calls: 2 } });
   const { url, calls, release } = deployment;
