@@ -38,6 +38,8 @@ export interface EmulatorOptions {
   readonly clients?: number;
   /** How many of the latest requests /__emulator/requests tells; default 1000. */
   readonly requestsKept?: number;
+  /** Of how many of the latest keys /__emulator/executions tells; default 20,000. */
+  readonly executionsKept?: number;
 }
 
 /** The first client's facts, and where it listens. */
@@ -91,6 +93,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     requestsPerPeer = REQUESTS_PER_PEER,
     clients: count = 1,
     requestsKept = MAX_KEPT.requests,
+    executionsKept = MAX_KEPT.executions,
   } = options;
   const clock = adjustable(options.clock ?? systemClock);
   const isRepeatable = options.seed !== undefined;
@@ -99,7 +102,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 
   const tokens = new IssuedTokens(clock);
   const faults = new Faults();
-  const records = new Records(clock, { requestsKept, namesClients: count > 1 });
+  const records = new Records(clock, { requestsKept, executionsKept, namesClients: count > 1 });
   const playground = makePlayground(clock, { trustReportedAddress, requestsPerPeer });
   const closing = new AbortController();
   let gate: HostCheck = () => ({ header: "Host", reason: "The emulator does not listen yet." });

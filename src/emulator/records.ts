@@ -1,6 +1,5 @@
 // What the emulator saw and did: the oracle that tests ask.
 import { BoundedMap } from "../bounded-map.ts";
-import { MAX_KEPT } from "./choices.ts";
 import { type Clock, instant } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { sha256 } from "./ids.ts";
@@ -36,19 +35,21 @@ export interface RequestNote {
 
 interface Keeping {
   readonly requestsKept: number;
+  readonly executionsKept: number;
   /** Where there are several. */
   readonly namesClients: boolean;
 }
 
 export class Records {
   readonly #requests: RequestRecord[] = [];
-  readonly #executions = new BoundedMap<string, Execution>(MAX_KEPT.executions);
+  readonly #executions: BoundedMap<string, Execution>;
   readonly #clock: Clock;
   readonly #keeping: Keeping;
 
   constructor(clock: Clock, keeping: Keeping) {
     this.#clock = clock;
     this.#keeping = keeping;
+    this.#executions = new BoundedMap(keeping.executionsKept);
   }
 
   get requests(): readonly RequestRecord[] {

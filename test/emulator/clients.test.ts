@@ -84,12 +84,14 @@ test("a single client is named in no record", async () => {
     );
 });
 
-test("it tells as many of the latest requests as it was asked to keep", async () => {
-  const service = await serviceForTest({ requestsKept: 2 });
+test("it tells as many of the latest requests and executions as it was asked to keep", async () => {
+  const service = await serviceForTest({ requestsKept: 2, executionsKept: 1 });
   for (const key of ["key-number-1", "key-number-2", "key-number-3"])
     await service.ok(operations.createMicPublicInput, register(service, key));
   const requests = Counted.parse(await service.admin("GET", "requests"));
   expect(requests.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["key-number-2", "key-number-3"]);
+  const executions = Counted.parse(await service.admin("GET", "executions"));
+  expect(executions.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["key-number-3"]);
 });
 
 test("mic-mcp emulator --clients tells them all in its line", async () => {

@@ -63,6 +63,9 @@ export interface DeploymentOptions {
 const ON_ANY_DISK = ["fsync=off", "full_page_writes=off", "autovacuum=off", "max_connections=300"];
 const DATABASE_ALONE = { MIC_DATABASE_DURABILITY: "local" };
 
+/** More than any trial has: what the oracle forgets would look like something lost. */
+const EXECUTIONS = 1_000_000;
+
 /** Longer than any trial. */
 const TOKEN_SECONDS = 43_200;
 
@@ -83,7 +86,10 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
         ? undone(await startPostgres(ON_ANY_DISK), (server) => server.stop())
         : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.database()) ?? "";
-    const emulator = undone(await startEmulator({ clients: options.teams, ...options.emulator }), (it) => it.close());
+    const emulator = undone(
+      await startEmulator({ clients: options.teams, executionsKept: EXECUTIONS, ...options.emulator }),
+      (it) => it.close(),
+    );
     const provider = undone(await startIdentityProvider(options.provider), (it) => it.stop());
     const home = undone(mkdtempSync(join(tmpdir(), "mic-mcp-deployment-")), (it) =>
       rmSync(it, { recursive: true, force: true }),

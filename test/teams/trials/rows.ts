@@ -8,9 +8,9 @@ import { conformanceMissing, throughBalancer } from "./conformance.ts";
 import * as downloads from "./downloads.ts";
 import { failedOver } from "./failovers.ts";
 import { fromTests } from "./from-tests.ts";
-import { killedBalancer, killedInstances, rollingRestarts, stoppedInstances } from "./kills.ts";
+import { killedBalancer, killedInstances, rollingRestarts, type Stops, stoppedInstances } from "./kills.ts";
 import * as limits from "./limits.ts";
-import { type Row, row } from "./row.ts";
+import { type Outcome, type Row, row } from "./row.ts";
 
 const SMALL = { instances: 2, teams: 2, callers: 12 };
 const WHOLE = { instances: 3, teams: 5, callers: 50 };
@@ -19,12 +19,23 @@ const SIGN_IN = ["test/teams/clients.test.ts", "test/teams/serve.test.ts"];
 const TOKENS = ["test/teams/tokens.test.ts", "test/teams/provider.test.ts"];
 const SECRETS = ["test/teams/secrets.test.ts"];
 
+/** The two kinds one after the other: a process that stands still, and one that nobody hears. */
+async function standstills(sizes: Stops, seed: number): Promise<Outcome> {
+  const stopped = await stoppedInstances(sizes, seed);
+  const cut = await fromTests({ files: ["test/teams/standstill.test.ts"], env: {} }, seed);
+  const { tests = 0, passed = 0 } = cut.counts;
+  return {
+    counts: { ...stopped.counts, "tests of cuts": tests, "of them passed": passed },
+    wrong: [...stopped.wrong, ...cut.wrong],
+  };
+}
+
 export const rows: readonly Row[] = [
   row({
     number: 1,
     title: "kill -9 of instances in PID namespaces of their own, behind haproxy",
     missing: deploymentMissing ?? namespacesMissing,
-    small: { ...SMALL, instances: 3, kills: 6 },
+    small: { ...SMALL, instances: 3, kills: 4 },
     whole: { ...WHOLE, kills: 300 },
     trial: killedInstances,
   }),
@@ -54,11 +65,11 @@ export const rows: readonly Row[] = [
   }),
   row({
     number: 5,
-    title: "instances stopped for longer than a lease, and continued",
+    title: "instances stopped for longer than a lease, and continued; cut off from the database and from the service",
     missing: deploymentMissing ?? namespacesMissing,
     small: { ...SMALL, stops: 1, stoppedMs: 40_000 },
     whole: { ...WHOLE, stops: 10, stoppedMs: 40_000 },
-    trial: stoppedInstances,
+    trial: standstills,
   }),
   row({
     number: 6,

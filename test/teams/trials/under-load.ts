@@ -23,14 +23,18 @@ interface Trial extends Sizes {
   readonly isSmooth?: boolean;
 }
 
+const DELAYS_MS = [20, 80, 40, 150];
+const ROUNDS = 20;
+const TIMES = 100;
+
 /** The service is slow now and then, so that a fault finds actions under way. */
 async function slowService(baseUrl: string): Promise<void> {
-  for (const delayMs of [20, 80, 40, 150])
-    await fetch(`${baseUrl}/__emulator/faults`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ operationId: OF_THE_LOAD, times: 1000, fault: { kind: "delay", delayMs } }),
-    });
+  const headers = { "content-type": "application/json" };
+  for (let round = 1; round <= ROUNDS; round++)
+    for (const delayMs of DELAYS_MS) {
+      const order = { operationId: OF_THE_LOAD, times: TIMES, fault: { kind: "delay", delayMs } };
+      await fetch(`${baseUrl}/__emulator/faults`, { method: "POST", headers, body: JSON.stringify(order) });
+    }
 }
 
 /** The first few say it. */
