@@ -8,7 +8,7 @@ import { startPublicServer } from "../mcp/http/public/serve.ts";
 import { httpServiceOf } from "../mcp/http/serve.ts";
 import { createRedact } from "../mcp/messages/redact.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { downloadRow } from "../teams/audit.ts";
+import { downloadRow, refusalsInto } from "../teams/audit.ts";
 import { readTeamsSettings } from "../teams/settings.ts";
 import { openEngine } from "./compose/engine.ts";
 import { type ComposedTeams, composeTeams } from "./compose/teams.ts";
@@ -82,8 +82,8 @@ export async function serveTeams(
       readiness: composed.readiness,
       telemetry: composed.telemetry,
       trace: composed.trace,
-      refused: ({ id: caller, clientId: client }, team = "", { why }) =>
-        audit.write({ caller, team, client, traceId: composed.traceId }, { event: "refusal", outcome: why }),
+      refused: ({ id: caller, clientId: client }, team = "", refusal) =>
+        refusalsInto(audit, { caller, team, client, traceId: composed.traceId })(refusal),
       publicOrigin: settings.publicOrigin,
       allowedOrigins: settings.allowedOrigins,
       trustedProxies: settings.trustedProxies,

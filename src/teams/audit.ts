@@ -3,7 +3,7 @@ import type { AuditedEvent, Auditor } from "../actions/audit.ts";
 import type { JournalHandle } from "../actions/open.ts";
 import { reasonOf } from "../failure.ts";
 import type { EndedDownload } from "../mcp/http/downloads.ts";
-import type { Log } from "../mcp/runtime.ts";
+import type { Log, Refusal } from "../mcp/runtime.ts";
 
 /** Whoever has the database and the keys may change teams: no sign-in says who he is. */
 export const operatorOf = (team: string): Auditor => ({ caller: "operator", team, client: "mic-mcp" });
@@ -24,6 +24,12 @@ export interface Audit {
   /** Resolves when all rows are written, or given up. */
   written(): Promise<void>;
 }
+
+/** What hears of each refusal to one caller. */
+export const refusalsInto =
+  ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
+  ({ tool, why }: Refusal): void =>
+    write(auditor, { event: "refusal", outcome: why, ...(tool !== undefined && { tool }) });
 
 export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">): Audit {
   const underway = new Set<Promise<void>>();

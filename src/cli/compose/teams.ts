@@ -14,13 +14,13 @@ import type { HttpService } from "../../mcp/http/port.ts";
 import { createSessionBus } from "../../mcp/http/sealed/bus.ts";
 import { createSealedSessions } from "../../mcp/http/sealed/sessions.ts";
 import type { Sessions } from "../../mcp/http/sessions.ts";
-import type { Log, Refusal, Runtime } from "../../mcp/runtime.ts";
+import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { ANSWER_SECONDS } from "../../mcp/tools/confirmation.ts";
 import type { Timing } from "../../service/attempts.ts";
 import { createService } from "../../service/call.ts";
 import { shareOf } from "../../service/share.ts";
 import { createTransport, type Transport } from "../../service/transport.ts";
-import { type Audit, createAudit } from "../../teams/audit.ts";
+import { type Audit, createAudit, refusalsInto } from "../../teams/audit.ts";
 import { createTeamIdentity, type TeamIdentity } from "../../teams/identity.ts";
 import { createMembership } from "../../teams/membership.ts";
 import { actionsOutside, identityOutside, outsideFailure, tokensOutside } from "../../teams/outside.ts";
@@ -163,10 +163,6 @@ export function composeTeams(
     client,
     traceId,
   });
-  const refusedTo =
-    (auditor: Auditor) =>
-    ({ tool, why }: Refusal): void =>
-      audit.write(auditor, { event: "refusal", outcome: why, ...(tool !== undefined && { tool }) });
 
   const filesFor = ({ id: caller, clientId: client }: Guest, team: string | undefined, service: TeamParts["service"]) =>
     createLinkedFiles({
@@ -220,7 +216,7 @@ export function composeTeams(
       ...sealedFor(nameIn(team.name, caller)),
       notes: [],
       forgotten,
-      refused: refusedTo(auditor),
+      refused: refusalsInto(audit, auditor),
     });
   }
 
@@ -242,7 +238,7 @@ export function composeTeams(
       known: [],
       ...sealedFor(nameIn(undefined, caller)),
       notes: [],
-      refused: refusedTo(auditorOf(guest)),
+      refused: refusalsInto(audit, auditorOf(guest)),
     });
   }
 
