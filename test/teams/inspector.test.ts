@@ -1,0 +1,69 @@
+// A client's program that nobody here has written signs in at a real provider and works: the MCP Inspector, as a new machine has it.
+import { once } from "node:events";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { missing, programOf } from "../interop/packages.ts";
+import { launch } from "../interop/run.ts";
+import { freePort } from "../support/free-port.ts";
+import { folderForTest } from "../support/home.ts";
+import { deploymentForTest } from "./bench.ts";
+
+const why = missing("MCP Inspector");
+const skipped = why === undefined ? "" : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined)(`the MCP Inspector${skipped}`, () => {
+  test.each(["legacy", "modern"])(
+    "registers itself, signs in for all that there is, lists and calls (%s)",
+    async (era) => {
+      const { url, provider, calls } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
+      const home = await folderForTest();
+      const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;
+
+      /** What it prints. Where it sends the person to the provider, he signs in. */
+      async function inspect(...what: readonly string[]): Promise<string> {
+        const server = [url, "--protocol-era", era, "--callback-url", callback, "--format", "json"];
+        // Without a terminal it sends nobody to sign in unless it is told to open a browser; and here is none to open.
+        const child = launch(home, [...programOf("MCP Inspector"), "--cli", ...server, ...what], {
+          MCP_AUTO_OPEN_ENABLED: "true",
+          PATH: home,
+        });
+        onTestFinished(() => void child.kill("SIGKILL"));
+        let said = "";
+        let printed = "";
+        let isAway = false;
+        child.stdin.end();
+        child.stdout.setEncoding("utf8").on("data", (text: string) => {
+          printed += text;
+        });
+        const signedIn = new Promise<void>((resolve, reject) => {
+          child.once("close", () => resolve());
+          child.stderr.setEncoding("utf8").on("data", (text: string) => {
+            said += text;
+            const [page] = new RegExp(`${provider.issuer}/auth\\?\\S+(?=\\s)`).exec(said) ?? [];
+            if (page === undefined || isAway) return;
+            isAway = true;
+            provider
+              .browse(new URL(page))
+              .then((back) => fetch(back))
+              .then(() => resolve(), reject);
+          });
+        });
+        const closed = once(child, "close");
+        await signedIn;
+        const [code] = await closed;
+        expect(code, said).toBe(0);
+        return printed;
+      }
+
+      const listed = await inspect("--method", "tools/list");
+      for (const name of ["look", "act", "wait"]) expect(listed).toContain(`"name":"${name}"`);
+      expect(await inspect("--method", "tools/call", "--tool-name", "look")).toContain("look for alice");
+      expect(await inspect("--method", "tools/call", "--tool-name", "act")).toContain("act for alice");
+      expect(provider.requests.filter((request) => request === "POST /reg")).toHaveLength(1);
+      const caller = { subject: "alice", groups: ["red"], rights: new Set(["read", "act"]) };
+      expect(calls).toMatchObject([
+        { tool: "look", caller },
+        { tool: "act", caller },
+      ]);
+    },
+  );
+});
