@@ -61,6 +61,13 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
   let current: Promise<pg.Client> | undefined;
   let following: Promise<void> | undefined;
   let hasListened = false;
+  /** One question after the other: a client takes no second one meanwhile. */
+  let line: Promise<unknown> = Promise.resolve();
+  function inLine<T>(ask: () => Promise<T>): Promise<T> {
+    const asked = line.then(ask);
+    line = asked.catch(() => undefined);
+    return asked;
+  }
 
   async function connect(): Promise<pg.Client> {
     const client = new pg.Client({
@@ -86,7 +93,7 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
     const signal = AbortSignal.any([end.signal, closing.signal]);
     while (!signal.aborted) {
       await sleep(PING_MS, undefined, { signal, ref: false }).catch(() => undefined);
-      if (!signal.aborted) await client.query("SELECT 1").catch(() => end.abort());
+      if (!signal.aborted) await inLine(() => client.query("SELECT 1")).catch(() => end.abort());
     }
     void client.end().catch(() => undefined);
   }
@@ -108,7 +115,7 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
 
   function listenTo(channel: string): void {
     // Where that fails the connection has gone, and the next one listens.
-    current?.then((client) => client.query(`LISTEN ${channel}`)).catch(() => undefined);
+    current?.then((client) => inLine(() => client.query(`LISTEN ${channel}`))).catch(() => undefined);
   }
 
   return {
@@ -129,10 +136,12 @@ export function createNotices({ urls, query, onTrouble }: NoticesOptions): Notic
       for (;;) {
         const client = await current?.catch(() => undefined);
         // Behind every LISTEN that was asked for so far.
-        const isThere = await client?.query("SELECT 1").then(
-          () => true,
-          () => false,
-        );
+        const isThere =
+          client &&
+          (await inLine(() => client.query("SELECT 1")).then(
+            () => true,
+            () => false,
+          ));
         if (isThere || closing.signal.aborted) return;
         await sleep(PAUSE_MS);
       }

@@ -57,6 +57,11 @@ export async function serveTeams(
           const runtime = await composed.runtimeOf(caller, team);
           return runtime && serviceOf(runtime);
         },
+        onRetired: (hear) =>
+          composed.onRetired((runtime) => {
+            const service = services.get(runtime);
+            if (service) hear(service);
+          }),
       },
       sessionsOf: composed.sessionsOf,
       annex: createDownloadDoor({

@@ -25,6 +25,8 @@ export interface Making<P, R> {
   endTeam(parts: P): void;
   inside(parts: P, guest: Guest): R;
   outside(guest: Guest, why: Outside): R;
+  /** It is given out no more, since its team has changed. */
+  retired(runtime: R): void;
 }
 
 interface Options<P, R> {
@@ -137,7 +139,11 @@ export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Opt
       membership.forget();
       const before = await team?.opening.catch(() => undefined);
       if (!before) return;
-      for (const [whose, { of }] of served) if (of === before.parts) served.delete(whose);
+      for (const [whose, { of, runtime }] of served) {
+        if (of !== before.parts) continue;
+        served.delete(whose);
+        making.retired(runtime);
+      }
       if (!(await find(name))) making.endTeam(before.parts);
     },
 

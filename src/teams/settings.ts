@@ -67,9 +67,6 @@ export interface TeamsSettings extends StoreSettings {
   readonly downloadLinks: "ticket" | "bearer";
   /** What a restored backup has forgotten. */
   readonly restoredAt: Span | undefined;
-  readonly metricsPort: number | undefined;
-  /** Teams may be served by an emulator in this process: for tests. */
-  readonly emulator: boolean;
 }
 
 const missing = (values: Values, names: Readonly<Partial<Record<keyof Values, string>>>, wrong: readonly string[]) =>
@@ -133,7 +130,7 @@ function readAll(
     ...missing(values, needed, wrong),
     ...(keysWrong === undefined ? [] : [keysWrong]),
     ...wrong,
-    ...misplaced(given, values),
+    ...misplaced(given),
     ...more(values),
   ];
   let config: Config | undefined;
@@ -219,7 +216,5 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
     downloadSeconds: values.MIC_DOWNLOAD_SECONDS ?? 600,
     downloadLinks: values.MIC_DOWNLOAD_LINKS ?? "ticket",
     restoredAt: values.MIC_RESTORED_AT,
-    metricsPort: values.MIC_METRICS_PORT,
-    emulator: values.MIC_TEAMS_EMULATOR === "1",
   };
 }

@@ -32,8 +32,6 @@ export const variables = (read: Read) => ({
   MIC_DOWNLOAD_SECONDS: read("MIC_DOWNLOAD_SECONDS", wholeNumber(10, DAY_SECONDS)),
   MIC_DOWNLOAD_LINKS: read("MIC_DOWNLOAD_LINKS", oneOf(["ticket", "bearer"], "ticket or bearer")),
   MIC_RESTORED_AT: read("MIC_RESTORED_AT", span),
-  MIC_METRICS_PORT: read("MIC_METRICS_PORT", wholeNumber(0, 65_535)),
-  MIC_TEAMS_EMULATOR: read("MIC_TEAMS_EMULATOR", oneOf(["0", "1"], "1 (or 0)")),
 });
 export type Values = ReturnType<typeof variables>;
 
@@ -54,12 +52,12 @@ export const ELSEWHERE: Variables = {
 export const IN_VAIN = ["MIC_HTTP_TOKEN", "MIC_HTTP_MAX_SESSIONS", "MIC_HTTP_SESSION_IDLE_MINUTES"];
 
 /** A sentence for each variable that a deployment for teams refuses. */
-export function misplaced(given: Variables, { MIC_TEAMS_EMULATOR }: Values): string[] {
+export function misplaced(given: Variables): string[] {
   const wrong = Object.entries(ELSEWHERE).flatMap(([name, instead]) =>
     given[name] === undefined ? [] : [`${name} is not for teams: ${instead}.`],
   );
   const { MIC_EMULATOR: emulator = "0" } = given;
-  const isRefused = !["0", "false"].includes(emulator) && MIC_TEAMS_EMULATOR !== "1";
+  const isRefused = !["0", "false"].includes(emulator);
   const instead = "run mic-mcp emulator beside it, and add a team with its --base-url";
   return isRefused ? [...wrong, `--emulator (MIC_EMULATOR) is not for teams: ${instead}.`] : wrong;
 }

@@ -1,5 +1,6 @@
 // serve --teams as programs behind a balancer: teams are added while it serves, and what is missing or weak is not served over.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { get, legacySpeaker } from "../mcp/http/raw.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { connectHttp, type Era, eras } from "../support/mcp.ts";
@@ -42,6 +43,20 @@ describe.skipIf(deploymentMissing !== undefined)(`serve --teams${skipped}`, () =
     await command(["teams", "remove", team.name, "--member", "bob"]);
     await expect.poll(async () => (await client.callTool("list_jobs")).isError).toBe(true);
     await client.close();
+  });
+
+  test("who leaves a team no longer hears of what moves in it: his stream ends, and the next one is nobody's", async () => {
+    const { url, teams, token, command } = deployment();
+    const [team] = teams;
+    if (!team) throw new Error("there is a team");
+    await command(["teams", "add", team.name, "--member", "dan"]);
+    const session = await legacySpeaker(url, {}, { authorization: `Bearer ${await token("dan", [])}` });
+    // It resolves at its end: nobody here cuts it.
+    const stream = get(url, session.headers).answer;
+    await command(["teams", "remove", team.name, "--member", "dan"]);
+    expect((await stream).status).toBe(200);
+    const { messages } = await session.call(2, "list_jobs", {}).answer;
+    expect(JSON.stringify(messages)).toContain('"kind":"forbidden"');
   });
 
   test("in several teams a caller is told the paths, and each is a team's own", async () => {

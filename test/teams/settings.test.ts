@@ -49,7 +49,6 @@ describe("what is enough", () => {
       inlineBytes: 32_768,
       downloadSeconds: 600,
       downloadLinks: "ticket",
-      emulator: false,
       config: { keychain: "off", geographyRate: 28 },
     });
   });
@@ -143,10 +142,6 @@ describe("what is not", () => {
     ["MIC_EMULATOR", /mic-mcp emulator/],
   ])("%s belongs to a server of one person: what takes its place is named", (name, instead) => {
     expect(reasons({ ...ENOUGH, [name]: "1" })).toEqual([expect.stringMatching(instead)]);
-  });
-
-  test("an emulator in the process is for tests", () => {
-    expect(reasons({ ...ENOUGH, MIC_EMULATOR: "1", MIC_TEAMS_EMULATOR: "1" })).toEqual([]);
   });
 
   test("beyond this machine plain http needs a balancer that ends TLS", () => {

@@ -77,6 +77,8 @@ export interface ComposedTeams {
   runtimeOf(caller: Caller, team: string | undefined): Promise<Runtime | undefined>;
   /** The same for a link that was made for a caller, by his id. Undefined: the team is no more. */
   promisedTo(caller: string, team: string | undefined): Promise<Runtime | undefined>;
+  /** Hears of each runtime that is given out no more, since its team has changed. */
+  onRetired(hear: (runtime: Runtime) => void): void;
   /** Where calls to the service go out, and to whoever else is asked over HTTP. */
   readonly transport: Transport;
   readonly timing: Timing;
@@ -216,11 +218,20 @@ export function composeTeams(
     });
   }
 
+  const retirements = new Set<(runtime: Runtime) => void>();
   const runtimes = createRuntimes<TeamParts, Runtime>({
     membership: createMembership({ teams, now }),
     find: teams.find,
     maxTeams: deployment.teamsAtHand,
-    making: { openTeam, endTeam: ({ identity }) => identity.end(), inside, outside },
+    making: {
+      openTeam,
+      endTeam: ({ identity }) => identity.end(),
+      inside,
+      outside,
+      retired(runtime) {
+        for (const hear of retirements) hear(runtime);
+      },
+    },
   });
 
   function changed(name: string): void {
@@ -240,6 +251,7 @@ export function composeTeams(
   return {
     runtimeOf: runtimes.of,
     promisedTo: runtimes.promised,
+    onRetired: (hear) => void retirements.add(hear),
     transport,
     timing,
     seals,

@@ -9,4 +9,6 @@ export interface Guests {
    * Undefined: there is no such path, as far as this caller can know. Rejects, saying why, where it cannot be told now.
    */
   enter(caller: Caller, team: string | undefined): Promise<HttpService | undefined>;
+  /** Hears of each HttpService that is given out no more: whoever listens there has to come back, and hears what he may hear now. */
+  onRetired?(hear: (service: HttpService) => void): void;
 }

@@ -85,6 +85,12 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
     rootPath: MCP_PATH,
   });
 
+  guests.onRetired?.((service) => {
+    houses
+      .endStreamsOf(service)
+      .catch((error: unknown) => log.warn({ reason: reasonOf(error) }, "a stream did not end well"));
+  });
+
   async function document(request: IncomingMessage, path: string): Promise<Response | undefined> {
     try {
       return await wellKnown(request.method ?? "", path);

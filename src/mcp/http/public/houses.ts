@@ -83,6 +83,11 @@ export function createHouses({ max, idleMs }: HousesOptions) {
       }
     },
 
+    /** Ends the streams of one house; calls go on. */
+    async endStreamsOf(service: HttpService): Promise<void> {
+      await entries.get(service)?.house.endStreams();
+    },
+
     async endStreams(): Promise<void> {
       await Promise.all([...entries.values()].map(({ house }) => house.endStreams()));
     },
