@@ -82,13 +82,15 @@ test.skipIf(noHaproxyCheck !== undefined)(`haproxy takes its file as it is shipp
 });
 
 const noNginxCheck = nginxMissing ?? noCertificate;
-test.skipIf(noNginxCheck !== undefined)(`nginx takes its file as it is shipped${skipped(noNginxCheck)}`, () => {
+test.skipIf(noNginxCheck !== undefined)(`nginx takes its file as it is shipped${skipped(noNginxCheck)}`, async () => {
   const folder = folderForTest();
   const { pem, key } = certificate(folder);
   const site = readFileSync("deploy/nginx/mic-mcp.conf", "utf8")
     .replace("/etc/nginx/mic-mcp.pem", pem)
     .replace("/etc/nginx/mic-mcp.key", key)
-    .replace("/var/log/nginx", folder);
+    .replace("/var/log/nginx", folder)
+    // It opens its ports for the check, and those below 1024 are root's.
+    .replaceAll("443", String(await freePort()));
   const path = join(folder, "nginx.conf");
   writeFileSync(path, `pid ${join(folder, "pid")};\nerror_log stderr;\nevents {}\nhttp {\n${site}}\n`);
   const command = `nginx -t -q -p ${folder} -c ${path} 2>&1`;

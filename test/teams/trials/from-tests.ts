@@ -48,7 +48,7 @@ export async function fromTests({ files, env }: Tests, seed: number): Promise<Ou
     return {
       counts: { tests: tests.length, passed, failed: failed.length, skipped: tests.length - passed - failed.length },
       wrong: [
-        ...failed.map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages?.[0]?.slice(0, 400) ?? ""}`),
+        ...failed.map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages?.[0]?.slice(0, 1_500) ?? ""}`),
         ...(passed === 0 ? [`no test passed: ${testResults.map(({ message = "" }) => message).join("; ")}`] : []),
       ],
     };
