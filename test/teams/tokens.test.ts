@@ -89,7 +89,9 @@ describe("a bad token is 401, with the way to a better one", () => {
     const head = ["POST /mcp HTTP/1.1", `host: ${host}`, ...headers, "content-length: 0", "connection: close", "", ""];
     const text = await bytes(url, [head.join("\r\n")]);
     expect(text).toMatch(/^HTTP\/1\.1 401 /);
-    expect(text).toContain(`resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`);
+    const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+    // RFC 6750, 3.1: an error is named only where a token was given.
+    expect(text.toLowerCase()).toContain(`www-authenticate: bearer scope="mic:read", ${metadata}`);
   });
 
   test("of a megabyte: its request is not read", async () => {

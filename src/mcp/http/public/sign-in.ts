@@ -42,6 +42,12 @@ export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: Sig
       resourceMetadataUrl: metadataUrl,
     });
 
+  /** RFC 6750, 3.1: an error is named only where a token was given. */
+  const invitation = ({ metadataUrl }: Resource): Response =>
+    refusal(401, "This server takes requests with an access token only.", {
+      headers: { "www-authenticate": `Bearer scope="${scopes.read}", resource_metadata="${metadataUrl}"` },
+    });
+
   /** 403 with all scopes that are needed: a client asks for just those. */
   const lacking = (resource: Resource, rights: readonly Right[]): Response =>
     challenge(
@@ -74,10 +80,7 @@ export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: Sig
     { address, resource, isOurs }: { address: string; resource: Resource; isOurs: IsOurs },
   ): Promise<Caller | Response> {
     const token = bearerTokenOf(request);
-    if (token === undefined)
-      return challenge(OAuthErrorCode.InvalidToken, "This server takes requests with an access token only.", resource, [
-        "read",
-      ]);
+    if (token === undefined) return invitation(resource);
     try {
       const found = await presented(token, address);
       if (found instanceof Response) return found;
