@@ -61,7 +61,7 @@ const named = (values: readonly Value[] = []): Record<string, Value> =>
 
 const isReading = (sql: string): boolean => /^\s*SELECT/i.test(sql);
 
-/** Questions that found nothing and are kept in mind, of one text: with others after that. */
+/** Sets of values that are remembered for one question; beyond that it begins anew. */
 const MAX_KNOWN_EMPTY = 500;
 
 const isRow = (value: unknown): value is DatabaseRow => typeof value === "object" && value !== null;
@@ -139,8 +139,9 @@ export async function openFile(folder: string, name = FILE): Promise<SqliteFile>
   }
 
   /**
-   * Questions that have found nothing since anybody wrote. Whoever reads a job asks two about it, and nearly always the answer
-   * is nothing: whether anybody has written meanwhile is asked once for both.
+   * Questions that have found nothing since anybody wrote, each with the values it was asked with. Whoever reads a job asks two
+   * about it, and nearly always the answer is nothing: then it costs no more than to ask whether anybody has written meanwhile.
+   * So an answer may hang on the text, its values and the rows alone: no question asks SQLite for the time.
    */
   const knownEmpty = new Map<string, Set<string>>();
   const version = engine.prepare("PRAGMA data_version");
