@@ -18,6 +18,15 @@ export const DEPLOYMENT = { id: "mic-mcp", secret: "deployment-secret-0123456789
 /** A client that nobody has registered: its id is the URL of its metadata. */
 export const METADATA_URL = "https://agent.example/oauth/client.json";
 
+/** What clients say of themselves at their ids, for nobody here can ask them. */
+const METADATA: Readonly<Record<string, object>> = {
+  [METADATA_URL]: { client_name: "An agent that nobody registered", redirect_uris: [AGENT.redirectUrl] },
+  "https://claude.ai/oauth/claude-code-client-metadata": {
+    client_name: "Claude Code",
+    redirect_uris: ["http://localhost/callback", "http://127.0.0.1/callback"],
+  },
+};
+
 const MAX_STEPS = 20;
 
 export interface TokenOptions {
@@ -113,17 +122,17 @@ const configuration = (key: Key, { format = "jwt", accessTokenSeconds = 600, gro
     groups: groupsOf?.(token.accountId ?? token.clientId ?? "") ?? [],
   }),
   interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
-  fetch: async (url: string | URL) =>
-    String(url) === METADATA_URL
-      ? Response.json({
-          client_id: METADATA_URL,
-          client_name: "An agent that nobody registered",
-          application_type: "native",
-          redirect_uris: [AGENT.redirectUrl],
-          grant_types: ["authorization_code", "refresh_token"],
-          token_endpoint_auth_method: "none",
-        })
-      : new Response(undefined, { status: 404 }),
+  fetch: async (url: string | URL) => {
+    const metadata = METADATA[String(url)];
+    if (!metadata) return new Response(undefined, { status: 404 });
+    return Response.json({
+      client_id: String(url),
+      application_type: "native",
+      grant_types: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_method: "none",
+      ...metadata,
+    });
+  },
   features: {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },

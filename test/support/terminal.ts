@@ -24,13 +24,18 @@ export const CTRL_D = "\u0004";
 export const CTRL_U = "\u0015";
 
 /** `env`: all of its environment but PATH, TERM and SHELL. Killed when the running test is done. */
-export function onTerminal(env: Readonly<Record<string, string>>, args: readonly string[]) {
-  const command = [process.execPath, ...entryArguments(), ...args].map((word) => `'${word}'`).join(" ");
+export const onTerminal = (env: Readonly<Record<string, string>>, args: readonly string[]) =>
+  programOnTerminal([...entryArguments(), ...args], env);
+
+/** The same for any program of Node's, in `cwd`. */
+export function programOnTerminal(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string) {
+  const command = [process.execPath, ...args].map((word) => `'${word}'`).join(" ");
   const child = spawn(
     SCRIPT,
     ["--quiet", "--flush", "--return", "--command", `stty cols 100 rows 40; exec ${command}`, "/dev/null"],
     {
       env: { PATH: process.env["PATH"] ?? "", TERM: "xterm", SHELL: "/bin/sh", ...env },
+      ...(cwd !== undefined && { cwd }),
       stdio: ["pipe", "pipe", "pipe"],
     },
   );

@@ -15,7 +15,7 @@ import { type Outcome, type Row, row } from "./row.ts";
 const SMALL = { instances: 2, teams: 2, callers: 12 };
 const WHOLE = { instances: 3, teams: 5, callers: 50 };
 const ALL = { MIC_TEST_ALL: "1" };
-const SIGN_IN = ["test/teams/clients.test.ts", "test/teams/serve.test.ts"];
+const SIGN_IN = ["clients", "inspector", "claude-code", "serve"].map((name) => `test/teams/${name}.test.ts`);
 const TOKENS = ["test/teams/tokens.test.ts", "test/teams/provider.test.ts"];
 const SECRETS = ["test/teams/secrets.test.ts"];
 

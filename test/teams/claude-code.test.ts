@@ -1,0 +1,37 @@
+// Claude Code signs in at a real provider as a person does it on a terminal, and is connected; it calls nothing without a login of its
+// own at its maker.
+import { describe, expect, test } from "vitest";
+import { missing, programOf } from "../interop/packages.ts";
+import { NO_NETWORK, newMachine, run } from "../interop/run.ts";
+import { folderForTest } from "../support/home.ts";
+import { hasTerminals, programOnTerminal } from "../support/terminal.ts";
+import { deploymentForTest } from "./bench.ts";
+
+const why = missing("Claude Code") ?? (hasTerminals ? undefined : "script missing here");
+const skipped = why === undefined ? "" : ` (skipped: ${why})`;
+
+describe.skipIf(why !== undefined)(`Claude Code${skipped}`, () => {
+  test("needs authentication, signs in for all that there is, and is connected", async () => {
+    const { url, provider } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
+    const home = await folderForTest();
+    const claude = [...programOf("Claude Code"), "mcp"];
+    const listed = async () => (await run(home, ...claude, "list")).stdout;
+    expect((await run(home, ...claude, "add", "--transport", "http", "mic", url)).stdout).toMatch(/^Added/);
+    expect(await listed()).toMatch(/^mic: .*Needs authentication$/m);
+
+    const environment = { ...newMachine(home), ...NO_NETWORK, BROWSER: "true" };
+    const terminal = programOnTerminal([...claude, "login", "mic"], environment, home);
+    // It shows the page as a link, which ends with a bell.
+    const page = new RegExp(`${provider.issuer}/auth\\?[^\\s\\u0007]+(?=\\u0007)`);
+    await expect.poll(terminal.screen).toMatch(page);
+    const [asked = ""] = page.exec(terminal.screen()) ?? [];
+    expect(new URL(asked).searchParams.get("scope")?.split(" ")).toEqual(
+      expect.arrayContaining(["mic:read", "mic:act"]),
+    );
+    expect(new URL(asked).searchParams.get("resource")).toBe(url);
+    expect((await fetch(await provider.browse(new URL(asked)))).status).toBe(200);
+    expect(await terminal.exit, terminal.screen()).toBe(0);
+
+    expect(await listed()).toMatch(/^mic: .*Connected$/m);
+  });
+});
