@@ -3,6 +3,7 @@
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { version } from "../src/cli/version.ts";
+import { byDeployment } from "./by-deployment.ts";
 import { byJournal } from "./by-journal.ts";
 import { byTelemetry } from "./by-telemetry.ts";
 import { type Group, measureGroup } from "./group.ts";
@@ -54,6 +55,7 @@ const GROWTHS: Readonly<Record<string, Growth>> = {
   journal: byJournal,
   assets: byAsset,
   telemetry: byTelemetry,
+  teams: byDeployment,
 };
 const METRICS = [...Object.keys(GROUPS), ...Object.keys(GROWTHS)];
 
