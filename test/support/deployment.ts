@@ -54,6 +54,8 @@ export interface DeploymentOptions {
   readonly port?: number;
   readonly provider?: IdentityProviderOptions;
   readonly emulator?: EmulatorOptions;
+  /** The base URL of the teams' service, where it is not the emulator. */
+  readonly service?: string;
   /** MIC_DATABASE_URL; default a server of its own, without replicas. */
   readonly databaseUrl?: string;
   readonly entry?: FleetOptions["entry"];
@@ -129,7 +131,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     for (const { name, claim, client } of teams) {
       const flags = ["--client-id", client.clientId, "--workspace-id", client.workspaceId, "--claim", claim];
       await command(
-        ["teams", "add", name, "--base-url", emulator.baseUrl, ...flags, "--secret-stdin"],
+        ["teams", "add", name, "--base-url", options.service ?? emulator.baseUrl, ...flags, "--secret-stdin"],
         client.clientSecret,
       );
     }

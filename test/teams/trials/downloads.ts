@@ -1,13 +1,14 @@
-// Trial 11: files by their links, many at once and large, from an instance in a process of its own; then it is killed in the middle. What
-// arrives is held against what the service sends.
+// Trial 11: files by their links, many at once and large, through the balancer from an instance of the built server; then it is killed in
+// the middle. What arrives is held against what the service sends.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import { createSeals, type Seals } from "../../../src/auth/seals.ts";
+import { createServer, get } from "node:http";
+import { createSeals } from "../../../src/auth/seals.ts";
 import { readSecretKeys } from "../../../src/auth/secret-keys.ts";
-import { stubEnv } from "../../service/client.ts";
-import { assetTicket, newKeys } from "../file-house.ts";
-import { startProgram } from "./program.ts";
+import { type Deployment, startDeployment } from "../../support/deployment.ts";
+import { startFleet } from "../../support/fleet.ts";
+import { connectHttp } from "../../support/mcp.ts";
+import { assetTicket } from "../file-house.ts";
 
 export interface DownloadCounts {
   readonly teams: number;
@@ -89,65 +90,77 @@ async function taken(url: string, onBytes: (count: number) => void): Promise<str
   }
 }
 
+/** So many callers, in turn in each team, each with the token he calls with and a link that a tool gave him. */
+async function withLinks({ callers }: Deployment, count: number) {
+  return await Promise.all(
+    (await callers(count)).map(async ({ url, token, era }, at) => {
+      const client = await connectHttp(era, url, { token });
+      const result = await client.callTool("download_asset", { assetId: `asset-${at}` });
+      await client.close();
+      const [link] = /http:[^"\\\s]*\/downloads\/[\w.-]+/.exec(JSON.stringify(result)) ?? [];
+      if (link === undefined) throw new Error(`no link: ${JSON.stringify(result)}`);
+      return { token, link };
+    }),
+  );
+}
+
+const statusOf = (url: string, headers: Readonly<Record<string, string>> = {}): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on("error", reject);
+  });
+
 const STRANGERS = 4;
 
-/** How many of these were refused: an altered ticket, an old one, another caller's, and one without a caller. */
-async function refusals(seals: Seals, url: string, strictUrl: string, team: string): Promise<number> {
-  const caller = "caller-0";
-  const [ticket, old] = await Promise.all(
-    [600, -1].map((seconds) => assetTicket(seals, { caller, team, assetId: "asset", seconds })),
-  );
-  const headers = { authorization: "Bearer token of caller-1" };
-  const statuses = await Promise.all([
-    fetch(`${url}/downloads/${ticket?.slice(0, -8)}AAAAAAAA`),
-    fetch(`${url}/downloads/${old}`),
-    fetch(`${strictUrl}/downloads/${ticket}`, { headers }),
-    fetch(`${strictUrl}/downloads/${ticket}`),
-  ]);
-  const wanted = [404, 410, 404, 401];
-  return statuses.filter(({ status }, at) => status === wanted[at]).length;
+/** How many of these were refused: an altered link, an old one, another caller's where links want their caller, and one without a caller. */
+async function refusals({ env }: Deployment, link: string, tokenOfAnother: string): Promise<number> {
+  const seals = createSeals(readSecretKeys(env["MIC_SECRET_KEYS"] ?? ""));
+  const old = await assetTicket(seals, { caller: "caller", team: "team-1", assetId: "asset", seconds: -1 });
+  const { origin, host, pathname } = new URL(link);
+  const strict = await startFleet({ instances: 1, env: { ...env, MIC_DOWNLOAD_LINKS: "bearer" } });
+  try {
+    const [strictUrl] = strict.instances.map(({ url }) => url);
+    const statuses = await Promise.all([
+      statusOf(`${link.slice(0, -8)}AAAAAAAA`),
+      statusOf(`${origin}/downloads/${old}`),
+      statusOf(`${strictUrl}${pathname}`, { host, authorization: `Bearer ${tokenOfAnother}` }),
+      statusOf(`${strictUrl}${pathname}`, { host }),
+    ]);
+    const wanted = [404, 410, 404, 401];
+    return statuses.filter((status, at) => status === wanted[at]).length;
+  } finally {
+    await strict.stop();
+  }
 }
 
 /** What was counted, and what is wrong, a sentence each. */
 export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
-  const keys = newKeys();
-  const seals = createSeals(readSecretKeys(keys));
   const service = await startService(bytes);
-  const names = Array.from({ length: teams }, (_, at) => `team-${at}`);
-  const teamsOf = Object.fromEntries(names.map((name) => [name, stubEnv(service)]));
-  const instance = startProgram("download-instance.ts", { keys, teams: teamsOf, links: "ticket" });
-  const strict = startProgram("download-instance.ts", { keys, teams: teamsOf, links: "bearer" });
+  const deployment = await startDeployment({ instances: 1, teams, service: service.baseUrl });
   try {
-    const url = String(await instance.heard());
-    const strangers = await refusals(seals, url, String(await strict.heard()), names[0] ?? "");
-    await strict.kill();
-    const idle = await peakMegabytes(instance.child.pid ?? 0);
+    const callers = await withLinks(deployment, atOnce);
+    const [first, another] = callers;
+    const [instance] = deployment.fleet.instances;
+    if (!instance || !first || !another) throw new Error("an instance and two callers are needed");
+    const strangersRefused = await refusals(deployment, first.link, another.token);
+    const idle = await peakMegabytes(instance.pid());
     const right = hashOf(bytes);
-    let arrived = 0;
-    const all = (onBytes: (count: number) => void) =>
-      Promise.all(
-        Array.from({ length: atOnce }, async (_, at) => {
-          const ticket = await assetTicket(seals, {
-            caller: `caller-${at}`,
-            team: names[at % names.length] ?? "",
-            assetId: `asset-${at}`,
-          });
-          return await taken(`${url}/downloads/${ticket}`, onBytes);
-        }),
-      );
+    const all = (onBytes: (count: number) => void) => Promise.all(callers.map(({ link }) => taken(link, onBytes)));
     const before = await all(() => undefined);
-    const peak = await peakMegabytes(instance.child.pid ?? 0);
+    const peak = await peakMegabytes(instance.pid());
     // Killed once a good part of the bytes has arrived, and most of them have not.
-    let isKilled = false;
+    let arrived = 0;
+    let killed: Promise<void> | undefined;
     const during = await all((count) => {
       arrived += count;
-      if (isKilled || arrived < (bytes * atOnce) / 4) return;
-      isKilled = true;
-      instance.child.kill("SIGKILL");
+      if (arrived >= (bytes * atOnce) / 4) killed ??= instance.kill();
     });
+    await killed;
     const counts = {
       whole: before.filter((hash) => hash === right).length,
-      strangersRefused: strangers,
+      strangersRefused,
       // 0 where the system does not say.
       idleMegabytes: Math.round(idle),
       peakMegabytes: Math.round(peak),
@@ -163,7 +176,7 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
     ];
     return { counts, wrong: wrong.filter((each) => each !== false) };
   } finally {
-    await Promise.all([instance.kill(), strict.kill()]);
+    await deployment.stop();
     await service.close();
   }
 }

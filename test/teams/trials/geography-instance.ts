@@ -14,15 +14,15 @@ const Task = z.object({
   databaseUrl: z.string(),
   baseUrl: z.string(),
   windowMs: z.int(),
-  /** It is killed with its permit in hand when it is about to send this request; 0: never. */
-  diesAt: z.int(),
+  /** It says so when it has its first permit in hand, and sends nothing: it is about to be killed. */
+  isMortal: z.boolean(),
 });
 const Order = z.discriminatedUnion("ask", [
   z.object({ ask: z.literal("country"), questions: z.int() }),
   z.object({ ask: z.literal("document"), withinMs: z.int() }),
 ]);
 
-const { databaseUrl, baseUrl: url, windowMs, diesAt } = Task.parse(JSON.parse(process.argv[2] ?? ""));
+const { databaseUrl, baseUrl: url, windowMs, isMortal } = Task.parse(JSON.parse(process.argv[2] ?? ""));
 const baseUrl = async () => url;
 const timing = systemTiming;
 
@@ -32,14 +32,14 @@ const real = createService({
   transport: createTransport({ proxies: false }),
   timing,
 });
-let requests = 0;
-const service: Pick<Service, "call"> = {
-  async call(...request) {
-    requests += 1;
-    if (requests === diesAt) process.kill(process.pid, "SIGKILL");
-    return await real.call(...request);
+const say = (what: unknown): void => void process.stdout.write(`${JSON.stringify(what)}\n`);
+const mortal: Pick<Service, "call"> = {
+  call() {
+    say("has a permit");
+    return new Promise(() => undefined);
   },
 };
+const service = isMortal ? mortal : real;
 const database = await openPostgres(databaseUrl);
 const shared = geographyOn(database, { baseUrl, budget: "trial", now: timing.now });
 const geography: Geography = createGeography({ service, perMinute: 28, windowMs, timing, ...shared });
@@ -71,7 +71,6 @@ async function obey(order: z.infer<typeof Order>): Promise<unknown> {
   );
 }
 
-process.stdout.write(`${JSON.stringify("ready")}\n`);
-for await (const line of createInterface(process.stdin))
-  process.stdout.write(`${JSON.stringify(await obey(Order.parse(JSON.parse(line))))}\n`);
+say("ready");
+for await (const line of createInterface(process.stdin)) say(await obey(Order.parse(JSON.parse(line))));
 process.exit(0);

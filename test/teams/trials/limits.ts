@@ -11,12 +11,10 @@ export interface LimitsCounts {
   readonly questions: number;
   /** How many times as fast as the machine's the service's clock goes: 1 is the real minute. */
   readonly speed: number;
-  /** The request before which one of the instances dies: at the first, none of its own is in the air, to be read again. */
-  readonly diesAt: number;
 }
 
-export const SMALL: LimitsCounts = { instances: 3, questions: 30, speed: 10, diesAt: 1 };
-export const WHOLE: LimitsCounts = { instances: 4, questions: 200, speed: 1, diesAt: 1 };
+export const SMALL: LimitsCounts = { instances: 3, questions: 30, speed: 10 };
+export const WHOLE: LimitsCounts = { instances: 4, questions: 200, speed: 1 };
 
 const MINUTE_MS = 60_000;
 const PER_MINUTE = 30;
@@ -28,7 +26,7 @@ const Logged = z.array(z.looseObject({ path: z.string(), status: z.number().null
 const Lists = z.array(z.int());
 
 /** What was counted, and what is wrong, a sentence each. */
-export async function limitsTrial({ instances, questions, speed, diesAt }: LimitsCounts) {
+export async function limitsTrial({ instances, questions, speed }: LimitsCounts) {
   const startedAt = Date.now();
   const clock = { now: () => startedAt + (Date.now() - startedAt) * speed };
   const emulator = await startEmulator({ clock, requestsPerPeer: PER_MINUTE });
@@ -41,14 +39,17 @@ export async function limitsTrial({ instances, questions, speed, diesAt }: Limit
   const database = await openPostgres(databaseUrl);
   const task = { databaseUrl, baseUrl, windowMs: MINUTE_MS / speed };
   const running = Array.from({ length: instances }, (_, at) =>
-    startProgram("geography-instance.ts", { ...task, diesAt: at === 0 ? diesAt : 0 }),
+    startProgram("geography-instance.ts", { ...task, isMortal: at === 0 }),
   );
   try {
     await Promise.all(running.map(({ heard }) => heard()));
     const share = (at: number): number => Math.floor(questions / instances) + (at < questions % instances ? 1 : 0);
-    for (const [at, { say }] of running.entries()) say({ ask: "country", questions: share(at) });
-    const heard = await Promise.all(running.map((each) => each.heard()));
-    const answers = heard.flatMap((answer) => (answer === undefined ? [] : Lists.parse(answer)));
+    const [mortal, ...living] = running;
+    mortal?.say({ ask: "country", questions: share(0) });
+    await mortal?.heard();
+    for (const [at, { say }] of living.entries()) say({ ask: "country", questions: share(at + 1) });
+    await mortal?.kill();
+    const answers = (await Promise.all(living.map((each) => each.heard()))).flatMap((answer) => Lists.parse(answer));
     const read = await asked();
     const paths = read.map(({ path }) => path);
     const times = read.map(({ at }) => Date.parse(at));
@@ -58,7 +59,7 @@ export async function limitsTrial({ instances, questions, speed, diesAt }: Limit
     const order = { operationId: "getPlaygroundOpenApi", fault };
     const headers = { "content-type": "application/json" };
     await admin("faults", { method: "POST", headers, body: JSON.stringify(order) });
-    const [, one, other] = running;
+    const [one, other] = living;
     one?.say({ ask: "document", withinMs: MINUTE_MS });
     // It is written down before the other is asked: what that does then, it does since it can know.
     while ((await database.query("SELECT 1 FROM geography_rest")).length === 0)

@@ -115,7 +115,7 @@ export const rows: readonly Row[] = [
   row({
     number: 11,
     title: "files by their links, large and many at once; the instance killed in the middle",
-    missing: undefined,
+    missing: deploymentMissing,
     small: downloads.SMALL,
     whole: downloads.WHOLE,
     trial: downloads.downloadsTrial,
