@@ -40,6 +40,8 @@ interface Known {
   reading: Promise<void> | undefined;
 }
 
+export type ServiceRests = ReturnType<typeof createServiceRests>;
+
 export function createServiceRests({ database: { query }, notices, now }: ServiceRestOptions) {
   const teams = new Map<string, Known>();
   notices?.on(REST_CHANNEL, (team) => {

@@ -1,12 +1,8 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
 
-import type { Auditor } from "../../actions/audit.ts";
-import { actionsOfService } from "../../actions/of-service.ts";
 import { overviewOf } from "../../actions/overview.ts";
-import { wireKeysOf } from "../../actions/wire-keys.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
 import { createSeals, type Seals } from "../../auth/seals.ts";
-import { noTokenStore } from "../../auth/token-store.ts";
 import type { Caller } from "../../caller.ts";
 import { notConfigured, reasonOf } from "../../failure.ts";
 import { createGeography } from "../../geography/geography.ts";
@@ -15,40 +11,31 @@ import { createSessionBus } from "../../mcp/http/sealed/bus.ts";
 import { createSealedSessions } from "../../mcp/http/sealed/sessions.ts";
 import type { Sessions } from "../../mcp/http/sessions.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
-import { ANSWER_SECONDS } from "../../mcp/tools/confirmation.ts";
 import type { Timing } from "../../service/attempts.ts";
 import { createService } from "../../service/call.ts";
-import { shareOf } from "../../service/share.ts";
 import { createTransport, type Transport } from "../../service/transport.ts";
-import { type Audit, createAudit, refusalsInto } from "../../teams/audit.ts";
-import { createTeamIdentity, type TeamIdentity } from "../../teams/identity.ts";
+import { type Audit, createAudit } from "../../teams/audit.ts";
 import { createMembership } from "../../teams/membership.ts";
-import { actionsOutside, identityOutside, outsideFailure, tokensOutside } from "../../teams/outside.ts";
+import { tokensOutside } from "../../teams/outside.ts";
 import { forgottenSpan } from "../../teams/restored.ts";
-import { createRuntimes, type Guest, type Outside } from "../../teams/runtimes.ts";
-import { nameIn, questionsFor, taskIdsFor } from "../../teams/sealed.ts";
+import { createRuntimes } from "../../teams/runtimes.ts";
+import { nameIn } from "../../teams/sealed.ts";
 import { createSecrets } from "../../teams/secrets.ts";
 import { createServiceRests } from "../../teams/service-rest.ts";
 import { createSessionRows } from "../../teams/session-rows.ts";
 import type { TeamsSettings } from "../../teams/settings.ts";
-import { CHANNEL, createTeams, type Team } from "../../teams/teams.ts";
-import { actionsWithin, admitOnly } from "../../teams/workspace.ts";
+import { CHANNEL, createTeams } from "../../teams/teams.ts";
 import { type CallersTrace, createCallersTrace } from "../../telemetry/callers-trace.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
-import { StartedJob } from "../../toolkit/jobs/job-task.ts";
-import { createLinkedFiles } from "../../toolkit/links/linked-files.ts";
-import { createWatching } from "../../toolkit/resources/watching.ts";
-import { createLog, logOf } from "../log.ts";
+import { createLog } from "../log.ts";
 import { geographyOn } from "../shared-geography.ts";
 import { observedLog, type StartTelemetry } from "../telemetry.ts";
-import { runtimeOf } from "./caller-parts.ts";
-import { type CredentialParts, credentialParts } from "./credential-parts.ts";
 import type { Engine } from "./engine.ts";
+import { makingGuests, type TeamParts } from "./guests.ts";
 import { processParts } from "./process-parts.ts";
 
-/** Of one service, and of those what one team may have at once. */
+/** To one service. */
 const CONNECTIONS = 64;
-const OF_ONE_TEAM = 8;
 
 export interface Deployment
   extends Pick<
@@ -67,12 +54,6 @@ export interface Deployment
   readonly restoredAt?: TeamsSettings["restoredAt"];
   /** Absent: nobody asked for telemetry. */
   readonly telemetry?: StartTelemetry | undefined;
-}
-
-/** The parts of one team that is at hand. */
-interface TeamParts extends CredentialParts {
-  readonly team: Team;
-  readonly identity: TeamIdentity;
 }
 
 export interface ComposedTeams {
@@ -104,6 +85,7 @@ export interface ComposedTeams {
   close(): Promise<void>;
 }
 
+/** What keys on the wire are derived for. */
 const WIRE = "wire";
 
 /** Of geography: nothing of it asks for a token. */
@@ -121,17 +103,14 @@ export function composeTeams(
   const log = telemetry ? observedLog(ownLog, config.logLevel, telemetry) : ownLog;
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
   const parts = processParts({ config, log, transport, journal, redactor, telemetry });
-  const { timing, actions } = parts;
+  const { timing } = parts;
   const { now } = timing;
   const { restoredAt: span } = deployment;
-  const forgotten = span && forgottenSpan({ span, hours: config.actionResendHours, now });
 
   const teams = createTeams(database);
   const seals = createSeals(secretKeys);
-  const secrets = createSecrets({ seals, now });
   const bus = createSessionBus(notices, log);
   const rests = createServiceRests({ database, now, notices });
-  const wireSecret = secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array();
 
   /** Geography takes no credentials: it is the deployment's, wherever the teams' services are. */
   async function geographyUrl(): Promise<string> {
@@ -157,101 +136,30 @@ export function composeTeams(
   const audit = createAudit(journal, log);
   const trace = createCallersTrace();
   const traceId = (): string | undefined => telemetry?.marks()["trace_id"] ?? trace.id();
-  const auditorOf = ({ id: caller, clientId: client }: Guest, team = ""): Auditor => ({
-    caller,
-    team,
-    client,
+  const guests = makingGuests({
+    parts,
+    redactor,
+    seals,
+    secrets: createSecrets({ seals, now }),
+    find: teams.find,
+    rests,
+    geography,
+    geographyUrl,
+    audit,
     traceId,
+    wireSecret: secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array(),
+    forgotten: span && forgottenSpan({ span, hours: config.actionResendHours, now }),
+    publicOrigin,
+    inlineBytes,
+    downloadSeconds,
   });
-
-  const filesFor = ({ id: caller, clientId: client }: Guest, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({
-      service,
-      inlineBytes,
-      seals,
-      publicUrl: publicOrigin,
-      seconds: downloadSeconds,
-      caller,
-      team,
-      client,
-      now,
-    });
-  const sealedFor = (who: string) => ({
-    taskIds: taskIdsFor(seals, who, StartedJob),
-    questions: questionsFor(seals, who, ANSWER_SECONDS),
-  });
-
-  function openTeam(team: Team): TeamParts {
-    const own = createRedactor(redactor);
-    const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
-    const share = { ...shareOf(transport, OF_ONE_TEAM), close: async () => undefined };
-    const admit = admitOnly(team.workspaceId);
-    const rest = rests.of(team.name);
-    const given = { identity, redactor: own, store: noTokenStore, transport: share, admit, rest };
-    const made = credentialParts(given, { ...parts, telemetry: telemetry?.of({ team: team.name }) });
-    return { ...made, team, identity };
-  }
-
-  function inside(of: TeamParts, guest: Guest): Runtime {
-    const { id: caller, clientId: client } = guest;
-    const { team, identity, service } = of;
-    const { serviceName } = identity;
-    const auditor = auditorOf(guest, team.name);
-    const mine = actionsOfService({
-      actions,
-      journal: journal.open,
-      serviceName,
-      caller,
-      wireKey: wireKeysOf(wireSecret, caller),
-      redact: of.redactor.redact,
-      auditor,
-    });
-    const who = { team: team.name, caller };
-    const mineAlone = { log: logOf(log, of.redactor, { ...who, client }), telemetry: telemetry?.of(who) };
-    return runtimeOf({ ...parts, ...mineAlone }, of, {
-      actions: actionsWithin(mine, team.workspaceId),
-      geography,
-      files: filesFor(guest, team.name, service),
-      known: [],
-      ...sealedFor(nameIn(team.name, caller)),
-      notes: [],
-      forgotten,
-      refused: refusalsInto(audit, auditor),
-    });
-  }
-
-  function outside(guest: Guest, why: Outside): Runtime {
-    const { id: caller, clientId: client } = guest;
-    const failure = outsideFailure(why, `${publicOrigin}/mcp`);
-    const service = createService({ baseUrl: geographyUrl, tokens: tokensOutside(failure), transport, timing });
-    const nobody = {
-      identity: identityOutside(failure, geographyUrl),
-      service,
-      redactor,
-      watching: createWatching({ timing }),
-    };
-    const mineAlone = { log: logOf(log, redactor, { caller, client }), telemetry: telemetry?.of({ caller }) };
-    return runtimeOf({ ...parts, ...mineAlone }, nobody, {
-      actions: actionsOutside(failure),
-      geography,
-      files: filesFor(guest, undefined, service),
-      known: [],
-      ...sealedFor(nameIn(undefined, caller)),
-      notes: [],
-      refused: refusalsInto(audit, auditorOf(guest)),
-    });
-  }
-
   const retirements = new Set<(runtime: Runtime) => void>();
   const runtimes = createRuntimes<TeamParts, Runtime>({
     membership: createMembership({ teams, now }),
     find: teams.find,
     maxTeams: deployment.teamsAtHand,
     making: {
-      openTeam,
-      endTeam: ({ identity }) => identity.end(),
-      inside,
-      outside,
+      ...guests,
       retired(runtime) {
         for (const hear of retirements) hear(runtime);
       },
