@@ -230,6 +230,7 @@ export function createActions(options: ActionsOptions) {
     open: Journal,
     call: ActionCall,
     identity: ActionIdentity,
+    cameAt: number | undefined,
   ): Promise<PerformedAction | undefined> {
     const request = await call.prepare();
     const action: NewAction = {
@@ -247,9 +248,9 @@ export function createActions(options: ActionsOptions) {
     };
     const name = nameOf(action);
     if (open.underway.has(name)) return await waitForOther({ key: action.key, first_sent_at: timing.now() }, call);
-    const look = () => findAction(open, call, call.explicitKey, identity);
+    const look = () => findAction(open, call, call.explicitKey, identity, cameAt);
     const sent = await claimAndSend(open, name, call, () =>
-      open.insert(action).catch((error: unknown) => rethrowUnlessWritten(error, look)),
+      open.insert(action, cameAt).catch((error: unknown) => rethrowUnlessWritten(error, look)),
     );
     // Refused as one that the journal has. If it shows none, that one has ended in between, or the journal contradicts itself.
     if (!sent && !(await look())) return await pause(call, refusedForNone);
@@ -259,8 +260,10 @@ export function createActions(options: ActionsOptions) {
   async function attempt(open: Journal, call: ActionCall): Promise<PerformedAction> {
     const identity = identify(call.arguments, call.traits);
     let key = call.explicitKey;
+    // Asked before the first look: however long it takes from here to a new action, nothing made meanwhile is overlooked.
+    const cameAt = key === undefined ? await open.time() : undefined;
     for (;;) {
-      const stored = await findAction(open, call, key, identity);
+      const stored = await findAction(open, call, key, identity, cameAt);
       if (stored) {
         refuseOtherCommand(stored, call.tool, identity);
         // From here on this call is about that one action, even if its outcome is sent to another call meanwhile.
@@ -269,7 +272,7 @@ export function createActions(options: ActionsOptions) {
       const doubtful = stored ? undefined : await whyDoubtful(open, call, identity);
       if (doubtful) throw doubtful;
       // Undefined: another call was faster, and its action is the one to look at.
-      const result = await (stored ? resume(open, stored, call) : startNew(open, call, identity));
+      const result = await (stored ? resume(open, stored, call) : startNew(open, call, identity, cameAt));
       if (result) return result;
     }
   }

@@ -1,4 +1,5 @@
 // The journal: every action, durable before its first byte is sent. Claims are atomic, so any number of processes share it.
+import * as z from "zod/v4";
 import { type AuditedEvent, type Auditor, auditedSettling, writeAudit } from "./audit.ts";
 import { type Database, type DatabaseRow, isAnswerLost, type Value } from "./database.ts";
 import type { ActionIdentity } from "./identity.ts";
@@ -17,15 +18,24 @@ const MAX_ABOUT = 50;
 /** Names in one question: a database takes no number of values, and keeps a statement for each number. */
 const MAX_NAMED = 100;
 
+/** Of a call of which it is not asked when it came. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+const Instant = z.object({ at: z.int() });
+
 const ANY_ABOUT = "SELECT 1 FROM actions WHERE service = $1 AND about = $2 LIMIT 1";
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
 const IS_UNSETTLED = "state IN ('open', 'unknown')";
 
-/** Whether the same call without a key is this action: `since` begins the time in which what was sent may not have been heard. */
-const isStillSame = (since: string): string =>
-  `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${since}))`;
+/**
+ * Whether the same call without a key is this action: one that may not have been heard of, sent less than `repeatMs` ago at most; or
+ * whatever was made since the call came, for an agent that has given it up may have called again, elsewhere, and have heard of that.
+ */
+const isStillSame = (now: string, repeatMs: string, cameAt: string): string =>
+  `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${now} - ${repeatMs})
+     OR (created_at > ${cameAt} AND created_at <= ${now}))`;
 
 const unheardSqls = new Map<number, string>();
 
@@ -111,7 +121,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
      * Writes a new action, claimed by this process. Undefined when its key, or, for a key of our own making, another action that
      * the same call is about, is there already: see findSame and findReworded.
      */
-    insert: (action: NewAction) =>
+    insert: (action: NewAction, cameAt = NEVER) =>
       surely(
         action,
         `INSERT INTO actions (service, key, tool, arguments, arguments_hash, subject_hash, work_hash, explicit, path, if_match,
@@ -121,7 +131,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
            ${instant("$14")}, ${instant("$14")}, ${instant("$14")}, NULL, $16, $17
          WHERE $7 = 1 OR NOT (
            EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND subject_hash = $5
-             AND ${isStillSame(`${instant("$14")} - $15`)})
+             AND ${isStillSame(instant("$14"), "$15", "$18")})
            OR EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND work_hash = $6 AND ${IS_UNSETTLED}))
          ON CONFLICT DO NOTHING RETURNING ${all}`,
         [
@@ -142,19 +152,27 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
           repeatMs,
           keptId(action.about),
           action.wireKey ?? "",
+          cameAt,
         ],
         ({ state, attempts, in_doubt }) => state === "open" && attempts === 0 && in_doubt === 0,
       ),
 
     find,
 
-    /** The latest action that a call with this subject and without a key is about. */
-    findSame: (service: string, tool: string, subjectHash: string) =>
+    /** Now, as actions are dated here: milliseconds since 1970. */
+    async time(): Promise<number> {
+      if (clock === undefined) return now();
+      const [row] = await database.query(`SELECT ${instant("$1")} AS at`, [now()]);
+      return Instant.parse(row).at;
+    },
+
+    /** The latest action that a call with this subject and without a key is about; `cameAt`: by `time`. */
+    findSame: (service: string, tool: string, subjectHash: string, cameAt = NEVER) =>
       write(
         `SELECT ${all} FROM actions WHERE service = $1 AND tool = $2 AND subject_hash = $3
-           AND ${isStillSame(`${instant("$4")} - $5`)}
+           AND ${isStillSame(instant("$4"), "$5", "$6")}
          ORDER BY created_at DESC LIMIT 1`,
-        [service, tool, subjectHash, now(), repeatMs],
+        [service, tool, subjectHash, now(), repeatMs, cameAt],
       ),
 
     /** One of the same work with other notes, whose outcome is not known yet. */

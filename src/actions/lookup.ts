@@ -20,16 +20,17 @@ export interface NamedCall {
   readonly proposedKey?: string | undefined;
 }
 
-/** The action that a call is about, if it is in the journal. `key`: of one that the call is known to be about. */
+/** The action that a call is about, if it is in the journal. `key`: of one that the call is known to be about. `cameAt`: by the journal's time. */
 export async function findAction(
   open: Journal,
   { service, tool, proposedKey }: NamedCall,
   key: string | undefined,
   { subjectHash }: ActionIdentity,
+  cameAt?: number,
 ): Promise<StoredAction | undefined> {
   if (key !== undefined) return await open.find(service, key);
   const agreed = proposedKey === undefined ? undefined : await open.find(service, proposedKey);
-  return agreed ?? (await open.findSame(service, tool, subjectHash));
+  return agreed ?? (await open.findSame(service, tool, subjectHash, cameAt));
 }
 
 /** Why no new action may be made of a call: it might be an old one that its agent words otherwise, or names wrongly. */

@@ -2,8 +2,9 @@
 import { expect, test } from "vitest";
 import { createInput, createJob, enveloped, input, job, micEnveloped, operation } from "../contract/samples.ts";
 import { credentials } from "../service/client.ts";
+import { gate } from "../support/gate.ts";
 import { insideServer, type Talk } from "../support/server.ts";
-import { answer, type Stub } from "../support/stub.ts";
+import { answer, holdUntil, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 
 async function bench(window = "600") {
@@ -115,6 +116,34 @@ test("a client that cancels just behind the answer has not read it", async () =>
   const again = await server.call("submit_job", createJob);
   expect(again.action?.replayed, "cancelled: nobody has read it").toBe(true);
   expect(jobIn(await server.call("submit_job", createJob)), "sent by now").toBe("job-2");
+});
+
+test("a call that stands still before its action is written down is the same action as one that was made and heard of meanwhile", async () => {
+  const { stub, server, env } = await bench();
+  const other = await insideServer(env);
+  const { opened, open } = gate();
+  const aJob = answer(200, enveloped(job), { etag: '"7"' });
+  stub.respond(({ method, target }) => {
+    if (method === "POST") return answer(202, enveloped(operation));
+    if (target.includes("operations")) return answer(200, enveloped(operation));
+    return stub.requests.length === 1 ? holdUntil(opened, aJob) : aJob;
+  });
+  const cancel = { jobId: job.id, reason: "no longer wanted" };
+  server.send("cancel_job", cancel, 7);
+  await expect.poll(() => stub.requests.length).toBe(1);
+  const told = await other.call("cancel_job", cancel);
+  expect(told.action).toMatchObject({ replayed: false });
+  expect((await other.call("get_operation", { operationId: operation.id })).error).toBeUndefined();
+  open();
+  const late = await server.answerTo(7);
+  expect(late.action).toEqual({ ...told.action, replayed: true });
+  expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+  expect(
+    (await other.call("cancel_job", cancel)).action,
+    "what comes after that is an action of its own",
+  ).toMatchObject({
+    replayed: false,
+  });
 });
 
 test("the reason tells no actions apart", async () => {

@@ -1,13 +1,19 @@
 // Trial 5 in small: an instance is stopped in the middle of an action for longer than its lease, or cut off from the database, and goes on
-// when another one has taken the action up. Processes, PostgreSQL and the way between them are real.
+// when another one has taken the action up; or with a call that it has not even read. Processes, PostgreSQL and the way between them are
+// real.
 
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createJob, enveloped, job } from "../contract/samples.ts";
+import { legacySpeaker, modernSpeaker, post, resultOf, type Sent } from "../mcp/http/raw.ts";
 import { stubEnv } from "../service/client.ts";
+import { deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { gate } from "../support/gate.ts";
+import { executionsAt, OF_THE_LOAD } from "../support/load.ts";
 import { askPostgres, type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { type CallResult, readResult } from "../support/results.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, holdUntil, stubForTest } from "../support/stub.ts";
 
@@ -110,5 +116,73 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(
         expect(owner).toMatchObject({ state: "succeeded" });
       }
     });
+  },
+);
+
+/** Longer than any answer takes. */
+const PATIENCE_MS = 1_000;
+
+/** Of one client: through the balancer, and past it. A session of any instance is every instance's. */
+async function speakersFor(era: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
+  if (era === "modern")
+    return { speaker: modernSpeaker(url, {}, headers), directly: modernSpeaker(instanceUrl, {}, headers) };
+  const speaker = await legacySpeaker(url, {}, headers);
+  return { speaker, directly: { call: callIn(instanceUrl, speaker.headers) } };
+}
+type Headers = Readonly<Record<string, string>>;
+
+const callIn =
+  (url: string, headers: Headers) =>
+  (id: number, name: string, args: object): Sent =>
+    post(url, { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } }, headers);
+
+describe.skipIf(deploymentMissing !== undefined || !isLinux)(
+  `an instance that has not read a call yet${deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`}`,
+  { timeout: 120_000 },
+  () => {
+    test.each(["legacy", "modern"] as const)(
+      "begins nothing of it for a client that has gone, and has heard of the same call elsewhere meanwhile (%s)",
+      async (era) => {
+        const deployment = await startDeployment({ instances: 2, teams: 1 });
+        onTestFinished(deployment.stop);
+        const { url, emulator, teams, fleet } = deployment;
+        const [still] = fleet.instances;
+        const wishes = [...(teams[0]?.client.fileIds ?? [])];
+        const headers = { authorization: `Bearer ${await deployment.token("ann", teams)}`, host: new URL(url).host };
+        const { speaker, directly } = await speakersFor(era, url, `${still?.url}/mcp`, headers);
+        let id = 0;
+        let gone = 0;
+        let told = 0;
+        /** As an agent does it whose host waits no longer than that: called until there is an answer. */
+        async function insisting(name: string, args: object): Promise<CallResult> {
+          for (;;) {
+            id += 1;
+            const sent = speaker.call(id, name, args);
+            const answer = await Promise.race([resultOf(sent, id), sleep(PATIENCE_MS)]);
+            if (answer !== undefined) return readResult(answer);
+            gone += 1;
+            await sent.cut();
+          }
+        }
+
+        still?.signal("SIGSTOP");
+        while (gone === 0) {
+          const made = await insisting("register_input", { inputKind: "M4_FILE", referenceId: wishes.shift() });
+          expect(made.error, made.text).toBeUndefined();
+          told += 1;
+          // The agent names what was made: it has heard of it.
+          const read = await insisting("get_input", { inputId: Object(made.structured).data.id });
+          expect(read.error, read.text).toBeUndefined();
+        }
+        still?.signal("SIGCONT");
+        // What it had not read comes before whatever comes now, and what that does takes as long.
+        for (const referenceId of wishes.slice(0, 3)) {
+          id += 1;
+          await resultOf(directly.call(id, "register_input", { inputKind: "M4_FILE", referenceId }), id);
+          told += 1;
+        }
+        expect(await executionsAt(emulator.baseUrl, OF_THE_LOAD)).toBe(told);
+      },
+    );
   },
 );

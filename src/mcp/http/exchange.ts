@@ -98,14 +98,26 @@ export interface SendOptions {
   readonly stalledTimeoutMs: number;
 }
 
-// The socket is the request's: a response has none while it waits behind another one on the same connection.
-const isGone = ({ destroyed, req: { socket } }: ServerResponse): boolean =>
-  destroyed || socket.destroyed || socket.readableEnded;
+const isEnded = ({ socket }: IncomingMessage): boolean => socket.destroyed || socket.readableEnded;
 
-/** Lets the event loop see all that has arrived, an end of the connection included. Throws when the client has gone. */
+// The socket is the request's: a response has none while it waits behind another one on the same connection.
+const isGone = ({ destroyed, req }: ServerResponse): boolean => destroyed || isEnded(req);
+
+/** Lets the event loop see all that has arrived, an end of a connection included. */
+async function allArrived(): Promise<void> {
+  await turnOfTheLoop();
+  await turnOfTheLoop();
+}
+
+/** False where the client has gone right behind its request, which may have waited here for long. */
+export async function isStillThere(from: IncomingMessage): Promise<boolean> {
+  await allArrived();
+  return !isEnded(from);
+}
+
+/** Throws when the client has gone. */
 async function assertConnected(to: ServerResponse): Promise<void> {
-  await turnOfTheLoop();
-  await turnOfTheLoop();
+  await allArrived();
   if (isGone(to)) throw new Error("the client has gone");
 }
 

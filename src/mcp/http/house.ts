@@ -1,4 +1,5 @@
 // What serves the clients of one HttpService: sessions for the older revisions, single requests for 2026-07-28.
+import { isJsonObject } from "../../contract/json.ts";
 import { createModern, type Modern } from "./modern.ts";
 import type { HttpService } from "./port.ts";
 import type { Sessions } from "./sessions.ts";
@@ -6,6 +7,8 @@ import type { Sessions } from "./sessions.ts";
 export interface House {
   readonly sessions: Sessions;
   readonly modern: Modern;
+  /** Whether this asks for what may change something at the service. `body`: the parsed JSON of a POST. */
+  acts(body: unknown): boolean;
   /** Ends the streams on which clients only listen. */
   endStreams(): Promise<void>;
   /** Aborts calls under way. */
@@ -17,6 +20,11 @@ export function createHouse(service: HttpService, sessions: Sessions): House {
   return {
     sessions,
     modern,
+    acts: (body) =>
+      [body].flat().some((message) => {
+        const { method, params } = isJsonObject(message) ? message : {};
+        return typeof method === "string" && service.rightFor?.({ method, params }) === "act";
+      }),
     async endStreams() {
       sessions.endStreams();
       await modern.endStreams();

@@ -7,6 +7,7 @@ const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const postgres = inside("test/actions/journal.test.ts", "PostgreSQL ");
 const machine = inside("test/actions/machine.test.ts");
 const repeat = inside("test/actions/repeat.test.ts");
+const http = inside("test/mcp/http/exactly-once.test.ts", "in a session ");
 const unread = outside("test/faults/unread.test.ts");
 const telling = inside("test/actions/unknown-outcome.test.ts");
 
@@ -124,6 +125,18 @@ export const identityMutants: readonly Mutant[] = [
     code: "state = 'succeeded' AND heard_at IS NULL AND delivered_at > ",
     instead: "state = 'succeeded' AND delivered_at > ",
     seenBy: journal("an agent that names the key of an action or what it made has heard of it"),
+  },
+  {
+    what: "a call that was held up does again what the same call has done meanwhile",
+    code: "key === undefined ? await open.time() : undefined;",
+    instead: "undefined;",
+    seenBy: repeat("a call that stands still before its action is written down"),
+  },
+  {
+    what: "an action is begun for a client that has gone",
+    code: "house.acts(body) && !(await isStillThere(incoming))",
+    instead: "house.acts(body) && (await isStillThere(incoming)) === undefined",
+    seenBy: http("for a client that has gone when its call is read nothing is begun"),
   },
   {
     what: "what calls name is not taken for heard",

@@ -17,9 +17,9 @@ const telling = inside("test/actions/unknown-outcome.test.ts");
 export const sendingMutants: readonly Mutant[] = [
   {
     what: "the request leaves before the journal has it",
-    code: "const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+    code: "const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action, cameAt)",
     instead:
-      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
+      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action, cameAt)",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
   {

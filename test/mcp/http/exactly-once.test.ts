@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";
 import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
+import { serveHttpInside } from "../../support/inside.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";
 import { resultOf, type Sent } from "./raw.ts";
@@ -112,3 +113,16 @@ test.each(ways.filter(([, { era }]) => era === "legacy"))(
     expect(new Set(stub.requests.map(keyOf)).size).toBe(1);
   },
 );
+
+describe.each(ways.filter(([, { serve }]) => serve === serveHttpInside))("%s", (_, { serve, speak }) => {
+  test("for a client that has gone when its call is read nothing is begun: it may have called again elsewhere", async () => {
+    const stub = stubOf();
+    const url = await serve(stubEnv(stub));
+    const gone = await speak(url);
+    for (const id of [1, 2, 3]) await gone.call(id, "submit_job", createJob).leave();
+    stub.expect(accepted("job-1"));
+    const again = await told((await speak(url)).call(1, "submit_job", createJob), 1);
+    expect(again.action).toMatchObject({ replayed: false, attempts: 1 });
+    expect(stub.requests).toHaveLength(1);
+  });
+});
