@@ -1,5 +1,6 @@
 // The balancers' files of deploy/: their own checkers take them, and what they are for holds before instances that stand in for ours.
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -117,6 +118,18 @@ for (const { name, missing, start } of balancers)
       const { url } = await before(one, two);
       expect(await post(url)).not.toContain("fine");
       expect(one.posts() + two.posts()).toBe(1);
+    });
+
+    test("an instance whose client goes learns of it, with its call in hand", async () => {
+      const gone: Promise<unknown>[] = [];
+      const one = await instanceForTest(({ socket }) => void gone.push(once(socket, "close")));
+      const { url } = await before(one);
+      const giveUp = new AbortController();
+      const call = fetch(`${url}/mcp`, { method: "POST", body: "{}", signal: giveUp.signal });
+      await expect.poll(() => gone.length).toBe(1);
+      giveUp.abort();
+      await expect(call).rejects.toThrow("aborted");
+      await Promise.all(gone);
     });
 
     test("an instance that is not there costs no call", async () => {

@@ -1,5 +1,6 @@
 // The container, from the folder that the release builds it from.
-import { test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
 import { containerMissing, runContainer } from "./container.ts";
 import { driveJob } from "./drive.ts";
 import { releaseForFile } from "./made-release.ts";
@@ -8,7 +9,16 @@ const { made, beside } = releaseForFile();
 
 const why = containerMissing === undefined ? "" : ` (skipped: ${containerMissing})`;
 
-test.skipIf(containerMissing !== undefined)(`runs a job with its root read-only, as its own user${why}`, async () => {
-  const { args, ...command } = await runContainer(made("container"), beside("image"));
-  await driveJob({ ...command, args: [...args, "serve", "--emulator"] }, "/");
-});
+test.skipIf(containerMissing !== undefined)(
+  `runs a job with its root read-only, as its own user, and has nothing of one person's that teams would refuse${why}`,
+  async () => {
+    const { args, ...image } = await runContainer(made("container"), beside("image"));
+    await driveJob({ ...image, args: [...args, "serve", "--emulator"] }, "/");
+    const { env, command } = image;
+    const path = { PATH: process.env["PATH"] ?? "" };
+    const teams = spawnSync(command, [...args, "serve", "--teams"], { env: { ...path, ...env }, encoding: "utf8" });
+    expect(teams.status).toBe(2);
+    expect(teams.stderr).toContain("MIC_PUBLIC_URL");
+    expect(teams.stderr).not.toMatch(/_DIR/);
+  },
+);
