@@ -1,6 +1,5 @@
 // The balancers' files of deploy/: their own checkers take them, and what they are for holds before instances that stand in for ours.
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -121,8 +120,11 @@ for (const { name, missing, start } of balancers)
     });
 
     test("an instance whose client goes learns of it, with its call in hand", async () => {
-      const gone: Promise<unknown>[] = [];
-      const one = await instanceForTest(({ socket }) => void gone.push(once(socket, "close")));
+      const gone: Promise<void>[] = [];
+      const one = await instanceForTest(({ socket }) => {
+        // One balancer ends the connection, the other resets it.
+        gone.push(new Promise((resolve) => void socket.once("close", () => resolve())));
+      });
       const { url } = await before(one);
       const giveUp = new AbortController();
       const call = fetch(`${url}/mcp`, { method: "POST", body: "{}", signal: giveUp.signal });
