@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
 import type { Client, Command } from "./client.ts";
+import { openStream, type SessionStream } from "./session-stream.ts";
 
 /** "session": 2025-06-18. "modern": 2026-07-28, in which each request stands by itself. */
 export type Era = "session" | "modern";
@@ -18,6 +19,7 @@ export interface HttpServer {
 
 const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const clientInfo = { name: "bench", version: "1" };
+const ACCEPTED = 202;
 const SESSION_VERSION = "2025-06-18";
 const MODERN_VERSION = "2026-07-28";
 const MODERN_META = {
@@ -36,6 +38,13 @@ const messageOf = (text: string): string => {
 const nameOf = (params: object): string | undefined =>
   "name" in params && typeof params.name === "string" ? params.name : undefined;
 
+interface Message {
+  readonly jsonrpc: "2.0";
+  readonly id: number;
+  readonly method: string;
+  readonly params: object;
+}
+
 async function speak(url: URL, era: Era, connections: number, pid: number): Promise<Client> {
   const pool = new Pool(url.origin, { connections });
   let lastId = 0;
@@ -49,7 +58,7 @@ async function speak(url: URL, era: Era, connections: number, pid: number): Prom
     });
     const text = await answer.body.text();
     if (answer.statusCode >= 400) throw new Error(`${answer.statusCode}: ${text.slice(0, 300)}`);
-    return { text, sessionId: answer.headers["mcp-session-id"] };
+    return { text, status: answer.statusCode, sessionId: answer.headers["mcp-session-id"] };
   }
 
   async function ofSession(): Promise<Readonly<Record<string, string>>> {
@@ -61,11 +70,20 @@ async function speak(url: URL, era: Era, connections: number, pid: number): Prom
   }
 
   const session = era === "session" ? await ofSession() : undefined;
+  let stream: Promise<SessionStream> | undefined;
+
+  async function inSession(message: Message, headers: Readonly<Record<string, string>>) {
+    const { status, text } = await post(message, headers);
+    if (status !== ACCEPTED) return { line: messageOf(text) };
+    stream ??= openStream(url, headers);
+    return { line: await (await stream).answerTo(message.id) };
+  }
+
   return {
     pid,
     async request(method, params = {}) {
       const id = ++lastId;
-      if (session) return { line: messageOf((await post({ jsonrpc: "2.0", id, method, params }, session)).text) };
+      if (session) return await inSession({ jsonrpc: "2.0", id, method, params }, session);
       const name = nameOf(params);
       const headers = {
         "mcp-protocol-version": MODERN_VERSION,
@@ -75,7 +93,10 @@ async function speak(url: URL, era: Era, connections: number, pid: number): Prom
       const message = { jsonrpc: "2.0", id, method, params: { ...params, _meta: MODERN_META } };
       return { line: messageOf((await post(message, headers)).text) };
     },
-    close: () => pool.close(),
+    async close() {
+      await (await stream)?.close();
+      await pool.close();
+    },
   };
 }
 

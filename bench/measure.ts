@@ -42,6 +42,7 @@ export const ask = (client: Client, { name, arguments: args }: Call) =>
 /** A failure must not be measured as if it were an answer. */
 export async function answered(client: Client, call: Call): Promise<void> {
   const { line } = await ask(client, call);
+  if (line === "") throw new Error(`${call.name}: no answer`);
   if (/"isError":true|^\{"(jsonrpc":"2.0","id":\d+,")?error"/.test(line) || /"error":\{"code"/.test(line.slice(0, 100)))
     throw new Error(`${call.name}: ${line.slice(0, 300)}`);
 }
