@@ -1,4 +1,5 @@
 // Which action a call is about (docs/interface.md, "Which call is which action"), and what the journal says of it.
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { Failure } from "../failure.ts";
 import { readCanonical } from "./canonical.ts";
 import { type ActionIdentity, type ActionTraits, identify } from "./identity.ts";
@@ -109,8 +110,10 @@ export function createLookup(journal: () => Promise<Journal>) {
         for (const name of names) hearing.named.names.add(name);
         return;
       }
-      hearing.named = { names: new Set(names) };
-      const writing = write(service, hearing, hearing.named);
+      const all = { names: new Set(names) };
+      hearing.named = all;
+      // The call goes first: its own request is on the way to the service while the journal is asked.
+      const writing = turnOfTheLoop().then(() => write(service, hearing, all));
       hearing.written = Promise.all([hearing.written, writing]).then(() => undefined);
     },
 
