@@ -1,22 +1,28 @@
 // A journal that was restored from a backup has forgotten actions: lists of actions and whatever is done anew name the span.
 import { expect, test } from "vitest";
-import { emulatorForTest } from "../support/emulator.ts";
+import { Service } from "../emulator/service.ts";
+import { FILE } from "../emulator/work.ts";
+import { jobArguments } from "../mcp/tasks/bench.ts";
+import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
-import type { CallResult } from "../support/results.ts";
+import { type CallResult, readResult } from "../support/results.ts";
+import { ask } from "./asking.ts";
 import { addTeam, callerNamed, instanceForTest, keyLine, type Place, urlOf } from "./deployment.ts";
 import { describeWithPostgres } from "./postgres.ts";
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const SENTENCE = /The journal was restored from a backup: what was done from \S+ to \S+ is not in it\./;
 const summaryOf = ({ structured }: CallResult): string => String(structured?.["summary"]);
 
 describeWithPostgres("a restored journal", (postgres) => {
   /** A caller of an instance whose journal lacks an hour that ended so long ago. */
   async function clientWithGap(endedHoursAgo: number | undefined) {
+    const clock = manualClock();
     const place: Place = {
       url: await postgres().database(),
       keys: keyLine("one"),
-      emulator: await emulatorForTest({ clients: 1 }),
+      emulator: await emulatorForTest({ clients: 1, clock }),
     };
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     const to = new Date(Date.now() - (endedHoursAgo ?? 0) * HOUR_MS);
@@ -24,9 +30,10 @@ describeWithPostgres("a restored journal", (postgres) => {
     const instance = await instanceForTest(place, { restoredAt });
     const runtime = await instance.runtimeOf(callerNamed("ann", ["reds"]), undefined);
     if (!runtime) throw new Error("there is no such path");
-    const client = await connectHttp("v2-modern", await urlOf(runtime));
+    const url = await urlOf(runtime);
+    const client = await connectHttp("v2-modern", url);
     const input = { inputKind: "M4_FILE", referenceId: place.emulator.fileIds[0] };
-    return { client, input, to };
+    return { client, input, to, url, clock, service: new Service(place.emulator, clock) };
   }
 
   test("is told with every list of actions and every new action, in both of a result's forms", async () => {
@@ -38,6 +45,17 @@ describeWithPostgres("a restored journal", (postgres) => {
       expect(summaryOf(result)).toContain(end);
       expect(result.text).toMatch(SENTENCE);
     }
+  });
+
+  test("is told with a job that goes on as a task, and with its result", async () => {
+    const { url, service, clock } = await clientWithGap(1);
+    const job = await jobArguments(service, FILE.succeeds);
+    const { result } = await ask(url, "tools/call", { name: "submit_job", arguments: job });
+    expect(result).toMatchObject({ resultType: "task", statusMessage: expect.stringMatching(SENTENCE) });
+    clock.advance(DAY_MS);
+    const task = await ask(url, "tasks/get", { taskId: result?.["taskId"] });
+    expect(task.result).toMatchObject({ status: "completed", statusMessage: expect.stringMatching(SENTENCE) });
+    expect(readResult(task.result?.["result"]).text).toMatch(SENTENCE);
   });
 
   test("what was told before is in the journal, and reads are no actions", async () => {

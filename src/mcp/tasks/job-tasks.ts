@@ -14,6 +14,7 @@ import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
+import { withForgotten } from "../tools/forgotten.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
 import { driftMeta, type LinkOf, shownResult } from "../tools/result.ts";
 import { toolCall } from "../tools/tool-call.ts";
@@ -34,8 +35,10 @@ const failed = (text: string, data?: unknown): ProtocolError =>
 export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
   const { ports, tools, config, log, taskIds: ids } = runtime;
 
-  function shown(taskId: string, standing: Standing): Task {
-    const { summary: statusMessage, createdAt, lastUpdatedAt } = standing;
+  function shown(taskId: string, tool: ToolName, standing: Standing): Task {
+    const { summary, createdAt, lastUpdatedAt } = standing;
+    const forgotten = runtime.forgotten?.();
+    const statusMessage = forgotten === undefined ? summary : `${summary} ${forgotten}`;
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
     switch (standing.status) {
       case "working":
@@ -44,7 +47,12 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
         return { ...facts, status: "cancelled" };
       case "completed": {
         const { result, isError } = standing;
-        return { ...facts, status: "completed", result: { ...shownResult(result, linkOf), isError } };
+        const answer = { ...shownResult(result, linkOf), isError };
+        return {
+          ...facts,
+          status: "completed",
+          result: withForgotten(answer, { name: tool, effect: "create" }, forgotten),
+        };
       }
     }
   }
@@ -75,11 +83,13 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
       const started = startedBy(tool, result);
       if (!started) return undefined;
       const { standing, ...identity } = started;
-      return { ...taskAnswer(shown(await ids.seal(identity), standing)), ...driftMeta(result.drift) };
+      return { ...taskAnswer(shown(await ids.seal(identity), tool, standing)), ...driftMeta(result.drift) };
     },
 
     get: (taskId, context) =>
-      withJob(taskId, context, async (started, call) => shown(taskId, await standingOf(started, call, ports))),
+      withJob(taskId, context, async (started, call) =>
+        shown(taskId, started.tool, await standingOf(started, call, ports)),
+      ),
 
     async update(taskId, _responses, context) {
       // A job asks its client nothing: the call that starts it asks beforehand.

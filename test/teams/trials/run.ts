@@ -1,5 +1,5 @@
 // `npm run teams:trials`: what must be shown of a deployment for teams, row by row, with its counts.
-//   -- --whole: in the numbers of the table, which takes hours; -- 1 4: these rows alone; -- --seed N: the same chances again.
+//   -- --whole: in the numbers of the table, which takes an hour; -- 1 4: these rows alone; -- --seed N: the same chances again.
 import { parseArgs } from "node:util";
 import type { Counts, Outcome, Row, Size } from "./row.ts";
 import { rows } from "./rows.ts";
