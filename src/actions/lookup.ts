@@ -21,7 +21,10 @@ export interface NamedCall {
   readonly proposedKey?: string | undefined;
 }
 
-/** The action that a call is about, if it is in the journal. `key`: of one that the call is known to be about. `cameAt`: by the journal's time. */
+/**
+ * The action that a call is about, if it is in the journal. `key`: of one that the call is known to be about. `cameAt`: when the call
+ * came, by the journal's time.
+ */
 export async function findAction(
   open: Journal,
   { service, tool, proposedKey }: NamedCall,
