@@ -5,10 +5,17 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
 import type { Client, Command } from "./client.ts";
-import { openStream, type SessionStream } from "./session-stream.ts";
+import { openStream } from "./session-stream.ts";
 
 /** "session": 2025-06-18. "modern": 2026-07-28, in which each request stands by itself. */
 export type Era = "session" | "modern";
+
+/** A server on a port of this machine. */
+export interface HttpSubject {
+  readonly command: (port: number) => Command;
+  /** In a session it answers some POSTs with 202, and what they ask for on the session's stream. */
+  readonly answersOnStream?: boolean;
+}
 
 export interface HttpServer {
   readonly pid: number;
@@ -45,7 +52,13 @@ interface Message {
   readonly params: object;
 }
 
-async function speak(url: URL, era: Era, connections: number, pid: number): Promise<Client> {
+interface Way {
+  readonly era: Era;
+  readonly connections: number;
+  readonly answersOnStream: boolean;
+}
+
+async function speak(url: URL, pid: number, { era, connections, answersOnStream }: Way): Promise<Client> {
   const pool = new Pool(url.origin, { connections });
   let lastId = 0;
 
@@ -70,13 +83,11 @@ async function speak(url: URL, era: Era, connections: number, pid: number): Prom
   }
 
   const session = era === "session" ? await ofSession() : undefined;
-  let stream: Promise<SessionStream> | undefined;
+  const stream = session && answersOnStream ? await openStream(url, session) : undefined;
 
   async function inSession(message: Message, headers: Readonly<Record<string, string>>) {
     const { status, text } = await post(message, headers);
-    if (status !== ACCEPTED) return { line: messageOf(text) };
-    stream ??= openStream(url, headers);
-    return { line: await (await stream).answerTo(message.id) };
+    return { line: stream && status === ACCEPTED ? await stream.answerTo(message.id) : messageOf(text) };
   }
 
   return {
@@ -94,7 +105,7 @@ async function speak(url: URL, era: Era, connections: number, pid: number): Prom
       return { line: messageOf((await post(message, headers)).text) };
     },
     async close() {
-      await (await stream)?.close();
+      await stream?.close();
       await pool.close();
     },
   };
@@ -132,7 +143,7 @@ async function answers(origin: string): Promise<void> {
   }
 }
 
-export async function serveHttp(command: (port: number) => Command): Promise<HttpServer> {
+export async function serveHttp({ command, answersOnStream = false }: HttpSubject): Promise<HttpServer> {
   const port = await freePort();
   const { args, env } = command(port);
   const child = spawn(process.execPath, args, {
@@ -145,7 +156,7 @@ export async function serveHttp(command: (port: number) => Command): Promise<Htt
   await answers(url.origin);
   return {
     pid,
-    connect: (era, connections) => speak(url, era, connections, pid),
+    connect: (era, connections) => speak(url, pid, { era, connections, answersOnStream }),
     async stop() {
       if (child.exitCode !== null) return;
       const gone = once(child, "exit");

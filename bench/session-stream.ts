@@ -1,5 +1,10 @@
-// The stream of a session, for a server that sends its answers there: its POSTs say 202 and no more.
-import { Client, type Dispatcher } from "undici";
+// The stream of a session, for a server that sends its answers there: its POSTs say 202 and no more, and what it has to say before there
+// is a stream is lost.
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "undici";
+
+/** Such a server does not say that it has the stream before there is something on it. */
+const SEEN_MS = 50;
 
 export interface SessionStream {
   /** The message that answers this request. */
@@ -8,10 +13,7 @@ export interface SessionStream {
 }
 
 export async function openStream(url: URL, headers: Readonly<Record<string, string>>): Promise<SessionStream> {
-  const client = new Client(url.origin, { bodyTimeout: 0 });
-  const accept = "text/event-stream";
-  const answer = await client.request({ method: "GET", path: url.pathname, headers: { ...headers, accept } });
-  if (answer.statusCode !== 200) throw new Error(`no stream: ${answer.statusCode}`);
+  const client = new Client(url.origin, { bodyTimeout: 0, headersTimeout: 0 });
   const waiting = new Map<number, (message: string) => void>();
   const come = new Map<number, string>();
 
@@ -23,7 +25,9 @@ export async function openStream(url: URL, headers: Readonly<Record<string, stri
     else come.set(id, message);
   }
 
-  async function hear(body: Dispatcher.ResponseData["body"]): Promise<void> {
+  async function hear(): Promise<void> {
+    const accept = { ...headers, accept: "text/event-stream" };
+    const { body } = await client.request({ method: "GET", path: url.pathname, headers: accept });
     let rest = "";
     for await (const chunk of body.setEncoding("utf8")) {
       const lines = (rest + String(chunk)).split("\n");
@@ -32,7 +36,8 @@ export async function openStream(url: URL, headers: Readonly<Record<string, stri
     }
   }
   // It ends when it is closed.
-  hear(answer.body).catch(() => undefined);
+  hear().catch(() => undefined);
+  await sleep(SEEN_MS);
 
   return {
     answerTo(id) {

@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { WORKSPACE_ID } from "./answers.ts";
 import { type Calls, ivotobyCalls, orvalCalls, rawCalls, toolCalls } from "./calls.ts";
 import type { Command } from "./client.ts";
+import type { HttpSubject } from "./http-client.ts";
 import { bundleEcho, generateOrval, ivotobyFile, subjectFile, writeDocument } from "./peers.ts";
 
 export interface Subject {
   readonly name: string;
   readonly command: Command;
   /** The same server on a port of this machine; absent where it speaks stdio alone. */
-  readonly http?: (port: number) => Command;
+  readonly http?: HttpSubject;
   /** Absent where there is only a start to measure. */
   readonly calls?: Calls;
 }
@@ -48,7 +49,7 @@ function handWritten(name: string, file: string, baseUrl: string, calls: Calls):
   return {
     name,
     command: { args, env: { BASE_URL: baseUrl } },
-    http: (port) => ({ args, env: { BASE_URL: baseUrl, PORT: String(port) } }),
+    http: { command: (port) => ({ args, env: { BASE_URL: baseUrl, PORT: String(port) } }) },
     calls,
   };
 }
@@ -59,10 +60,12 @@ export async function makeSubjects(baseUrl: string): Promise<readonly Subject[]>
   const ours = (name: string, calls: Calls): Subject => ({
     name,
     command: { args: [CLI], env },
-    http: (port) => ({
-      args: [CLI, "serve", "--http", "--port", String(port)],
-      env: { ...env, MIC_HTTP_MAX_SESSIONS: "1000" },
-    }),
+    http: {
+      command: (port) => ({
+        args: [CLI, "serve", "--http", "--port", String(port)],
+        env: { ...env, MIC_HTTP_MAX_SESSIONS: "1000" },
+      }),
+    },
     calls,
   });
   const ofIvotoby = { API_BASE_URL: baseUrl, OPENAPI_SPEC_PATH: document, VERBOSE: "false" };
@@ -78,7 +81,10 @@ export async function makeSubjects(baseUrl: string): Promise<readonly Subject[]>
     {
       name: "@ivotoby/openapi-mcp-server",
       command: { args: [ivotobyFile], env: ofIvotoby },
-      http: (port) => ({ args: [ivotobyFile, "--transport", "http", "--port", String(port)], env: ofIvotoby }),
+      http: {
+        command: (port) => ({ args: [ivotobyFile, "--transport", "http", "--port", String(port)], env: ofIvotoby }),
+        answersOnStream: true,
+      },
       calls: ivotobyCalls,
     },
     { name: "orval", command: { args: [await generateOrval(document, baseUrl)] }, calls: orvalCalls },
