@@ -55,6 +55,10 @@ describe("the systemd unit", () => {
     const [, ...args] = value("ExecStart").replace("%i", String(PORT)).split(" ");
     await expectFlags(args);
   });
+
+  test("writes no secret into a core file", () => {
+    expect(value("LimitCORE")).toBe("0");
+  });
 });
 
 const Probe = z.object({
@@ -151,6 +155,8 @@ const ComposedInstance = z.object({
   environment: z.record(z.string(), z.string()),
   stop_grace_period: z.string(),
   read_only: z.literal(true),
+  /** A core file would hold secrets. */
+  ulimits: z.object({ core: z.literal(0) }),
   networks: z.object({ inside: z.object({ ipv4_address: z.string() }) }),
 });
 const Composed = z.object({
