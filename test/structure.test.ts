@@ -188,7 +188,7 @@ describe("rooms", () => {
 
   test("serving over HTTP is loaded only where it is asked for", () => {
     const isHttp = (path: string) =>
-      /^src\/(mcp\/http[./]|cli\/serve-http\.|cli\/serve-teams\.|cli\/compose\/(?:teams|engine)\.|cli\/teams\/|teams\/)/.test(
+      /^src\/(mcp\/http[./]|cli\/serve-http\.|cli\/serve-teams\.|cli\/compose\/(?:teams|engine|guests)\.|cli\/teams\/|teams\/)/.test(
         path,
       );
     const loaded = ({ path, code }: (typeof files)[number]) =>

@@ -106,7 +106,8 @@ export const rows: readonly Row[] = [
   }),
   row({
     number: 10,
-    title: "secrets: nowhere in the clear, not in what telemetry sends either; no core files; sealed anew while callers are at work",
+    title:
+      "secrets: nowhere in the clear, not in what telemetry sends either; no core files; sealed anew while callers are at work",
     missing: postgresMissing,
     small: { files: SECRETS, env: {} },
     whole: { files: SECRETS, env: ALL },
