@@ -1,7 +1,6 @@
 // What serves the clients of one HttpService: sessions for the older revisions, single requests for 2026-07-28.
-import { isJsonObject } from "../../contract/json.ts";
 import { createModern, type Modern } from "./modern.ts";
-import type { HttpService } from "./port.ts";
+import { type HttpService, messagesIn } from "./port.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface House {
@@ -20,11 +19,7 @@ export function createHouse(service: HttpService, sessions: Sessions): House {
   return {
     sessions,
     modern,
-    acts: (body) =>
-      [body].flat().some((message) => {
-        const { method, params } = isJsonObject(message) ? message : {};
-        return typeof method === "string" && service.rightFor?.({ method, params }) === "act";
-      }),
+    acts: (body) => messagesIn(body).some((message) => service.rightFor?.(message) === "act"),
     async endStreams() {
       sessions.endStreams();
       await modern.endStreams();

@@ -2,6 +2,7 @@
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
 import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Right } from "../../caller.ts";
+import { isJsonObject } from "../../contract/json.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import type { Read } from "../messages/reads.ts";
 import type { Redact } from "../messages/redact.ts";
@@ -20,7 +21,20 @@ export interface HttpConnection {
 /** Whether all that is ever said of this request is its answer, which carries no outcome of an action: it needs no stream. */
 export type AnswersAlone = (request: JSONRPCRequest) => boolean;
 
-export type RightFor = (message: { readonly method: string; readonly params?: unknown }) => Right;
+/** What a message asks for, or tells. */
+export interface Asking {
+  readonly method: string;
+  readonly params?: unknown;
+}
+
+export type RightFor = (message: Asking) => Right;
+
+/** Those in a body that ask or tell; answers and what is no message are left out. `body`: the parsed JSON of a POST. */
+export const messagesIn = (body: unknown): readonly Asking[] =>
+  [body].flat().flatMap((message) => {
+    const { method, params } = isJsonObject(message) ? message : {};
+    return typeof method === "string" ? [{ method, params }] : [];
+  });
 
 export interface HttpService {
   /** A new server each time: one for a session of the older revisions ("legacy"), one for a request of 2026-07-28 ("modern"). */

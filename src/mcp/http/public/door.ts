@@ -13,7 +13,7 @@ import type { Log, Refusal } from "../../runtime.ts";
 import type { AtDoor, Door } from "../door.ts";
 import type { Guests } from "../guests.ts";
 import { createHouse, type House } from "../house.ts";
-import { type HttpService, plain, type Served } from "../port.ts";
+import { type HttpService, messagesIn, plain, type Served } from "../port.ts";
 import { HEALTH_PATH, health, READY_PATH, ready } from "../probes.ts";
 import { ending, refusal, tooMany } from "../refusal.ts";
 import { MCP_PATH, pathOf, routeMcp } from "../routes.ts";
@@ -155,9 +155,7 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
 
   /** Rights come first: a call that may not be made takes no place of others. */
   function vet({ caller, resource, service }: Visit, body: unknown, entered: (leave: () => void) => void) {
-    for (const message of [body].flat()) {
-      if (!isJsonObject(message) || typeof message["method"] !== "string") continue;
-      const { method, params } = message;
+    for (const { method, params } of messagesIn(body)) {
       const refused = signIn.refusalFor(caller, service.rightFor?.({ method, params }) ?? "read", resource);
       if (!refused) continue;
       const named = method === "tools/call" && isJsonObject(params) ? params["name"] : method;
