@@ -33,15 +33,16 @@ export interface Identity {
   serviceName(): Promise<string>;
 }
 
-const WITHOUT = "Set MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET; mic-mcp doctor says more.";
+const SET_VARIABLES = "set MIC_BASE_URL, MIC_CLIENT_ID and MIC_CLIENT_SECRET (mic-mcp doctor reports what is missing)";
+const WITHOUT = `Ask the user to ${SET_VARIABLES}.`;
 
 const NEXT: Readonly<Record<KeychainError["trouble"], string>> = {
   absent: WITHOUT,
-  unusable: `Install mic-mcp again with its optional packages. Or: ${WITHOUT}`,
+  unusable: `Ask the user to install mic-mcp again with its optional packages, or ${SET_VARIABLES}.`,
   silent: WITHOUT,
   locked:
-    "Unlock the keychain (log in to the desktop, or run gnome-keyring-daemon --unlock) and call again, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
-  failed: `Call again. If it stays so: ${WITHOUT}`,
+    "Ask the user to unlock the keychain (log in to the desktop, or run gnome-keyring-daemon --unlock) or set MIC_CLIENT_ID and MIC_CLIENT_SECRET, then call again.",
+  failed: `Call again. If it fails again, ask the user to ${SET_VARIABLES}.`,
 };
 
 const troubleFacts = (error: KeychainError): Failure =>
@@ -53,7 +54,7 @@ export function refusePlainHttp(baseUrl: string): void {
   if (protocol === "https:" || hostname === "localhost" || isLoopback(hostname.replace(/[[\]]/g, ""))) return;
   throw notConfigured(
     `Credentials are sent over https only (or to this machine itself), and the base URL is ${baseUrl}.`,
-    "Use an https base URL.",
+    "Ask the user to set MIC_BASE_URL to an https URL.",
   );
 }
 
@@ -78,7 +79,7 @@ const REST_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000
 const changedLogin = (): Failure =>
   notConfigured(
     "The stored login is for another service or client than when this server started.",
-    "Restart the server (in most clients: reconnect it).",
+    "Ask the user to restart the server (in most clients: reconnect it).",
   );
 
 export function createIdentity(options: IdentityOptions): Identity {
@@ -157,8 +158,14 @@ export function createIdentity(options: IdentityOptions): Identity {
   /** `login` helps only where there is a keychain. */
   function missing(what: string, variables: string): Failure {
     return without === undefined
-      ? notConfigured(`${what}.`, `Run mic-mcp login, or set ${variables}, or start the server with --emulator.`)
-      : notConfigured(`${what}, and ${without}.`, `Set ${variables}, or start the server with --emulator.`);
+      ? notConfigured(
+          `${what}.`,
+          `Ask the user to run mic-mcp login, set ${variables}, or start the server with --emulator.`,
+        )
+      : notConfigured(
+          `${what}, and ${without}.`,
+          `Ask the user to set ${variables}, or start the server with --emulator.`,
+        );
   }
 
   async function baseUrl(): Promise<string> {
@@ -179,7 +186,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     if (!given.credentials && login && given.baseUrl !== undefined && given.baseUrl !== login.baseUrl)
       throw notConfigured(
         `The stored login is for ${login.baseUrl}, but MIC_BASE_URL is ${given.baseUrl}.`,
-        "Run mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.",
+        "Ask the user to run mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.",
       );
     refusePlainHttp(await baseUrl());
     return { clientId: credentials.clientId, clientSecret: credentials.clientSecret };

@@ -82,11 +82,11 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
   if (isPage && (kind === "forbidden" || kind === "unauthorized")) return IN_BETWEEN;
   switch (kind) {
     case "forbidden":
-      return "The application lacks this scope; ask its owner for it.";
+      return "Ask the user to have the application's owner grant it this scope.";
     case "unauthorized":
-      return "Check the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.";
+      return "Ask the user to correct the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.";
     case "contract_violation":
-      return "Check that the base URL points at the service itself.";
+      return "Ask the user to check that MIC_BASE_URL points at the service itself.";
     default:
       return `Wait ${waitSeconds ?? 5} s, then repeat the call.`;
   }
@@ -126,7 +126,10 @@ function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
   });
 }
 
-export const noToken = (reason: string, next = "Check that MIC_BASE_URL points at the service itself."): Failure =>
+export const noToken = (
+  reason: string,
+  next = "Ask the user to check that MIC_BASE_URL points at the service itself.",
+): Failure =>
   new Failure({
     kind: "contract_violation",
     message: `The token endpoint's answer holds no token that can be sent: ${reason}.`,

@@ -49,7 +49,7 @@ function unreachable(error: TransportError): Failure {
       message: `The token endpoint could not be reached: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
-      next: "Try again in a little while; check MIC_BASE_URL if it never works.",
+      next: "Call again in a minute; if it keeps failing, ask the user to check MIC_BASE_URL.",
     },
     { cause: error },
   );

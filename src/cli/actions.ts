@@ -1,4 +1,5 @@
 // `mic-mcp actions`: the action journal as a table, and the line that settles what is not settled.
+
 import { parseArgs } from "node:util";
 import type { ListedAction } from "../actions/listing.ts";
 import { UsageError } from "../config.ts";
@@ -6,6 +7,7 @@ import { Failure } from "../failure.ts";
 import { failureText } from "../mcp/tools/failure-text.ts";
 import { table } from "../table.ts";
 import { callLine } from "./call/line.ts";
+import { forUser } from "./command-line/for-user.ts";
 import { COMMANDS } from "./commands.ts";
 import { withCatalogue } from "./person.ts";
 import { aligned, isTerminal, styled } from "./terminal.ts";
@@ -62,7 +64,7 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
       return 0;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      stderr.write(`${redact(failureText("actions", error.facts))}\n`);
+      stderr.write(`${redact(failureText("actions", forUser(error.facts)))}\n`);
       return 1;
     }
   });

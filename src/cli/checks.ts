@@ -1,4 +1,5 @@
 // What `mic-mcp doctor` looks at, one function for each line it prints.
+
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
@@ -16,6 +17,7 @@ import { errorCode, Failure, reasonOf } from "../failure.ts";
 import { json } from "../outside.ts";
 import type { Service } from "../service/call.ts";
 import { wireTarget } from "../service/encode.ts";
+import { forUser } from "./command-line/for-user.ts";
 import { journalText, lookAtJournal } from "./journal.ts";
 
 export interface Check {
@@ -39,7 +41,7 @@ const context = () => ({
 
 function failed(name: string, error: unknown): Check {
   if (!(error instanceof Failure)) return wrong(name, reasonOf(error), "Run again with MIC_LOG_LEVEL=debug.");
-  return wrong(name, error.facts.message, error.facts.next ?? "Try again later.");
+  return wrong(name, error.facts.message, forUser(error.facts).next ?? "Try again later.");
 }
 
 export function checkNode(): Check {

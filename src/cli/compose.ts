@@ -92,6 +92,10 @@ export function compose(
     taskIds: createSealedIds(StartedJob, createSealingKey(identity)),
     questions: undefined,
     notes,
+    async requireConfigured(toolset) {
+      await identity.baseUrl();
+      if (toolset === "jobs") await identity.credentials();
+    },
   });
   telemetry?.gauge("mic.watched.resources", runtime.watching.count);
   telemetry?.gauge("mic.geography.permits", geography.permits);

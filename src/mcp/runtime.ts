@@ -2,7 +2,7 @@
 import type { RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Redactor } from "../auth/redaction.ts";
 import type { SealedIds } from "../auth/sealed-ids.ts";
-import type { Config } from "../config.ts";
+import type { Config, Toolset } from "../config.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { StartedJob } from "../toolkit/jobs/job-task.ts";
@@ -36,6 +36,11 @@ export interface Runtime {
   readonly config: Config;
   /** The default workspace, from the configuration or the stored login. Throws Failure when that cannot be read. */
   readonly workspaceId: () => Promise<string | undefined>;
+  /**
+   * Throws Failure `not_configured` while no tool of this toolset can work. Absent in a deployment for teams: its teams have
+   * a service and credentials.
+   */
+  readonly requireConfigured?: ((toolset: Toolset) => Promise<void>) | undefined;
   /** All tools, offered or not. */
   readonly tools: readonly Tool[];
   /** What the tools were made with. */

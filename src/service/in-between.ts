@@ -5,7 +5,7 @@ import { parseJson } from "./decode.ts";
 import type { WireAnswer } from "./transport.ts";
 
 export const IN_BETWEEN =
-  "Something in between (a proxy, a sign-in page) may have answered instead of the service: check MIC_BASE_URL.";
+  "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the service.";
 
 export const HTML_PAGE = "an HTML page where JSON was expected";
 const HTML_TYPE = /^(text\/html|application\/xhtml)/i;

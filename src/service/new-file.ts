@@ -21,7 +21,7 @@ export const diskFailure = (folder: string, error: unknown): Failure =>
       message: `The file could not be written to the download folder ${word(folder)}: ${reasonOf(error)}.`,
       retryable: false,
       sideEffect: "none",
-      next: "Free space or permissions there, or set MIC_DOWNLOAD_DIR to another folder.",
+      next: "Ask the user to free disk space there, make the folder writable, or set MIC_DOWNLOAD_DIR to another folder.",
     },
     { cause: error },
   );

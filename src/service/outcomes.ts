@@ -22,7 +22,7 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
       message: `${endpoint.id}: the service could not be reached or the connection broke: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
-      next: "Try again in a little while; check MIC_BASE_URL if it never works.",
+      next: "Call again in a minute; if it keeps failing, ask the user to check MIC_BASE_URL.",
     },
     { cause: error },
   );
@@ -58,7 +58,7 @@ const violated = (endpoint: Endpoint, reason: string) =>
     message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
     retryable: false,
     sideEffect: "none",
-    next: "This is a fault of the service: report it to its operator.",
+    next: "Ask the user to report this to the service's operator: the answer breaks the API's contract.",
   });
 
 /** An answer with the success's status whose body breaks the contract; only the contract's envelope proves that an action took effect. */
@@ -84,7 +84,7 @@ export function tooLarge(endpoint: Endpoint, { message, answer }: AnswerTooLarge
     next:
       "limit" in endpoint.query.shape
         ? "Call again with a smaller limit."
-        : "Report it to the service's operator: repeating the call will not help.",
+        : "Ask the user to report this to the service's operator: repeating the call does not help.",
   });
 }
 
@@ -100,7 +100,7 @@ export function refusal(endpoint: Endpoint, answer: WireAnswer, now: number): Fa
   }
   return violated(endpoint, `${stated} is a redirect, which is not followed`).with({
     sideEffect: isAction(endpoint) ? "unknown" : "none",
-    next: "Check that MIC_BASE_URL points at the service itself.",
+    next: "Ask the user to check that MIC_BASE_URL points at the service itself.",
   });
 }
 

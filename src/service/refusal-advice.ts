@@ -28,7 +28,7 @@ const canCorrect = ({ endpoint, status, fieldErrors }: Refused): boolean =>
   (status === 400 || status === 422) && fieldErrors.some((error) => namesArgument(endpoint, error));
 
 const AGAIN = "Try again in a little while.";
-const REFUSED = "The same call will be refused again; the service's operator can say more.";
+const REFUSED = "Ask the user to contact the service's operator: the same call will be refused again.";
 
 /** By the path's parameter. */
 const NOT_FOUND: Readonly<Record<string, string>> = {
@@ -45,11 +45,11 @@ function notFound({ endpoint }: Refused): string {
   const named = NOT_FOUND[parameter];
   if (named !== undefined) return named;
   const ids = endpoint.body
-    ? "Check the ids: list_recipes shows recipe versions, list_actions the inputs registered from here. Check also"
+    ? "Check the ids: list_recipes shows recipe versions, list_actions the inputs registered from here. If they are right, ask"
     : has(endpoint.query, "workspaceId")
-      ? "Check workspaceId, and"
-      : "Check";
-  return `${ids} that MIC_BASE_URL points at the service itself.`;
+      ? "Check workspaceId. If it is right, ask"
+      : "Ask";
+  return `${ids} the user to check that MIC_BASE_URL points at the service itself.`;
 }
 
 /** By operation. */
@@ -62,12 +62,15 @@ const CONFLICT: Readonly<Record<string, string>> = {
 };
 
 function forbidden({ endpoint }: Refused): string {
-  if (endpoint.api === "playground") return "The playground's policy denies this; its operator can say why.";
-  const workspace =
-    has(endpoint.query, "workspaceId") || has(endpoint.body, "workspaceId") ? "check workspaceId, or " : "";
+  if (endpoint.api === "playground")
+    return "Ask the user to contact the playground's operator: its policy denies this.";
+  const ask =
+    has(endpoint.query, "workspaceId") || has(endpoint.body, "workspaceId")
+      ? "Check workspaceId. If it is right, ask"
+      : "Ask";
   const permission =
     endpoint.id === "createMicJob" ? " A shared file needs an APPROVED request first: request_file_processing." : "";
-  return `The application may not do this: ${workspace}ask its owner for the scope or permission.${permission}`;
+  return `${ask} the user to have the application's owner grant it the scope or permission.${permission}`;
 }
 
 function rejected(refused: Refused): string {
@@ -89,11 +92,11 @@ export function refusalAdvice(refused: Refused): string {
   const { kind, retryable, retryAfterSeconds } = refused;
   if (kind === "rate_limited") return `Wait ${retryAfterSeconds ?? 60} s, then repeat the call.`;
   if (kind === "unauthorized")
-    return "Check the client id and secret (mic-mcp doctor); repeating the call will not help before they are right.";
+    return "Ask the user to correct the client id and secret (mic-mcp doctor checks them); repeating the call does not help before that.";
   if (kind === "upstream_unavailable") return AGAIN;
   if (kind === "not_found") return notFound(refused);
   if (isCapability(refused))
-    return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the service's operator.";
+    return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the user to contact the service's operator.";
   if (canCorrect(refused)) return "Correct the fields named above and call again.";
   if (retryable === true) return AGAIN;
   if (kind === "forbidden") return forbidden(refused);

@@ -24,7 +24,7 @@ const gone = (name: string): Failure =>
     message: `There is no team ${quote(name)} any more, or it is another one now.`,
     retryable: false,
     sideEffect: "none",
-    next: "Ask whoever runs this server which team you belong to, then connect again.",
+    next: "Ask the user to ask the operator of this server for their team and connect again.",
   });
 
 const unread = (name: string, error: unknown): Failure =>

@@ -15,10 +15,8 @@ const forbidden = (message: string, next: string): Failure =>
 
 function whomToAsk({ issuer, subject }: Partial<Member>): string {
   const asWhom =
-    issuer === undefined || subject === undefined
-      ? ""
-      : `: there you are the subject ${quote(subject)} of ${word(issuer)}`;
-  return `Ask whoever runs this server to put you into a team${asWhom}. Geography works without one.`;
+    issuer === undefined || subject === undefined ? "" : `, as the subject ${quote(subject)} of ${word(issuer)}`;
+  return `Ask the user to have the operator of this server add them to a team${asWhom}. Geography works without one.`;
 }
 
 /** `publicUrl`: of /mcp itself. */
@@ -32,7 +30,7 @@ export function outsideFailure(outside: Outside, publicUrl: string): Failure {
       const paths = outside.names.slice(0, MAX_NAMED).map((name) => `${publicUrl}/${name}`);
       return forbidden(
         `You are in several teams (${outside.names.length}), and this address does not say which one is meant.`,
-        `Connect to the address of one team instead: ${paths.join(", ")}.`,
+        `Ask the user to connect to the address of one team instead: ${paths.join(", ")}.`,
       );
     }
   }

@@ -13,7 +13,7 @@ const foreign = (given: string, own: string): Failure =>
     message: `Your team's workspace is ${quote(own)}, and no other: nothing was asked of ${quote(given)}.`,
     retryable: false,
     sideEffect: "none",
-    next: `Leave ${NAME} out, or connect as a member of the team that has that workspace.`,
+    next: `Leave ${NAME} out, or ask the user to connect as a member of the team that has that workspace.`,
   });
 
 function refuse(given: unknown, own: string): void {

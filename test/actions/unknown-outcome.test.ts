@@ -62,7 +62,7 @@ test("a refusal of the repeated call tells how else to find out", async () => {
   const { error } = await server.call("submit_job", createJob);
   expect(error).toMatchObject({ kind: "forbidden", sideEffect: "unknown" });
   expect(error?.next).toMatch(
-    /ask its owner.*make exactly this call.*If that does not tell either: Look with list_jobs/s,
+    /application's owner.*make exactly this call.*If that does not tell either: Look with list_jobs/s,
   );
 });
 

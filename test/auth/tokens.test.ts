@@ -276,7 +276,7 @@ describe("a token endpoint that", () => {
     stub.respondToToken(() => step);
     const { message, next } = await failureOf(submitJob(service));
     expect(message).toContain("an HTML page");
-    expect(next).toMatch(/in between .*MIC_BASE_URL/);
+    expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
     expect(await failureOf(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
   });
 

@@ -134,6 +134,26 @@ describe.each(bothEras)("%s", (era) => {
     expect(failed.error?.next).toContain("MIC_CLIENT_SECRET");
   });
 
+  test("every tool reports a missing configuration before it checks arguments", async () => {
+    const none = await insideForTest(era, { MIC_KEYCHAIN: "off" });
+    const anonymous = await insideForTest(era, { MIC_KEYCHAIN: "off", MIC_BASE_URL: service().emulator.baseUrl });
+    // It reads only the journal.
+    const needing = TOOL_NAMES.filter((name) => name !== "list_actions");
+    for (const args of [{}, { no: "such argument" }])
+      for (const name of needing) {
+        const { error } = await none.callTool(name, args);
+        expect(error, name).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
+        expect(error?.next, name).toMatch(/^Ask the user to /);
+        const ofAnonymous = await anonymous.callTool(name, args);
+        if (GEOGRAPHY.includes(name)) expect(ofAnonymous.error?.kind, name).not.toBe("not_configured");
+        else expect(ofAnonymous.error, name).toMatchObject({ kind: "not_configured" });
+      }
+    expect((await none.callTool("list_actions")).isError).toBe(false);
+    expect((await none.callTool("list_actions", { no: "such argument" })).error).toMatchObject({
+      kind: "invalid_arguments",
+    });
+  });
+
   test("serve --emulator serves itself, and says what its data is", async () => {
     const connection = await connectionForTest(era, { args: ["serve", "--emulator"] });
     const instructions = connection.instructions() ?? "";

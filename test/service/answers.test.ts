@@ -187,7 +187,7 @@ test("a page in place of an answer is told as one, not as a fault of the service
   const stub = await stubForTest();
   stub.expect(answer(200, "<html>"));
   const { next } = await failureOf(readJob(clientForTest(stub.baseUrl).service));
-  expect(next).toMatch(/in between .*MIC_BASE_URL/);
+  expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
 });
 
 describe("an integer", () => {

@@ -92,22 +92,32 @@ inOneEra((bench) => {
   });
 
   test("what is forbidden is for the application's owner; what a workspace may not, begins with its id", async () => {
-    await refused("list_jobs", { workspaceId: "micws_other" }, "forbidden", /check workspaceId, or ask its owner/);
+    await refused(
+      "list_jobs",
+      { workspaceId: "micws_other" },
+      "forbidden",
+      /^Check workspaceId. If it is right, ask the user to have the application's owner/,
+    );
     await bench().service.fault({ kind: "status", status: 403, code: "X" }, { operationId: "getMicJob" });
-    await refused("get_job", { jobId: "micjob_1" }, "forbidden", /^The application may not do this: ask its owner/);
+    await refused(
+      "get_job",
+      { jobId: "micjob_1" },
+      "forbidden",
+      /^Ask the user to have the application's owner grant it the scope/,
+    );
     await bench().service.fault({ kind: "status", status: 403, code: "X" }, { operationId: "createMicJob" });
     await refused("submit_job", await jobArguments(bench(), {}), "forbidden", /APPROVED.*request_file_processing/);
     await bench().service.fault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi" });
-    await refused("get_geography_openapi", {}, "forbidden", /^The playground's policy/);
+    await refused("get_geography_openapi", {}, "forbidden", /^Ask the user to contact the playground's operator/);
   });
 
   test("a refusal that names nothing to correct is not called again", async () => {
     const referenceId = fileId(bench().service, FILE.succeeds);
     const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId };
     for (const [status, retryable, next] of [
-      [400, false, /^The same call will be refused again/],
-      [422, false, /^The same call will be refused again/],
-      [402, false, /^The same call will be refused again/],
+      [400, false, /^Ask the user to contact the service's operator: the same call/],
+      [422, false, /^Ask the user to contact the service's operator: the same call/],
+      [402, false, /^Ask the user to contact the service's operator: the same call/],
       [423, true, /^Try again in a little while/],
     ] as const) {
       await bench().service.fault({ kind: "status", status, retryable }, { operationId: "createMicPublicInput" });

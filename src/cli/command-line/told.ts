@@ -1,7 +1,9 @@
 // What a person is told of a command that failed, on stderr, and its exit code (docs/interface.md, "Program").
+
 import { UsageError } from "../../config.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import type { Command } from "./command.ts";
+import { forUser } from "./for-user.ts";
 import { asUsageError } from "./usage.ts";
 
 export interface Told {
@@ -15,7 +17,7 @@ export function tell(thrown: unknown, command: Command): Told {
   const next = isUsage
     ? `Run mic-mcp ${command.name} --help for what it takes.`
     : error instanceof Failure
-      ? error.facts.next
+      ? forUser(error.facts).next
       : undefined;
   const reason = reasonOf(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);

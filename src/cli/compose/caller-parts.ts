@@ -15,7 +15,8 @@ import { version } from "../version.ts";
 import type { CredentialParts } from "./credential-parts.ts";
 import type { ProcessParts } from "./process-parts.ts";
 
-export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "notes" | "forgotten" | "refused"> {
+export interface CallerParts
+  extends Pick<Runtime, "taskIds" | "questions" | "notes" | "forgotten" | "refused" | "requireConfigured"> {
   readonly actions: ServiceActions;
   readonly geography: Geography;
   readonly files: Files;
@@ -26,7 +27,18 @@ export interface CallerParts extends Pick<Runtime, "taskIds" | "questions" | "no
 export function runtimeOf(
   { config, log, timing, skills, telemetry }: Pick<ProcessParts, "config" | "log" | "timing" | "skills" | "telemetry">,
   { identity, service, watching, redactor }: Omit<CredentialParts, "tokens">,
-  { actions: ownActions, geography, files, known, taskIds, questions, notes, forgotten, refused }: CallerParts,
+  {
+    actions: ownActions,
+    geography,
+    files,
+    known,
+    taskIds,
+    questions,
+    notes,
+    forgotten,
+    refused,
+    requireConfigured,
+  }: CallerParts,
 ): Runtime {
   const actions = telemetry ? observedActions(ownActions, telemetry) : ownActions;
   const ports: Ports = {
@@ -41,6 +53,7 @@ export function runtimeOf(
     version,
     config,
     workspaceId: identity.workspaceId,
+    requireConfigured,
     tools: tools.map((tool) => tool.create(ports)),
     ports,
     resources,

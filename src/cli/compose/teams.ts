@@ -118,7 +118,7 @@ export function composeTeams(
     if (baseUrl !== undefined) return baseUrl;
     throw notConfigured(
       "No service is configured: there is no MIC_BASE_URL, and no team.",
-      "Set MIC_BASE_URL, or add a team (mic-mcp teams add).",
+      "Ask the user to have the operator of this server set MIC_BASE_URL, or add a team (mic-mcp teams add).",
     );
   }
   const geography = createGeography({

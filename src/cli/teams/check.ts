@@ -1,6 +1,8 @@
 // `mic-mcp teams check`: opens every secret and gets a token with it.
+
 import { Failure, reasonOf } from "../../failure.ts";
 import type { ListedTeam } from "../../teams/teams.ts";
+import { forUser } from "../command-line/for-user.ts";
 import { prove } from "../prove.ts";
 import { type Bench, noSuchTeam, type TeamFlags } from "./bench.ts";
 
@@ -23,7 +25,7 @@ export async function checkTeam(
     if (tries) await prove({ baseUrl, clientId, clientSecret, workspaceId });
   } catch (error) {
     if (!(error instanceof Failure)) return { team: name, ok: false, detail: reasonOf(error) };
-    const { message, next } = error.facts;
+    const { message, next } = forUser(error.facts);
     return {
       team: name,
       ok: false,

@@ -1,4 +1,5 @@
 // `mic-mcp doctor --teams`: what a deployment for teams depends on, one check after the other.
+
 import { createAccessTokens } from "../../auth/access-tokens/access-tokens.ts";
 import { createRedactor } from "../../auth/redaction.ts";
 import { createSeals } from "../../auth/seals.ts";
@@ -10,13 +11,14 @@ import { createSecrets } from "../../teams/secrets.ts";
 import { readTeamsSettings, type TeamsSettings } from "../../teams/settings.ts";
 import { createTeams } from "../../teams/teams.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../checks.ts";
+import { forUser } from "../command-line/for-user.ts";
 import { type Engine, openEngine } from "../compose/engine.ts";
 import { checkTeam } from "./check.ts";
 
 const good = (name: string, detail: string): Check => ({ name, ok: true, detail });
 
 function wrong(name: string, error: unknown, fix: string): Check {
-  const next = error instanceof Failure ? error.facts.next : undefined;
+  const next = error instanceof Failure ? forUser(error.facts).next : undefined;
   return { name, ok: false, detail: reasonOf(error), fix: next ?? fix };
 }
 

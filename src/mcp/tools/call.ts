@@ -96,11 +96,16 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
   return workspaceId === undefined ? given : { ...given, workspaceId };
 }
 
+/** These read only the journal. */
+const WITHOUT_SERVICE: ReadonlySet<ToolName> = new Set(["list_actions", "show_actions"]);
+
 /**
  * The arguments of a call as its tool takes them: with those that its key stands for, and the default workspace. What they name
- * counts as heard of, but for what a view asks about: it asks by itself, and the agent may know nothing of it. Throws Failure.
+ * counts as heard of, but for what a view asks about: it asks by itself, and the agent may know nothing of it.
+ * A missing configuration is reported before the arguments are checked: correcting them would not help. Throws Failure.
  */
 export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
+  if (!WITHOUT_SERVICE.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
   const given = argumentsObject(tool.name, args);
   if (tool.toolset === "jobs" && tool.view === undefined) runtime.ports.actions.hear(namesIn(given));
   return await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);

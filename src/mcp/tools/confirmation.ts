@@ -51,7 +51,7 @@ const declined = (tool: string): Failure =>
     message: `The person was asked and did not agree to ${tool}; nothing was sent.`,
     retryable: false,
     sideEffect: "none",
-    next: "Do not call it again unless the person asks for it.",
+    next: "Do not call it again unless the user asks for it.",
   });
 
 const foreign = (): ProtocolError =>

@@ -54,6 +54,6 @@ export function factsOf(thrown: unknown): FailureFacts {
     message: `mic-mcp itself failed: ${escaped(reasonOf(thrown))}.`,
     retryable: false,
     sideEffect: "unknown",
-    next: "This is a fault of mic-mcp; its log on stderr has more at MIC_LOG_LEVEL=debug.",
+    next: "Ask the user to report this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug.",
   };
 }

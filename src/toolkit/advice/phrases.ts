@@ -131,7 +131,7 @@ export const JOB: Phrases<JobCase, JobFacts> = {
   },
   "standing still": {
     summary: ({ what, state, place, still }) =>
-      `${what} is ${state}${place}.${still} Waiting longer may not help: ask its operator, or cancel it if it is not wanted any more.`,
+      `${what} is ${state}${place}.${still} Ask the user whether to contact its operator or to cancel it; waiting longer may not help.`,
   },
   "waiting for review": {
     isRoutine: true,
@@ -161,7 +161,7 @@ export const JOB: Phrases<JobCase, JobFacts> = {
   },
   "failed, unexplained": {
     summary: ({ what, place }) =>
-      `${what} FAILED${place}; the service gives no reason. Ask its operator before another try.`,
+      `${what} FAILED${place}; the service gives no reason. Ask the user to contact its operator before another try.`,
   },
   "failed, worth resuming": {
     summary: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
@@ -179,7 +179,7 @@ export const JOB: Phrases<JobCase, JobFacts> = {
   },
   "failed again and again": {
     summary: ({ what, place, failure, stage, attempts }) =>
-      `${what} FAILED${place}: ${failure}. ${stage} has failed ${attempts > 2 ? `${attempts} times` : "after a RESTART too"}: give up retrying and ask the service's operator.`,
+      `${what} FAILED${place}: ${failure}. ${stage} has failed ${attempts > 2 ? `${attempts} times` : "after a RESTART too"}: stop retrying and ask the user to contact the service's operator.`,
   },
   "failed, input or parameters wrong": {
     summary: ({ what, place, failure, pointers }) =>
@@ -264,7 +264,7 @@ export const INPUT: Phrases<InputCase, InputFacts> = {
   },
   "scan stuck": {
     summary: ({ scanState }) =>
-      `The input waits for a scan that is ${scanState}; a job needs it READY, and if it stays so its operator has to help.`,
+      `The input waits for a scan that is ${scanState}; a job needs it READY. If it stays so, ask the user to contact its operator.`,
     nextStep: (facts) => waitForScan(facts, "waits for the scan; if it stays so, ask again in some minutes"),
   },
   ready: {

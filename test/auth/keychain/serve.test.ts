@@ -199,7 +199,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     first.respondToToken(() => refusedClient);
     await connection.callTool("list_jobs");
     const { error } = await connection.callTool("list_jobs");
-    expect(error).toMatchObject({ kind: "not_configured", next: expect.stringContaining("Restart") });
+    expect(error).toMatchObject({ kind: "not_configured", next: expect.stringContaining("Ask the user to restart") });
     expect(second.requests).toEqual([]);
     expect(second.tokenRequests).toHaveLength(1);
   });

@@ -31,7 +31,7 @@ async function withoutBus(): Promise<Session> {
 }
 
 const troubles = [
-  ["locked", locked, /keychain is locked/, /Unlock/],
+  ["locked", locked, /keychain is locked/, /^Ask the user to unlock/],
   ["mute", () => sessionForTest("mute"), /keychain does not answer/, /MIC_CLIENT_SECRET/],
   ["on a frozen bus", frozen, /keychain does not answer/, /MIC_CLIENT_SECRET/],
   ["absent", () => sessionForTest("absent"), /no OS keychain/, /MIC_BASE_URL/],

@@ -159,7 +159,7 @@ describe("a client that can ask", () => {
           // Asked again the second time: nobody remembers.
           expect(questions, String(retry)).toHaveLength(1);
           expect(result).toMatchObject({ sideEffect: "none", retryable: false });
-          expect(result.next).toMatch(/person/);
+          expect(result.next).toMatch(/user/);
         }
         expect(await actionsOf(bench().connection)).toEqual(before);
         expect(await cancelsSent(bench(), id)).toEqual([]);
