@@ -71,6 +71,6 @@ export const idsIn = (text: string, prefix: string): readonly string[] =>
 
 /** The file that the instructions list with this word in its name or behind it. */
 export function fileCalled(instructions: string, word: string): string {
-  const listed = /Files to register .*?: (.*)\.$/m.exec(instructions)?.[1] ?? "";
+  const listed = /files \(M4_FILE\): (.*)\.$/m.exec(instructions)?.[1] ?? "";
   return idIn(listed.split(", ").find((entry) => entry.includes(word)) ?? "", "dev(?:sign)?file");
 }

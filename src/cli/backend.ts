@@ -1,11 +1,12 @@
 // What a composition works against: the configured service, or an emulator inside this process.
 import { type Config, EMULATED_GEOGRAPHY_RATE } from "../config.ts";
 import type { Emulator } from "../emulator/index.ts";
+import type { Note } from "../mcp/instructions.ts";
 import type { Candidate } from "../toolkit/resources/candidate.ts";
 
 export interface Backend {
   readonly config: Config;
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
   readonly files: readonly Candidate[];
   close(): Promise<void>;
 }
@@ -14,9 +15,14 @@ const told = ({ id, name, about }: Emulator["files"][number]): string =>
   `${id} ${name}${about === "" ? "" : ` (${about})`}`;
 
 /** What the instructions say of the emulator behind them. */
-export const emulatorNotes = ({ files }: Pick<Emulator, "files">): readonly string[] => [
-  "This server runs against an emulator of the service: nothing leaves this machine and all data is made up, but for the geography facts.",
-  `Files to register (inputKind M4_FILE) or download by the same id: ${files.map(told).join(", ")}.`,
+export const emulatorNotes = ({ files }: Pick<Emulator, "files">): readonly Note[] => [
+  {
+    text: "This server runs against a local emulator: all data except geography is made up, and nothing leaves this machine.",
+  },
+  {
+    needs: ["download_asset"],
+    text: `Its files (M4_FILE): ${files.map(told).join(", ")}.`,
+  },
 ];
 
 async function emulated(config: Config): Promise<Backend> {

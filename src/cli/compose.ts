@@ -11,6 +11,7 @@ import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { createGeography } from "../geography/geography.ts";
+import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { createDownloads } from "../service/downloads.ts";
 import { createTransport, type Transport } from "../service/transport.ts";
@@ -27,7 +28,7 @@ import { observedLog, type StartTelemetry } from "./telemetry.ts";
 
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
   /** Files that may be registered, as far as they are known. */
   readonly files?: readonly Candidate[];
   /** The service is in this process: neither proxies nor the keychain are for it. */

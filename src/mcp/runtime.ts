@@ -11,6 +11,7 @@ import type { Candidates } from "../toolkit/resources/completion.ts";
 import type { Resource } from "../toolkit/resources/resource.ts";
 import type { Watching } from "../toolkit/resources/watching.ts";
 import type { ViewName } from "../toolkit/views.ts";
+import type { Note } from "./instructions.ts";
 import type { Skills } from "./skills/skills.ts";
 
 /** The part of a logger that we use. Its lines go to stderr, never to stdout. */
@@ -61,7 +62,7 @@ export interface Runtime {
   /** Of this runtime's caller. Absent: nobody asked for it, and nothing is wrapped. */
   readonly telemetry?: Telemetry | undefined;
   /** Sentences for the server instructions that only this process knows. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
   /** What the journal has forgotten, as a sentence, while that matters. */
   readonly forgotten?: (() => string | undefined) | undefined;
   /** Where there is an audit: hears of each action that its caller asked for and may not do. */

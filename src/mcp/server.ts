@@ -82,7 +82,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const options: ServerOptions = {
     capabilities: capabilities({ tasks: tasks !== undefined, views: config.apps !== "never" }),
     requestState: { verify: confirmation.verify },
-    instructions: instructions(config, workspaceId, notes),
+    instructions: instructions([...offered.values()], workspaceId, notes),
     cacheHints: CACHE_HINTS,
   };
   const observed = telemetry && observedServer({ telemetry, runtime, network: connection.network }, info, options);

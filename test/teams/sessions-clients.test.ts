@@ -8,6 +8,7 @@ import { FILE, submitJob } from "../emulator/work.ts";
 import { legacySpeaker, post, resultOf } from "../mcp/http/raw.ts";
 import { composed } from "../support/composed.ts";
 import { manualClock } from "../support/emulator.ts";
+import { expectTrueInstructions } from "../support/instructions.ts";
 import { connectHttp, type Era, emulatorEnv, type Progress, type Reply } from "../support/mcp.ts";
 import { CALLER, deploymentForTest, type Instance, noticesForTest, type TestNotices } from "./sessions/instances.ts";
 import { rowsForTest } from "./sessions/rows.ts";
@@ -74,6 +75,7 @@ describe.each(OLDER)("%s", (era) => {
     expect(client.sessionId()?.length).toBeGreaterThan(100);
     expect((await client.listTools()).length).toBeGreaterThan(20);
     expect(client.instructions()).toMatch(/find_district/);
+    await expectTrueInstructions(client, "a deployment");
     expect((await client.listResources()).map(({ uri }) => uri)).toContain("mic://geography/states");
     expect(await client.getPrompt("diagnose_job", { jobId: "job-1" })).toContain("job-1");
     const ref = { type: "ref/resource", uri: "mic://geography/states/{code}/districts" } as const;
