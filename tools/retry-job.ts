@@ -11,7 +11,7 @@ export const retryJob = defineAction({
   name: "retry_job",
   title: "Retry a job",
   description:
-    "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For retryable failures.",
+    "Runs an ended job again as a new job. SAFE_RESUME keeps finished stages, RESTART throws them away. For a CANCELLED job, or a FAILED one that is retryable.",
   effect: "retry",
   makes: "job",
   traits: retryTraits,

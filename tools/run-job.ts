@@ -1,12 +1,11 @@
 import * as z from "zod/v4";
-import { keySchemas } from "../src/actions/keys.ts";
 import { InputBinding, MAX_BINDINGS, namesItsKind, referenceRule } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import { defineProcedure } from "../src/toolkit/define-tool.ts";
 import { patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
 import { runJob as run } from "../src/toolkit/jobs/run-job.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { heldTo, objectArgument } from "../src/toolkit/requests.ts";
+import { heldTo, keyArgument, objectArgument } from "../src/toolkit/requests.ts";
 
 const { workspaceId, recipeVersionId, clientReference } = createMicJob.body.shape;
 const { referenceId, inputKind } = createMicPublicInput.body.shape;
@@ -57,7 +56,7 @@ export const runJob = defineProcedure({
     parameterValues: objectArgument,
     clientReference: heldTo(clientReference).optional(),
     waitSeconds: patientWaitSeconds,
-    idempotencyKey: heldTo(keySchemas.text).optional(),
+    ...keyArgument("text"),
   }),
   output: outputs.whole({ summary: outputs.text, data: outputs.object, steps: outputs.objects, meta: outputs.object }),
   run,

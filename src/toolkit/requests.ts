@@ -36,9 +36,20 @@ export const heldTo = (schema: z.ZodType<string | null | undefined>) =>
     for (const { message } of schema.safeParse(value).error?.issues ?? []) addIssue({ code: "custom", message });
   });
 
-/** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). A key is copied, not written: its grammar is held to, not listed. */
+const KEY_LENGTHS: Readonly<Record<KeyGrammar, string>> = {
+  text: "8 to 160",
+  input: "1 to 128",
+  processing: "8 to 128",
+};
+
+/** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
-  idempotencyKey: heldTo(keySchemas[grammar]).describe("To repeat an earlier call: the key it reported.").optional(),
+  idempotencyKey: heldTo(keySchemas[grammar])
+    .describe(
+      "Leave out. To run an identical call again, pass a new key; to ask about an earlier action, pass its key. " +
+        `${KEY_LENGTHS[grammar]} characters.`,
+    )
+    .optional(),
 });
 
 function objectWithin(value: unknown): unknown {
