@@ -12,10 +12,9 @@ import { serverJson } from "./registry.ts";
 const [RELEASE = "release"] = process.argv.slice(2);
 const ICON = join("docs", "pictures", "icon.png");
 
-/** What people check a download against. */
+/** A line for every file of the release, in the format of `sha256sum -c`. */
 async function checksums(): Promise<string> {
-  const files = (await filesBelow(RELEASE)).filter((path) => !path.includes("/") || path.startsWith("npm/"));
-  const lines = files.map(async (path) => `${await sha256(join(RELEASE, path))}  ${path}`);
+  const lines = (await filesBelow(RELEASE)).map(async (path) => `${await sha256(join(RELEASE, path))}  ${path}`);
   return `${(await Promise.all(lines)).join("\n")}\n`;
 }
 

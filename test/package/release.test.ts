@@ -1,7 +1,7 @@
 // What `npm run release` makes, each part as its users get it: unpacked elsewhere, with an empty HOME, and driven through a job.
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
@@ -164,9 +164,15 @@ test("the client secret is marked as one wherever a host asks for it", async () 
   expect(await textOf("container", "server.yaml")).toMatch(/secrets:\n +- name: [^\n]+\n +env: MIC_CLIENT_SECRET/);
 });
 
-test("the checksums are those of the files", async () => {
+test("SHA256SUMS lists every file of the release with its sum", async () => {
   const lines = (await textOf("SHA256SUMS")).trimEnd().split("\n");
-  expect(lines.length).toBeGreaterThanOrEqual(6);
+  const entries = await readdir(made(), { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(made(), join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
+  expect(files).toContain("container/Dockerfile");
+  const listed = lines.map((line) => line.split("  ")[1]);
+  expect(listed.sort()).toEqual(files.filter((path) => path !== "SHA256SUMS").sort());
   for (const line of lines) {
     const [sum, path = ""] = line.split("  ");
     expect(
