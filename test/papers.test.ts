@@ -136,7 +136,7 @@ describe("the contract", () => {
 });
 
 describe("the interface", () => {
-  const [built = "", planned = ""] = read("docs/interface.md").split(/^## Planned$/m);
+  const built = read("docs/interface.md");
 
   test("it has every tool with its operation, every resource, prompt, kind of failure and variable", () => {
     const [, table = ""] = built.split(/^## Tools$/m);
@@ -157,13 +157,6 @@ describe("the interface", () => {
       ...variables,
     ];
     expect(fixed.filter((name) => !names.has(name))).toEqual([]);
-  });
-
-  test("what is planned is not there yet", () => {
-    const [, row = ""] = /^\| tools \|(.*)$/m.exec(planned) ?? [];
-    const names = new Set(codeOf(row));
-    expect(codeOf(planned).length).toBeGreaterThan(0);
-    expect(tools.map(({ name }) => name).filter((name) => names.has(name))).toEqual([]);
   });
 });
 

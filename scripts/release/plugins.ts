@@ -13,7 +13,7 @@ const facts = { name: NAME, version, description, author, homepage, repository, 
 const README = `# mic
 
 Jobs and India's geography for AI agents. An agent registers files, runs jobs by recipe, follows, retries and cancels them, and reads
-usage; each action happens exactly once, whatever is lost on the way. It answers questions about India's states, districts and
+usage; a repeated call never runs twice, and unknown outcomes are reported as unknown. It answers questions about India's states, districts and
 mandals from the live catalogue, with coverage and date. Three skills say which calls to make, in which order.
 
 Install it with \`/plugin install ${NAME} --marketplace ${new URL(repository).pathname.slice(1)}\`. Set \`MIC_BASE_URL\` for the service, or

@@ -12,7 +12,7 @@ export const serverInfo = (version: string) =>
     name: "mic-mcp",
     title: "mic-mcp: geography and job processing",
     version,
-    description: "Jobs and India's geography for AI agents: each action happens exactly once, and its outcome is told",
+    description: "Jobs and India's geography for AI agents: a repeated call never runs twice",
     websiteUrl: "https://github.com/mic-mcp/mic-mcp",
     icons: [{ src: `data:image/png;base64,${ICON}`, mimeType: "image/png", sizes: ["48x48"] }],
   }) satisfies Implementation;

@@ -10,7 +10,7 @@ const systemLookup: Lookup = (name) => dns.lookup(name, { all: true });
 
 const refused = (host: string, why: string): UsageError =>
   new UsageError(
-    `--host ${JSON.stringify(host)} is refused: ${why}. For now serve --http listens on this machine's loopback alone: 127.0.0.1, ::1 or localhost.`,
+    `--host ${JSON.stringify(host)} is refused: ${why}. serve --http listens on this machine's loopback only: 127.0.0.1, ::1 or localhost. To serve other machines, use serve --teams.`,
   );
 
 /**
