@@ -47,16 +47,6 @@ export interface ActionCall extends RepeatableCall, NamedCall {
   /** The id of the resource that an answer is about. */
   resourceId(value: unknown): string | undefined;
   readonly context: CallContext;
-  /** This call's answer will carry an outcome to the agent. */
-  carry(delivery: Delivery): void;
-}
-
-/** An outcome on its way to the agent. Until it is sent, the same call is about this very action. */
-export interface Delivery {
-  /** It has left. */
-  sent(): Promise<void>;
-  /** It had left, but nobody can have read it. */
-  unread(): Promise<void>;
 }
 
 export interface PerformedAction extends Reply {
@@ -110,23 +100,6 @@ export function createActions(options: ActionsOptions) {
       : replayed;
   }
 
-  function carry(open: Journal, stored: StoredAction, call: ActionCall): void {
-    let last: StoredAction | undefined;
-    const written = (writing: Promise<unknown>) => writing.catch((error: unknown) => onTrouble(reasonOf(error)));
-    call.carry({
-      async sent() {
-        await written(
-          open.markSent(stored).then((marked) => {
-            last = marked;
-          }),
-        );
-      },
-      async unread() {
-        if (last) await written(open.markUnread(last));
-      },
-    });
-  }
-
   /**
    * The agent gets the outcome even if it cannot be written: the action then stays open, and a later call asks under the same key.
    * The same holds where another process has taken the action over.
@@ -134,7 +107,7 @@ export function createActions(options: ActionsOptions) {
   async function settle(open: Journal, stored: StoredAction, settlement: Settlement, call: ActionCall): Promise<void> {
     try {
       const settled = await open.settle(stored, settlement, call.auditor);
-      if (settled && settlement.state !== "unknown") carry(open, settled, call);
+      if (settled && settlement.state !== "unknown") await open.markSent(settled);
     } catch (error) {
       onTrouble(reasonOf(error));
     }
@@ -215,7 +188,6 @@ export function createActions(options: ActionsOptions) {
   async function resume(open: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction | undefined> {
     const name = nameOf(stored);
     if (stored.state === "succeeded" || (stored.state === "rejected" && stored.repeatable === 0)) {
-      carry(open, stored, call);
       return replay(stored, call);
     }
     const isFree = stored.state !== "open" || isAbandoned(open, stored);
@@ -280,8 +252,6 @@ export function createActions(options: ActionsOptions) {
   return {
     isKnown: lookup.isKnown,
     recall: lookup.recall,
-    hear: lookup.hear,
-    heard: lookup.heard,
 
     /** The journal's latest actions. Throws Failure. */
     list: async (

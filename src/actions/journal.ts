@@ -15,9 +15,6 @@ const PRUNED_AT_ONCE = 1_000;
 /** As many of the actions on one resource as are worth looking at. */
 const MAX_ABOUT = 50;
 
-/** Names in one question: a database takes no number of values, and keeps a statement for each number. */
-const MAX_NAMED = 100;
-
 /** Of a call of which it is not asked when it came. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -36,24 +33,6 @@ const IS_UNSETTLED = "state IN ('open', 'unknown')";
 const isStillSame = (now: string, repeatMs: string, cameAt: string): string =>
   `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${now} - ${repeatMs})
      OR (created_at > ${cameAt} AND created_at <= ${now}))`;
-
-const unheardSqls = new Map<number, string>();
-
-/**
- * Successes that were sent and not heard of, by so many keys or ids. One question for each index: with OR between them SQLite
- * would look through all actions of the service.
- */
-function unheardSql(count: number): string {
-  const known = unheardSqls.get(count);
-  if (known !== undefined) return known;
-  const list = Array.from({ length: count }, (_, index) => `$${index + 2}`).join(", ");
-  const by = (column: string) =>
-    `SELECT key FROM actions WHERE service = $1 AND ${column} IN (${list})
-       AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL`;
-  const sql = `${by("key")} UNION ALL ${by("resource_id")}`;
-  unheardSqls.set(count, sql);
-  return sql;
-}
 
 export interface JournalTerms {
   /** This process. */
@@ -254,30 +233,6 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
           [service, key, state, attempts, now()],
         ),
       ),
-
-    /** `sent` cannot have been read, as it turns out: unless it was sent again since, or another one has its subject meanwhile. */
-    markUnread: ({ service, key, tool, subject_hash, delivered_at }: StoredAction) =>
-      database.querySoon(
-        `UPDATE actions SET delivered_at = NULL
-         WHERE service = $1 AND key = $2 AND delivered_at = $5 AND state = 'succeeded' AND heard_at IS NULL
-           AND NOT EXISTS (SELECT 1 FROM actions AS twin WHERE twin.service = $1 AND twin.tool = $3
-             AND twin.subject_hash = $4 AND twin.delivered_at IS NULL)`,
-        [service, key, tool, subject_hash, delivered_at],
-      ),
-
-    /** The agent has named these keys or ids: it has heard of what was sent to it under them. */
-    async markHeard(service: string, names: readonly string[]): Promise<void> {
-      for (let from = 0; from < names.length; from += MAX_NAMED) {
-        const some = names.slice(from, from + MAX_NAMED).map(keptId);
-        // Looked for first: an update that finds nothing would still wait for other processes' writes.
-        for (const row of await database.query(unheardSql(some.length), [service, ...some])) {
-          const { key } = Stored.pick({ key: true }).parse(row);
-          const values = [service, key, now()];
-          const sql = `UPDATE actions SET heard_at = ${instant("$3")} WHERE service = $1 AND key = $2`;
-          await database.querySoon(sql, values);
-        }
-      }
-    },
 
     /** Everything this process is working on stays its own for another lease. */
     heartbeat,

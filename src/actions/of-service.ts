@@ -19,10 +19,6 @@ export interface ServiceActions {
   isKnown(call: NamedAction): Promise<boolean>;
   /** The arguments of the action under this key. Throws Failure. */
   recall(tool: string, key: string): Promise<Arguments | undefined>;
-  /** An agent has named these: it has heard of the actions that they are keys or results of. */
-  hear(names: readonly string[]): void;
-  /** Resolves when what agents have named so far counts for the next call, whichever instance takes it. */
-  heard(): Promise<void>;
   /** The journal's latest actions; of every service where this one has no name yet, but to a caller only his own. Throws Failure. */
   list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<readonly ListedAction[]>;
   /** How much of the journal is not settled, whoever's it is. Throws Failure where it cannot be used. */
@@ -67,20 +63,9 @@ export function actionsOfService({
   // A person at his own machine sees what there is, whatever he is logged in to.
   const listedName = caller === undefined ? () => ownName().catch(() => undefined) : ownName;
   return {
-    async perform(call) {
-      await actions.heard(ownName);
-      return await actions.perform({ ...call, service: await ownName(), wireKey, redact, auditor });
-    },
-    async isKnown(call) {
-      await actions.heard(ownName);
-      return await actions.isKnown({ ...call, service: await ownName() });
-    },
+    perform: async (call) => await actions.perform({ ...call, service: await ownName(), wireKey, redact, auditor }),
+    isKnown: async (call) => await actions.isKnown({ ...call, service: await ownName() }),
     recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
-    hear: (names) => actions.hear(ownName, names),
-    // One process alone asks itself before the next action; others would not.
-    heard: async () => {
-      if (caller !== undefined) await actions.heard(ownName);
-    },
     list: async (wanted) => await actions.list({ ...wanted, service: await listedName(), ...(redact && { redact }) }),
     overview: async () => await overviewOf(await journal()),
     about: async (resourceId) => await actionsAbout(await journal(), await ownName(), resourceId),
