@@ -18,7 +18,7 @@ export interface JournalOptions {
   readonly retentionMs: number;
   /** Rows of the audit, where there is one. */
   readonly auditMs?: number;
-  /** MIC_REPEAT_WINDOW_SECONDS. */
+  /** See src/actions/window.ts. */
   readonly repeatMs: number;
   readonly now: () => number;
   /** This process, as src/owner.ts names it. */

@@ -5,6 +5,7 @@ import type { Durability } from "../../actions/durability.ts";
 import { createNotices, type Notices } from "../../actions/notices.ts";
 import { createJournal, type JournalHandle } from "../../actions/open.ts";
 import type { PostgresDatabase } from "../../actions/postgres.ts";
+import { DEDUPLICATION_WINDOW_MS } from "../../actions/window.ts";
 import { onceUntilFailure } from "../../async.ts";
 import { reasonOf } from "../../failure.ts";
 import type { Log } from "../../mcp/runtime.ts";
@@ -43,7 +44,7 @@ export function openEngine({ config, database: wanted, auditDays }: Settings, lo
       migrates: brings,
       retentionMs: config.actionRetentionDays * DAY_MS,
       ...(auditDays !== undefined && { auditMs: auditDays * DAY_MS }),
-      repeatMs: config.repeatWindowSeconds * 1_000,
+      repeatMs: DEDUPLICATION_WINDOW_MS,
       now: systemTiming.now,
       owner: ownName,
     });
