@@ -5,21 +5,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createJournal, type JournalHandle } from "../actions/open.ts";
 import { type JournalOverview, overviewOf } from "../actions/overview.ts";
+import { DEDUPLICATION_WINDOW_MS } from "../actions/window.ts";
 import type { Config } from "../config.ts";
 import { ownName } from "../owner.ts";
 import { systemTiming } from "../service/attempts.ts";
 
 const DAY_MS = 86_400_000;
 
-type Terms = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays" | "repeatWindowSeconds">;
+type Terms = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays">;
 
 /** The journal that a configuration names, for this process. */
-export const journalOf = ({ stateDir, journalUrl, actionRetentionDays, repeatWindowSeconds }: Terms): JournalHandle =>
+export const journalOf = ({ stateDir, journalUrl, actionRetentionDays }: Terms): JournalHandle =>
   createJournal({
     stateDir,
     url: journalUrl,
     retentionMs: actionRetentionDays * DAY_MS,
-    repeatMs: repeatWindowSeconds * 1_000,
+    repeatMs: DEDUPLICATION_WINDOW_MS,
     now: systemTiming.now,
     owner: ownName,
   });

@@ -71,8 +71,6 @@ export function actionsOutside(failure: Failure): ServiceActions {
     perform: refuse,
     isKnown: refuse,
     recall: refuse,
-    hear: () => undefined,
-    heard: async () => undefined,
     list: refuse,
     overview: refuse,
     about: refuse,

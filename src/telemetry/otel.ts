@@ -84,7 +84,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     operation: histogram(HISTOGRAMS.operation),
     session: histogram(HISTOGRAMS.session),
     exchange: histogram(HISTOGRAMS.exchange),
-    told: histogram(HISTOGRAMS.told),
   };
   const outcomes = meter.createCounter(COUNTERS.outcomes.name, { description: COUNTERS.outcomes.about });
   const fetches = meter.createCounter(COUNTERS.tokens.name, { description: COUNTERS.tokens.about });
@@ -259,8 +258,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           (_, attributes) => outcomes.add(1, attributes),
         );
       },
-
-      told: (seconds) => durations.told.record(seconds, ofTeam(whose())),
 
       gauge(name, read) {
         const observed = gauges[name];

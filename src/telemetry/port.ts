@@ -81,8 +81,6 @@ export interface Telemetry {
     errorType: (error: unknown) => string,
   ): Promise<A>;
   action<R>(tool: string, run: () => Promise<R>, endOf: (ending: Ending<R>) => ActionEnd): Promise<R>;
-  /** The outcome of an action has left for its agent, so many seconds after it was known. */
-  told(seconds: number): void;
   /** `read` is asked whenever metrics are collected. Call the returned function when there is nothing to read any more. */
   gauge(name: GaugeName, read: () => number): () => void;
   /** A line of the log. Of its facts only known names with harmless values leave. */

@@ -71,7 +71,6 @@ export async function runAction<T>(
     findOut,
     traits,
     context: call.context,
-    carry: call.carry,
   });
   const value = endpoint.success.body.parse(result.value);
   const { idempotencyKey, replayed, attempts, drift, notice } = result;

@@ -102,13 +102,13 @@ describe("on an emulator", () => {
     const resumed = await person.made(...line);
     expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
     expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
-    // Read on stdout, it counts as told: the line that actions gave is the same action still.
+    // The line that actions printed is still the same action.
     const byKey = await person.made("submit_job", `idempotencyKey=${key}`);
     expect(byKey.data.id).toBe(resumed.data.id);
     expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
   });
 
-  test("an answer that nobody could read counts as not told", async () => {
+  test("whose stdout nobody reads has done its work: the same line is a replay", async () => {
     const person = await personForTest();
     const line = person.registration(FILE.succeeds);
     const unread = person.begin("call", ...line);

@@ -159,8 +159,6 @@ export const bareEnvironment = (home: string) => ({
   HOME: home,
   XDG_CACHE_HOME: CODE_CACHE,
   MIC_KEYCHAIN: "off",
-  // Most tests make one call again and again, and mean a new action each time. The others say what they mean.
-  MIC_REPEAT_WINDOW_SECONDS: "0",
 });
 
 /** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */

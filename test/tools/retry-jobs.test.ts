@@ -257,7 +257,7 @@ inEachEra(
       expect(questions).toEqual([]);
     });
 
-    test("within the repeat window the same call is the same retries, and says so", async () => {
+    test("within the deduplication window the same call is the same retries, and says so", async () => {
       const jobIds = await failedJobs(bench().service, 3);
       const first = rowsOf((await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 })).structured);
       const sent = await retriesOf(bench(), async () => {
@@ -272,5 +272,5 @@ inEachEra(
       expect(sent).toEqual([]);
     });
   },
-  { person, env: { MIC_REPEAT_WINDOW_SECONDS: "600" } },
+  { person },
 );

@@ -2,6 +2,7 @@
 import { tools } from "../../../tools/index.ts";
 import { type Actions, createActions } from "../../actions/actions.ts";
 import type { JournalHandle } from "../../actions/open.ts";
+import { DEDUPLICATION_WINDOW_MS } from "../../actions/window.ts";
 import type { Redactor } from "../../auth/redaction.ts";
 import type { Config } from "../../config.ts";
 import type { Log } from "../../mcp/runtime.ts";
@@ -12,8 +13,6 @@ import { systemTiming, type Timing } from "../../service/attempts.ts";
 import type { Transport } from "../../service/transport.ts";
 import { readSkillFiles } from "../../skills.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
-
-const HOUR_MS = 3_600_000;
 
 export interface ProcessParts {
   readonly config: Config;
@@ -41,7 +40,7 @@ export const processParts = ({ config, log, transport, journal, redactor, teleme
   actions: createActions({
     journal: journal.open,
     timing: systemTiming,
-    resendMs: config.actionResendHours * HOUR_MS,
+    resendMs: DEDUPLICATION_WINDOW_MS,
     monotonicMs: () => performance.now(),
     isGone,
     redact: redactor.redact,

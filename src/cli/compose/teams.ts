@@ -148,7 +148,7 @@ export function composeTeams(
     audit,
     traceId,
     wireSecret: secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array(),
-    forgotten: span && forgottenSpan({ span, hours: config.actionResendHours, now }),
+    forgotten: span && forgottenSpan({ span, now }),
     publicOrigin,
     inlineBytes,
     downloadSeconds,

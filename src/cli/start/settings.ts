@@ -35,8 +35,6 @@ const USUAL: Readonly<Record<string, (text: string) => boolean>> = {
   MIC_KEYCHAIN: like(/^(auto|require|off)$/),
   MIC_JOURNAL_URL: url(/^postgres(ql)?:\/\/[^%]*$/),
   MIC_ACTION_RETENTION_DAYS: wholeNumber(1, 3650),
-  MIC_ACTION_RESEND_HOURS: wholeNumber(1, 720),
-  MIC_REPEAT_WINDOW_SECONDS: wholeNumber(0, 86_400),
   MIC_GEOGRAPHY_RATE: wholeNumber(1, 600),
   MIC_CONFIRM: like(/^(auto|never)$/),
   MIC_APPS: like(/^(auto|always)$/),

@@ -38,8 +38,6 @@ async function createScreen(redact: (text: string) => string): Promise<Screen> {
 async function follow(jobId: string, { runtime, signal }: AtWork): Promise<number> {
   const { ports, redactor } = runtime;
   const { redact } = redactor;
-  // Who watches a job has heard that it was made.
-  ports.actions.hear([jobId]);
   const screen = await createScreen(redact);
   let job: Job;
   try {

@@ -1,7 +1,6 @@
 // Cancelling needs the job's current version (docs/contract.md, 4.2: If-Match). Left out, it is read first; a job that moves on
 // in between is read again, since its agent asked to cancel it as it is now.
 
-import type { Delivery } from "../../actions/actions.ts";
 import type { ActionTraits } from "../../actions/identity.ts";
 import { cancelMicJob, getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
@@ -84,18 +83,10 @@ export async function cancelAtVersion(
   // it is: the job may have moved on while the person thought.
   let version = resourceVersion ?? (idempotencyKey === undefined ? call.shownVersion : undefined);
   for (let round = 1; ; round++) {
-    let refused: Delivery | undefined;
     try {
-      const heard: ToolCall = {
-        ...call,
-        // It stands for the first version; another one is another command.
-        proposedKey: round === 1 ? call.proposedKey : undefined,
-        carry(delivery) {
-          refused = delivery;
-          call.carry(delivery);
-        },
-      };
-      return await runAction({ ...args }, heard, ports, {
+      // The proposed key stands for the first version; another version is another command.
+      const proposedKey = round === 1 ? call.proposedKey : undefined;
+      return await runAction({ ...args }, { ...call, proposedKey }, ports, {
         endpoint: cancelMicJob,
         traits: cancelTraits,
         subject: operationSubject,
@@ -119,8 +110,6 @@ export async function cancelAtVersion(
       // A key stands for one exact command: only one of our own making gives way to another for the next version.
       const fixed = resourceVersion !== undefined || idempotencyKey !== undefined;
       if (fixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
-      // Nobody need hear of this refusal: the next round is a new action.
-      await refused?.sent();
       version = job.resourceVersion;
     }
   }

@@ -82,7 +82,7 @@ test("who only listens is told that it ends, and holds nothing up", async () => 
 });
 
 test("while it ends, calls under way can be cancelled and answered, and sessions can be ended", async () => {
-  const { url, begun, drain, told, release } = await serveForTest();
+  const { url, begun, drain, finished, release } = await serveForTest();
   const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
   const cancelled = one.call(1, "wait", {});
   const kept = other.call(2, "wait", {});
@@ -96,15 +96,15 @@ test("while it ends, calls under way can be cancelled and answered, and sessions
   release();
   expect(await resultOf(kept, 2)).toMatchObject({ content: [] });
   await drained;
-  expect(told).toEqual([2]);
+  expect(finished).toEqual([2]);
   await expect(health(url)).rejects.toThrow();
 });
 
 test("what does not end within its time is aborted", async () => {
-  const { url, begun, drain, told } = await serveForTest();
+  const { url, begun, drain, finished } = await serveForTest();
   const calls = [(await legacySpeaker(url)).call(1, "wait", {}), modernSpeaker(url).call(2, "wait", {})];
   await expect.poll(() => begun.length).toBe(2);
   await drain(100, new AbortController().signal);
   for (const call of calls) await expect(resultOf(call, 1)).rejects.toThrow();
-  expect(told).toEqual([]);
+  expect(finished).toEqual([]);
 });

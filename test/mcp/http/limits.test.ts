@@ -180,7 +180,7 @@ describe("time", () => {
   });
 
   test("streams and calls that take longer than a request may are not", async () => {
-    const { url, begun, release, told } = await serveForTest(impatient);
+    const { url, begun, release, finished } = await serveForTest(impatient);
     const { headers, call } = await legacySpeaker(url);
     const stream = get(url, headers);
     const calls = [call(1, "wait", {}), modernSpeaker(url).call(2, "wait", {})];
@@ -192,7 +192,7 @@ describe("time", () => {
     for (const [at, sent] of calls.entries()) expect(await resultOf(sent, at + 1)).toMatchObject({ content: [] });
     expect((await post(url, { jsonrpc: "2.0", id: 3, method: "ping" }, headers).answer).status).toBe(200);
     expect(await Promise.race([stream.answer, Promise.resolve("open")])).toBe("open");
-    await expect.poll(() => [...told].sort()).toEqual([1, 2]);
+    await expect.poll(() => [...finished].sort()).toEqual([1, 2]);
   });
 
   test("a connection that is kept may be silent between two requests", async () => {
@@ -212,8 +212,8 @@ describe("time", () => {
     expect(await ask()).toBe(true);
   });
 
-  test("a client that does not take its answer is cut off, and was not told", async () => {
-    const { url, begun, told } = await serveForTest({ limits: { stalledTimeoutMs: 800 } });
+  test("a client that does not take its answer is cut off", async () => {
+    const { url, begun } = await serveForTest({ limits: { stalledTimeoutMs: 800 } });
     const { hostname, port, host } = new URL(url);
     const body = JSON.stringify({
       jsonrpc: "2.0",
@@ -232,7 +232,6 @@ describe("time", () => {
       .poll(async () => (await post(url, { jsonrpc: "2.0", id: 1, method: "ping" }, headers).answer).status)
       .toBe(200);
     socket.destroy();
-    expect(told).toEqual([]);
   });
 });
 
