@@ -97,7 +97,13 @@ const MARGIN_MS = 500;
 
 const nameOf = ({ service, key }: Pick<StoredAction, "service" | "key">): string => JSON.stringify([service, key]);
 
-const earlierAction = ({ resolved_at, updated_at, looked_at, arguments: args, resource_id }: StoredAction): EarlierAction => ({
+const earlierAction = ({
+  resolved_at,
+  updated_at,
+  looked_at,
+  arguments: args,
+  resource_id,
+}: StoredAction): EarlierAction => ({
   ranAt: resolved_at ?? updated_at,
   ageMs: Math.max(0, looked_at - (resolved_at ?? updated_at)),
   arguments: readCanonical(args),
@@ -131,9 +137,7 @@ export function createActions(options: ActionsOptions) {
    * key. The same holds if another process has taken the action over.
    */
   async function record(open: Journal, stored: StoredAction, resolution: Resolution, call: ActionCall): Promise<void> {
-    await open
-      .resolve(stored, resolution, call.auditor)
-      .catch((error: unknown) => onTrouble(reasonOf(error)));
+    await open.resolve(stored, resolution, call.auditor).catch((error: unknown) => onTrouble(reasonOf(error)));
   }
 
   /** Sends an action that this process has claimed, and records how it ended. */
@@ -214,7 +218,8 @@ export function createActions(options: ActionsOptions) {
     const isFree = state !== "in_progress" || isAbandoned(open, stored);
     const name = nameOf(stored);
     if (isFree && !open.underway.has(name)) {
-      if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at)) throw tooOldToResend(stored, call.findOut);
+      if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))
+        throw tooOldToResend(stored, call.findOut);
       return await claimAndSend(open, name, call, () => open.claim(stored, isFree));
     }
     return await pause(call, () =>
@@ -241,7 +246,8 @@ export function createActions(options: ActionsOptions) {
       ...request,
     };
     const name = nameOf(action);
-    if (open.underway.has(name)) return await pause(call, () => unknownOutcome("Another call has just begun this action."));
+    if (open.underway.has(name))
+      return await pause(call, () => unknownOutcome("Another call has just begun this action."));
     const sent = await claimAndSend(open, name, call, () =>
       open.insert(action).catch((error: unknown) => rethrowUnlessWritten(error, look)),
     );

@@ -24,7 +24,12 @@ const IDS_PER_QUERY = 32;
 const RENEW_REGISTRATION_MS = 86_400_000;
 
 const LiveRow = z.object({ is_live: z.int() });
-const RegistrationRow = z.object({ key: z.string(), arguments: z.string(), updated_at: z.int(), resource_id: z.string() });
+const RegistrationRow = z.object({
+  key: z.string(),
+  arguments: z.string(),
+  updated_at: z.int(),
+  resource_id: z.string(),
+});
 const ReferenceArguments = z.object({ inputKind: z.string(), referenceId: z.string() });
 const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
 const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
@@ -103,11 +108,10 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
   }
 
   const heartbeat = () =>
-    database.query(`UPDATE actions SET lease_until = ${instant("$2")} + $3 WHERE owner = $1 AND state = 'in_progress'`, [
-      owner,
-      now(),
-      leaseMs,
-    ]);
+    database.query(
+      `UPDATE actions SET lease_until = ${instant("$2")} + $3 WHERE owner = $1 AND state = 'in_progress'`,
+      [owner, now(), leaseMs],
+    );
 
   const insertInto = `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, about, path, if_match, body,
        owner, lease_until, created_at, first_sent_at, updated_at, slot, state, indeterminate, attempts)
@@ -186,7 +190,10 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
           if (reference && id !== undefined) found.set(id, reference);
           if (now() - updated_at < RENEW_REGISTRATION_MS) continue;
           const values = [service, key, now()];
-          await database.query(`UPDATE actions SET updated_at = ${instant("$3")} WHERE service = $1 AND key = $2`, values);
+          await database.query(
+            `UPDATE actions SET updated_at = ${instant("$3")} WHERE service = $1 AND key = $2`,
+            values,
+          );
         }
       }
       return found;
@@ -285,7 +292,10 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
          FROM actions AS a WHERE a.state IN ('in_progress', 'unknown') ${mine} ORDER BY a.created_at LIMIT $1`,
         [limit, ...(service === undefined ? [] : [service])],
       );
-      return rows.map((row) => ({ action: read(row), supersededBy: UnresolvedRow.parse(row).superseded_by ?? undefined }));
+      return rows.map((row) => ({
+        action: read(row),
+        supersededBy: UnresolvedRow.parse(row).superseded_by ?? undefined,
+      }));
     },
 
     /** How many actions there are in each state; of one service, or of all. */

@@ -14,8 +14,7 @@ const digest = (text: string, digits: number): string =>
   createHash("sha256").update(text).digest("hex").slice(0, digits);
 
 /** The key of one step of a call that has a key of its own. The same call always derives the same keys. */
-export const stepKey = (callKey: string, step: string): string =>
-  `mic-${digest(JSON.stringify([callKey, step]), 32)}`;
+export const stepKey = (callKey: string, step: string): string => `mic-${digest(JSON.stringify([callKey, step]), 32)}`;
 
 /** The key that a replay offers for running its action again. It is derived, so that repeating the offered call is safe too. */
 export const againKey = (key: string): string => `again-${digest(key, 16)}`;

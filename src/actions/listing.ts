@@ -26,7 +26,7 @@ export interface ListedAction {
   readonly supersededBy?: string;
   /** The complete call that resolves it. */
   readonly nextStep?: {
-    readonly tool: string;
+    readonly tool: "resolve_actions";
     readonly arguments: Readonly<Record<string, unknown>>;
     readonly why: string;
   };
@@ -85,7 +85,7 @@ function listedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAct
   if (isTooOldToResend(action, action.looked_at) && !RESOLVED_BY_READING.has(action.tool))
     return { ...shown, resolvable: false };
   const why = WHY[shown.state];
-  const call = { tool: "resolve_actions", arguments: { idempotencyKey: shown.idempotencyKey } };
+  const call = { tool: "resolve_actions", arguments: { idempotencyKey: shown.idempotencyKey } } as const;
   return why === undefined ? shown : { ...shown, nextStep: { ...call, why } };
 }
 
@@ -112,7 +112,9 @@ export async function listActions(journal: Journal, { service, state, limit }: L
   };
   if (state === "in_progress" || state === "unknown")
     return { actions: unresolved.filter((action) => action.state === state).slice(0, limit), counts };
-  const resolved = (await journal.list(service, state === undefined ? ["succeeded", "rejected"] : [state], limit)).map(listed);
+  const resolved = (await journal.list(service, state === undefined ? ["succeeded", "rejected"] : [state], limit)).map(
+    listed,
+  );
   return { actions: state === undefined ? [...unresolved, ...resolved] : resolved, counts };
 }
 

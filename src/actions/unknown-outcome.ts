@@ -4,7 +4,7 @@ import { json, word } from "../outside.ts";
 import { differingArguments } from "./canonical.ts";
 import type { ActionIdentity } from "./fingerprint.ts";
 import type { StoredAction } from "./stored.ts";
-import { WINDOW_MS } from "./window.ts";
+import { DEDUPLICATION_WINDOW_MS } from "./window.ts";
 
 /** An action that was sent, or may have been. */
 export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
@@ -12,7 +12,7 @@ export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
 /** `failure` left open what happened. Adds the call that finds out, and until when. `findOut`: how an agent finds out otherwise. */
 export function withResumeAdvice(failure: Failure, { key, first_sent_at }: SentAction, findOut: string): Failure {
   const { kind, next, retryAfterSeconds } = failure.facts;
-  const until = new Date(first_sent_at + WINDOW_MS).toISOString();
+  const until = new Date(first_sent_at + DEDUPLICATION_WINDOW_MS).toISOString();
   const wait = retryAfterSeconds === undefined ? "Call" : `Wait ${retryAfterSeconds} s, then call`;
   const resume =
     `${wait} resolve_actions ${json({ idempotencyKey: key })}, or make the same call again, before ${until}: ` +
@@ -34,7 +34,7 @@ export const unknownOutcome = (why: string): Failure =>
 export function tooOldToResend({ key, first_sent_at }: SentAction, findOut: string): Failure {
   const since = new Date(first_sent_at).toISOString();
   return unknownOutcome(
-    `This action was first sent at ${since}, more than ${WINDOW_MS / 3_600_000} h ago, and its outcome is unknown. The API may have forgotten its key, so it is not sent again.`,
+    `This action was first sent at ${since}, more than ${DEDUPLICATION_WINDOW_MS / 3_600_000} h ago, and its outcome is unknown. The API may have forgotten its key, so it is not sent again.`,
   ).with({
     retryable: false,
     idempotencyKey: key,

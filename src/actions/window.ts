@@ -5,11 +5,11 @@ import type { StoredAction } from "./stored.ts";
  * For so long after its success, the same call is the same action. For so long after its first attempt, an action whose outcome is unknown
  * is sent again under its key; no attempt starts later, because the API may have forgotten the key.
  */
-export const WINDOW_MS = 20 * 3_600_000;
+export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
 
 /** SQL condition: `row`, an alias of `actions`, is within the window after its success at `now`. A clock may have been set back since. */
 const isRecentSuccess = (row: string, now: string): string =>
-  `(${row}.state = 'succeeded' AND ABS(${now} - ${row}.resolved_at) < ${WINDOW_MS})`;
+  `(${row}.state = 'succeeded' AND ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS})`;
 
 /** SQL condition: an identical action that was made after `row` has succeeded, so an old `row` that stayed unknown matters no more. */
 const isSuperseded = (row: string): string =>
@@ -22,4 +22,4 @@ export const isLive = (row: string, now: string): string =>
 
 /** The API may have forgotten the key of this action, so it is not sent again. */
 export const isTooOldToResend = ({ first_sent_at }: Pick<StoredAction, "first_sent_at">, now: number): boolean =>
-  now - first_sent_at > WINDOW_MS;
+  now - first_sent_at > DEDUPLICATION_WINDOW_MS;

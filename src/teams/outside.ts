@@ -69,8 +69,9 @@ export function actionsOutside(failure: Failure): ServiceActions {
   };
   return {
     perform: refuse,
-    isKnown: refuse,
+    findKnown: refuse,
     recall: refuse,
+    conclude: refuse,
     list: refuse,
     overview: refuse,
     about: refuse,

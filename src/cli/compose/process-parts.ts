@@ -2,7 +2,6 @@
 import { tools } from "../../../tools/index.ts";
 import { type Actions, createActions } from "../../actions/actions.ts";
 import type { JournalHandle } from "../../actions/open.ts";
-import { DEDUPLICATION_WINDOW_MS } from "../../actions/window.ts";
 import type { Redactor } from "../../auth/redaction.ts";
 import type { Config } from "../../config.ts";
 import type { Log } from "../../mcp/runtime.ts";
@@ -40,7 +39,6 @@ export const processParts = ({ config, log, transport, journal, redactor, teleme
   actions: createActions({
     journal: journal.open,
     timing: systemTiming,
-    resendMs: DEDUPLICATION_WINDOW_MS,
     monotonicMs: () => performance.now(),
     isGone,
     redact: redactor.redact,

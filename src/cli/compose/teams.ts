@@ -1,6 +1,6 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
 
-import { overviewOf } from "../../actions/overview.ts";
+import { overviewOf } from "../../actions/listing.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
 import { createSeals, type Seals } from "../../auth/seals.ts";
 import type { Caller } from "../../caller.ts";

@@ -5,7 +5,7 @@ import {
   ProtocolError,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Arguments } from "../../actions/identity.ts";
+import type { Arguments } from "../../actions/fingerprint.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";

@@ -55,7 +55,7 @@ function failureCase(job: Job, failure: Problem | null, history: JobHistory): Jo
 }
 
 function jobCase(job: Job, history: JobHistory, isStill: boolean): JobCase {
-  if (history.unsettled) return history.unsettled.isRefused ? "unsettled, refused" : "unsettled";
+  if (history.unsettled) return "unresolved";
   switch (job.state) {
     case "PREPARING":
     case "QUEUED":
@@ -190,6 +190,14 @@ function leanJob(job: Job): object {
   };
 }
 
+/** "FAILED at CHURN". */
+export function stateInWords(job: Job): string {
+  const stage = job.state === "FAILED" ? failingStage(job) : currentStage(job);
+  return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
+    ? job.state
+    : `${job.state} at ${stage.stage}`;
+}
+
 function standing(job: Job): Position {
   const stage = currentStage(job);
   if (!stage) return { is: job.state };
@@ -204,6 +212,8 @@ export const jobSubject = (ports: HistoryPorts): MovingSubject<Job> => ({
   isMoving: isJobMoving,
   waitsForPerson,
   standing,
+  state: stateInWords,
+  mayRunAgain: ({ state, failure }) => !(state === "FAILED" && failure?.retryable === true),
   progress: jobProgress,
   uri: ({ id }) => uris.job(id),
   lean: leanJob,

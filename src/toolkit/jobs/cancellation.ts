@@ -1,18 +1,20 @@
 // Cancelling needs the job's current version (docs/contract.md, 4.2: If-Match). Left out, it is read first; a job that moves on
 // in between is read again, since its agent asked to cancel it as it is now.
 
-import type { ActionTraits } from "../../actions/identity.ts";
-import { cancelMicJob, getMicJob } from "../../contract/endpoints/job-processing.ts";
+import type { ActionTraits } from "../../actions/fingerprint.ts";
+import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
+import { stateInWords } from "../advice/job.ts";
 import { operationSubject } from "../advice/operation.ts";
 import type { Ports } from "../ports.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { ENDED } from "./ended.ts";
+import { readJob } from "./read-job.ts";
 
 interface CancelArguments {
   readonly jobId: string;
@@ -21,7 +23,7 @@ interface CancelArguments {
   readonly idempotencyKey?: string | undefined;
 }
 
-export const cancelTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
+export const cancelTraits: ActionTraits = { about: "jobId", identifiedBy: ["jobId"] };
 
 const MAX_ROUNDS = 4;
 
@@ -45,9 +47,6 @@ export function refuseEnded({ id, state }: Job): void {
     next: NOTHING_LEFT,
   });
 }
-
-const readJob = async (jobId: string, { context }: ToolCall, { service }: Pick<Ports, "service">): Promise<Job> =>
-  (await service.call(getMicJob, { path: { jobId } }, context)).value.data;
 
 function explain(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
@@ -91,9 +90,14 @@ export async function cancelAtVersion(
         traits: cancelTraits,
         subject: operationSubject,
         findOut: "get_job shows whether the job is CANCELLED.",
+        async readNow(operationId) {
+          const operation = await ports.service.call(getMicPublicOperation, { path: { operationId } }, call.context);
+          const { data: job } = (await readJob(args.jobId, call, ports)).value;
+          return { ...operation, state: `operation ${operation.value.data.state}, job ${stateInWords(job)}` };
+        },
         async ifMatch() {
           if (version === undefined) {
-            const job = await readJob(args.jobId, call, ports);
+            const job = (await readJob(args.jobId, call, ports)).value.data;
             refuseEnded(job);
             version = job.resourceVersion;
           }
@@ -103,7 +107,10 @@ export async function cancelAtVersion(
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       if (!isVersionConflict(error) && !isUnknown(error)) throw error;
-      const job = await readJob(args.jobId, call, ports).catch(() => undefined);
+      const job = await readJob(args.jobId, call, ports).then(
+        ({ value }) => value.data,
+        () => undefined,
+      );
       if (isUnknown(error)) throw explainUnknown(error, args.jobId, job);
       // What the refusal says is true, whatever kept us from reading the job.
       if (!job) throw error;
