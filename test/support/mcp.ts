@@ -150,7 +150,7 @@ export function entryArguments(): readonly string[] {
 
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 
-/** V8's code of the built program, for all that start it: compiling it takes a third of a short session. */
+/** Node's compile cache, shared by all tests: without it each program that a test starts would compile the build again. */
 export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
 
 /** What a program under test sees of this machine. No test may write into a developer's own keychain. */

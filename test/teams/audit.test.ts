@@ -104,7 +104,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const telemetry = await telemetryFor(process.env, { hasPort: true, answered: [] });
+    const telemetry = await telemetryFor(process.env, { hasPort: true });
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
     const { rows, clientOf, calls, instance } = await scene({ telemetry });
