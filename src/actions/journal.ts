@@ -26,6 +26,8 @@ const RENEW_REGISTRATION_MS = 86_400_000;
 const LiveRow = z.object({ is_live: z.int() });
 const RegistrationRow = z.object({
   key: z.string(),
+  tool: z.literal("register_input"),
+  state: z.literal("succeeded"),
   arguments: z.string(),
   updated_at: z.int(),
   resource_id: z.string(),
@@ -36,10 +38,9 @@ const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
 
 const ANY_ABOUT = "SELECT 1 FROM actions WHERE service = $1 AND about = $2 LIMIT 1";
 
-const REGISTRATIONS = `SELECT key, arguments, updated_at, resource_id FROM actions
-   WHERE service = $1 AND resource_id IN (${Array.from({ length: IDS_PER_QUERY }, (_, index) => `$${index + 2}`).join(", ")})
-     AND tool = 'register_input' AND state = 'succeeded'
-   ORDER BY created_at DESC`;
+// What made the inputs; filtered by tool here, so that a database never reads all registrations of the service.
+const MAKERS = `SELECT key, tool, state, arguments, updated_at, resource_id FROM actions
+   WHERE service = $1 AND resource_id IN (${Array.from({ length: IDS_PER_QUERY }, (_, index) => `$${index + 2}`).join(", ")})`;
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
@@ -183,8 +184,10 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
       for (let from = 0; from < inputIds.length; from += IDS_PER_QUERY) {
         const some = inputIds.slice(from, from + IDS_PER_QUERY);
         const ids = Array.from({ length: IDS_PER_QUERY }, (_, index) => keptId(some[index] ?? some[0] ?? ""));
-        for (const row of await database.query(REGISTRATIONS, [service, ...ids])) {
-          const { key, arguments: canonical, updated_at, resource_id } = RegistrationRow.parse(row);
+        for (const row of await database.query(MAKERS, [service, ...ids])) {
+          const registration = RegistrationRow.safeParse(row).data;
+          if (!registration) continue;
+          const { key, arguments: canonical, updated_at, resource_id } = registration;
           const { data: reference } = ReferenceArguments.safeParse(readCanonical(canonical));
           const id = some.find((each) => keptId(each) === resource_id);
           if (reference && id !== undefined) found.set(id, reference);

@@ -1,104 +1,123 @@
-// Which call is which action (docs/interface.md), as an agent sees it: a repeat of what was heard, sent, worded otherwise, mistyped.
+// Deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, reworded, respelled and mistyped calls.
 import { expect, test } from "vitest";
-import { createInput, createJob, enveloped, input, job, micEnveloped, operation } from "../contract/samples.ts";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import {
+  createInput,
+  createJob,
+  createProcessingRequest,
+  enveloped,
+  input,
+  job,
+  micEnveloped,
+  operation,
+  processingRequest,
+} from "../contract/samples.ts";
 import { credentials } from "../service/client.ts";
 import { gate } from "../support/gate.ts";
 import { insideServer, type Talk } from "../support/server.ts";
 import { answer, holdUntil, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 
-async function bench(window = "600") {
-  const { stub, env } = await benchForTest({ MIC_REPEAT_WINDOW_SECONDS: window });
-  return { stub, env, server: await insideServer(env) };
+async function bench() {
+  const { stub, env, stateDir } = await benchForTest();
+  return { stub, env, stateDir, server: await insideServer(env) };
 }
 
 const made = (id: string) => answer(202, enveloped({ ...job, id }));
+const read = (id: string, state = job.state) => answer(200, enveloped({ ...job, id, state }));
 const unknown = answer(503, undefined, { "retry-after": "60" });
-const keysOf = (stub: Stub) => new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]));
-const jobIn = ({ structured }: Awaited<ReturnType<Talk["call"]>>) => Object(structured).data.id;
+/** As if every action had happened so many hours earlier. */
+async function ageActions(stateDir: string, hours: number): Promise<void> {
+  const database = await openSqlite(stateDir);
+  const columns = ["created_at", "first_sent_at", "updated_at", "resolved_at"].map((name) => `${name} = ${name} - $1`);
+  await database.query(`UPDATE actions SET ${columns.join(", ")}`, [hours * 3_600_000]);
+  await database.close();
+}
 
-test("the same call is the same action for a while: the stored answer, and first of all that nothing was done", async () => {
+const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "POST");
+const keysOf = (stub: Stub) => new Set(posts(stub).map(({ headers }) => headers["idempotency-key"]));
+const dataOf = ({ structured }: Awaited<ReturnType<Talk["call"]>>) => Object(structured).data;
+
+test("an identical call is a replay with the current state, in a new session too", async () => {
   const { stub, server, env } = await bench();
-  stub.expect(made("job-1"));
+  stub.expect(made("job-1"), read("job-1"), read("job-1", "SUCCEEDED"));
   const first = await server.call("submit_job", createJob);
-  expect(first.text).not.toContain("Not done again");
+  expect(first.text).not.toContain("Not run again");
   const second = await server.call("submit_job", createJob);
   await server.end();
   const third = await (await insideServer(env)).call("submit_job", createJob);
-  for (const told of [second, third]) {
-    expect(told.action).toEqual({ ...first.action, replayed: true });
-    expect(jobIn(told)).toBe("job-1");
-    for (const words of [told.text, String(Object(told.structured).summary)])
+  for (const [repeated, state] of [
+    [second, job.state],
+    [third, "SUCCEEDED"],
+  ] as const) {
+    expect(repeated.action).toEqual({ ...first.action, replayed: true });
+    expect(dataOf(repeated)).toMatchObject({ id: "job-1", state });
+    for (const words of [repeated.text, String(Object(repeated.structured).summary)])
       expect(words).toMatch(
-        /^Not done again: this is the outcome of the same call of \d+ seconds? ago\. To do it once more on purpose, pass a new idempotencyKey\. The job\b/,
+        new RegExp(
+          `^Not run again: an identical call ran \\d+ s ago \\(${state}.*?\\)\\. To run it again, pass idempotencyKey again-[0-9a-f]{16}\\. The job`,
+        ),
       );
   }
-  expect(stub.requests).toHaveLength(1);
+  expect(posts(stub)).toHaveLength(1);
 });
 
-test("a new key does it once more on purpose", async () => {
+test("the offered key runs the call once more, and only once", async () => {
   const { stub, server } = await bench();
-  stub.expect(made("job-1"), made("job-2"));
+  stub.expect(made("job-1"), read("job-1"), made("job-2"), read("job-2"));
   await server.call("submit_job", createJob);
-  const other = await server.call("submit_job", { ...createJob, idempotencyKey: "once-more-1" });
-  expect(other.action).toMatchObject({ idempotencyKey: "once-more-1", replayed: false });
-  expect(jobIn(other)).toBe("job-2");
+  const { text } = await server.call("submit_job", createJob);
+  const idempotencyKey = /again-[0-9a-f]{16}/.exec(text)?.[0];
+  const other = await server.call("submit_job", { ...createJob, idempotencyKey });
+  expect(other.action).toMatchObject({ idempotencyKey, replayed: false });
+  expect(dataOf(other).id).toBe("job-2");
+  const again = await server.call("submit_job", { ...createJob, idempotencyKey });
+  expect(again.action).toMatchObject({ idempotencyKey, replayed: true });
+  expect(again.text, "its key asks about that very action").not.toContain("To run it again");
+  expect(posts(stub)).toHaveLength(2);
 });
 
 test.each([
-  ["names what was made", async (server: Talk) => await server.call("get_job", { jobId: "job-1" })],
-  [
-    "names it deep in other arguments",
-    async (server: Talk) =>
-      await server.call("submit_job", {
-        ...createJob,
-        parameterValues: { after: ["job-1"] },
-        clientReference: "other",
-      }),
-  ],
-])("an agent that %s has heard: the same call is a new action", async (_what, hear) => {
+  ["a success", "SUCCEEDED"],
+  ["a cancellation", "CANCELLED"],
+  ["a failure that may be retried", "FAILED"],
+])("a job is the same action after %s that the agent has read", async (_what, state) => {
   const { stub, server } = await bench();
-  stub.expect(made("job-1"), made("job-2"), made("job-3"));
+  const failure = {
+    type: "t",
+    title: "No",
+    status: 503,
+    code: "BUSY",
+    requestId: "r",
+    retryable: true,
+    fieldErrors: [],
+  };
+  const now = answer(200, enveloped({ ...job, id: "job-1", state, ...(state === "FAILED" && { failure }) }));
+  stub.expect(made("job-1"), now, now);
   await server.call("submit_job", createJob);
-  await hear(server);
-  const again = await server.call("submit_job", createJob);
-  expect(again.action?.replayed).toBe(false);
-  expect(again.text).not.toContain("Not done again");
-});
-
-test("a view that names what was made is no sign of the agent: the same call is the same action", async () => {
-  const { stub, env } = await benchForTest({ MIC_REPEAT_WINDOW_SECONDS: "600", MIC_APPS: "always" });
-  const server = await insideServer(env);
-  stub.expect(made("job-1"));
-  await server.call("submit_job", createJob);
-  stub.expect(answer(200, enveloped({ ...job, id: "job-1" })));
-  expect((await server.call("show_job", { jobId: "job-1" })).error).toBeUndefined();
-  const again = await server.call("submit_job", createJob);
-  expect(again.action).toMatchObject({ replayed: true });
-  expect(jobIn(again)).toBe("job-1");
-});
-
-test("an agent that names the key has heard: once that is answered, the same call is a new action", async () => {
-  const { stub, server } = await bench();
-  stub.expect(made("job-1"), made("job-2"));
-  const first = await server.call("submit_job", createJob);
-  const keyed = await server.call("submit_job", { ...createJob, idempotencyKey: first.action?.idempotencyKey });
-  expect(keyed.action).toEqual({ ...first.action, replayed: true });
-  expect(keyed.text, "it asked for this very one").not.toContain("Not done again");
-  expect(jobIn(await server.call("submit_job", createJob))).toBe("job-2");
-});
-
-test("a key that was named before there was anything to hear says nothing", async () => {
-  const { stub, server } = await bench();
-  stub.expect(unknown, made("job-1"));
-  const { error } = await server.call("submit_job", createJob);
-  await server.call("submit_job", { ...createJob, idempotencyKey: error?.idempotencyKey });
+  await server.call("get_job", { jobId: "job-1" });
   const again = await server.call("submit_job", createJob);
   expect(again.action?.replayed).toBe(true);
-  expect(stub.requests).toHaveLength(2);
+  expect(again.text).toContain(`Not run again: an identical call ran`);
+  if (state === "FAILED") {
+    expect(Object(again.structured).nextStep).toMatchObject({ tool: "retry_job", arguments: { jobId: "job-1" } });
+    expect(again.text).not.toContain("To run it again");
+  } else expect(again.text).toContain("To run it again, pass idempotencyKey again-");
+  expect(posts(stub)).toHaveLength(1);
 });
 
-test("after a refusal that was sent, the same call is a new action", async () => {
+test("a replay whose resource cannot be read says so and shows the first answer", async () => {
+  const { stub, server } = await bench();
+  stub.expect(made("job-1"), answer(404, undefined));
+  await server.call("submit_job", createJob);
+  const again = await server.call("submit_job", createJob);
+  expect(again.text).toMatch(
+    /^Not run again: an identical call ran \d+ s ago\. Its current state could not be read; this is the first answer\./,
+  );
+  expect(dataOf(again)).toMatchObject({ id: "job-1" });
+});
+
+test("a rejected call does not count: the same call is sent again under a new key", async () => {
   const { stub, server } = await bench();
   stub.expect(answer(422, {}), made("job-1"));
   expect((await server.call("submit_job", createJob)).error).toMatchObject({ sideEffect: "none" });
@@ -106,19 +125,30 @@ test("after a refusal that was sent, the same call is a new action", async () =>
   expect(keysOf(stub).size).toBe(2);
 });
 
-test("a client that cancels just behind the answer has not read it", async () => {
-  const { stub, server } = await bench("0");
-  stub.expect(made("job-1"), made("job-2"));
-  server.send("submit_job", createJob, 1);
-  await server.answerTo(1);
-  server.cancel(1);
-  // Whatever comes next comes behind the cancellation.
-  const again = await server.call("submit_job", createJob);
-  expect(again.action?.replayed, "cancelled: nobody has read it").toBe(true);
-  expect(jobIn(await server.call("submit_job", createJob)), "sent by now").toBe("job-2");
+test("a rejected call under its key sends the same bytes again", async () => {
+  const { stub, server } = await bench();
+  stub.expect(answer(409, {}), made("job-1"));
+  const { error } = await server.call("submit_job", createJob);
+  const { idempotencyKey } = error ?? {};
+  const again = await server.call("submit_job", { ...createJob, idempotencyKey });
+  expect(again.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
+  const [first, second] = posts(stub);
+  expect(second?.body).toEqual(first?.body);
+  expect(keysOf(stub).size).toBe(1);
 });
 
-test("a call that stands still before its action is written down is the same action as one that was made and heard of meanwhile", async () => {
+test("a success from before the window leads to a new action that names it", async () => {
+  const { stub, server, stateDir } = await bench();
+  stub.expect(made("job-1"), made("job-2"));
+  await server.call("submit_job", createJob);
+  await ageActions(stateDir, 26);
+  const next = await server.call("submit_job", createJob);
+  expect(next.action?.replayed).toBe(false);
+  expect(next.text).toMatch(/^A new action: an identical call ran 26 h ago \(job-1\)\. The job/);
+  expect(keysOf(stub).size).toBe(2);
+});
+
+test("a call that is stalled before its action is recorded is the same action as one that was made meanwhile", async () => {
   const { stub, server, env } = await bench();
   const other = await insideServer(env);
   const { opened, open } = gate();
@@ -131,111 +161,156 @@ test("a call that stands still before its action is written down is the same act
   const cancel = { jobId: job.id, reason: "no longer wanted" };
   server.send("cancel_job", cancel, 7);
   await expect.poll(() => stub.requests.length).toBe(1);
-  const told = await other.call("cancel_job", cancel);
-  expect(told.action).toMatchObject({ replayed: false });
-  expect((await other.call("get_operation", { operationId: operation.id })).error).toBeUndefined();
+  const first = await other.call("cancel_job", cancel);
+  expect(first.action).toMatchObject({ replayed: false });
   open();
-  const late = await server.answerTo(7);
-  expect(late.action).toEqual({ ...told.action, replayed: true });
-  expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
-  expect(
-    (await other.call("cancel_job", cancel)).action,
-    "what comes after that is an action of its own",
-  ).toMatchObject({
-    replayed: false,
-  });
+  expect((await server.answerTo(7)).action).toEqual({ ...first.action, replayed: true });
+  expect(posts(stub)).toHaveLength(1);
 });
 
-test("the reason tells no actions apart", async () => {
+const bindings = [
+  { port: "b", inputId: "micinput_2" },
+  { port: "a", inputId: "micinput_1" },
+];
+
+test.each<[string, string, object, object, ReturnType<typeof answer>]>([
+  [
+    "bindings in another order",
+    "submit_job",
+    { inputBindings: bindings },
+    { inputBindings: bindings.toReversed() },
+    made("job-1"),
+  ],
+  ["another note", "submit_job", { clientReference: "Asha" }, { clientReference: "districts" }, made("job-1")],
+  ["a note that is null or left out", "submit_job", { clientReference: null }, {}, made("job-1")],
+  [
+    "fields of parameterValues in another order",
+    "submit_job",
+    { parameterValues: { a: 1, b: 2 } },
+    { parameterValues: { b: 2, a: 1 } },
+    made("job-1"),
+  ],
+  ["another alias", "register_input", { alias: "one" }, { alias: "two" }, answer(201, micEnveloped(input))],
+  [
+    "blanks around the purpose",
+    "request_file_processing",
+    { purpose: "research" },
+    { purpose: " research " },
+    answer(201, micEnveloped(processingRequest)),
+  ],
+  [
+    "another expiry",
+    "request_file_processing",
+    {},
+    { expiresAt: "2099-01-01T00:00:00.000Z" },
+    answer(201, micEnveloped(processingRequest)),
+  ],
+  ["another reason", "cancel_job", { reason: "one" }, { reason: "two" }, answer(202, enveloped(operation))],
+  ["another version", "cancel_job", { resourceVersion: 7 }, { resourceVersion: 8 }, answer(202, enveloped(operation))],
+  ["another mode", "retry_job", { retryMode: "SAFE_RESUME" }, { retryMode: "RESTART" }, made("job-2")],
+])("%s: the same action", async (_what, tool, one, other, success) => {
+  const base = {
+    submit_job: createJob,
+    register_input: createInput,
+    request_file_processing: createProcessingRequest,
+    cancel_job: { jobId: job.id, reason: "why", resourceVersion: 7 },
+    retry_job: { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "why" },
+  }[tool];
   const { stub, server } = await bench();
-  stub.expect(answer(202, enveloped(operation)));
-  const cancel = (reason: string, key?: string) =>
-    server.call("cancel_job", { jobId: "job-1", reason, resourceVersion: 7, ...(key && { idempotencyKey: key }) });
-  const first = await cancel("no longer wanted");
-  const second = await cancel("The person does not want it any more.");
+  stub.respond(({ method }) => (method === "POST" ? success : answer(404, undefined)));
+  const first = await server.call(tool, { ...base, ...one });
+  expect(first.error).toBeUndefined();
+  const second = await server.call(tool, { ...base, ...other });
   expect(second.action).toEqual({ ...first.action, replayed: true });
-  const keyed = await cancel("in other words", first.action?.idempotencyKey);
-  expect(keyed.action).toEqual({ ...first.action, replayed: true });
-  expect(stub.requests).toHaveLength(1);
+  expect(posts(stub)).toHaveLength(1);
+});
+
+test("a replay names the mode and the notes of the first call where this one differs", async () => {
+  const { stub, server } = await bench();
+  stub.respond(({ method }) => (method === "POST" ? made("job-2") : read("job-2")));
+  await server.call("retry_job", { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "was busy" });
+  const { text } = await server.call("retry_job", { jobId: "job-0", retryMode: "RESTART", reason: "again" });
+  expect(text).toMatch(/^Not run again: .*\)\. It had reason "was busy", retryMode SAFE_RESUME\. To run it again, /);
 });
 
 test.each([
-  ["submit_job", createJob, "clientReference", made("job-1")],
-  ["register_input", createInput, "alias", answer(201, micEnveloped(input))],
-])(
-  "%s: another note while the first is of unknown outcome is refused, and names the call that settles it",
-  async (tool, args, note, success) => {
-    const { stub, server } = await bench();
-    stub.expect(unknown);
-    const first = await server.call(tool, { ...args, [note]: "Normalize districts for Asha" });
-    const second = await server.call(tool, { ...args, [note]: "normalise the districts file (Asha)" });
-    expect(second.error).toMatchObject({
-      kind: "conflict",
-      sideEffect: "unknown",
-      retryable: false,
-      idempotencyKey: first.error?.idempotencyKey,
-    });
-    expect(second.text).toMatch(new RegExp(`differs only in ${note} has an unknown outcome; this call sent nothing`));
-    const [, name = "", call = "{}"] =
-      /cannot make it happen twice: (\w+) (\{.*?\}) If a second/.exec(second.text) ?? [];
-    expect(JSON.parse(call)).toEqual({
-      ...args,
-      [note]: "Normalize districts for Asha",
-      idempotencyKey: first.error?.idempotencyKey,
-    });
-    stub.expect(success, success);
-    expect((await server.call(name, JSON.parse(call))).error).toBeUndefined();
-    expect(keysOf(stub).size).toBe(1);
-    const other = await server.call(tool, { ...args, [note]: "normalise the districts file (Asha)" });
-    expect(other.action?.replayed, "once it is settled, another note is another action").toBe(false);
-  },
-);
-
-test("an own new key is the way past", async () => {
+  ["null and an absent field of parameterValues", { parameterValues: { x: null } }, { parameterValues: {} }],
+  ["blanks in parameterValues", { parameterValues: { x: "a" } }, { parameterValues: { x: "a " } }],
+  [
+    "another input on a port",
+    { inputBindings: bindings },
+    { inputBindings: bindings.map((each) => ({ ...each, inputId: `${each.inputId}0` })) },
+  ],
+])("%s: another job", async (_what, one, other) => {
   const { stub, server } = await bench();
-  stub.expect(unknown, made("job-2"));
-  await server.call("submit_job", { ...createJob, clientReference: "one" });
-  const past = await server.call("submit_job", {
-    ...createJob,
-    clientReference: "two",
-    idempotencyKey: "my-own-key-2",
-  });
-  expect(past.action).toMatchObject({ idempotencyKey: "my-own-key-2", replayed: false });
+  stub.expect(made("job-1"), made("job-2"));
+  await server.call("submit_job", { ...createJob, ...one });
+  expect((await server.call("submit_job", { ...createJob, ...other })).action?.replayed).toBe(false);
+  expect(keysOf(stub).size).toBe(2);
 });
 
-test("a key of the server's own form that the journal does not hold was mistyped: refused, nothing is sent", async () => {
+test("a job of another input of the same file is the same action", async () => {
+  const { stub, server } = await bench();
+  const inputs = ["micinput_00000000000000000000000000000001", "micinput_00000000000000000000000000000002"];
+  const [first, second] = inputs.map((id) => answer(201, micEnveloped({ ...input, id })));
+  stub.respond(({ method, target }) => {
+    if (method !== "POST") return answer(404, undefined);
+    if (target.endsWith("/jobs")) return made("job-1");
+    return (posts(stub).length === 1 ? first : second) ?? answer(500);
+  });
+  await server.call("register_input", createInput);
+  await server.call("register_input", { ...createInput, idempotencyKey: "the-same-file-again" });
+  const submit = (inputId: string | undefined) =>
+    server.call("submit_job", { ...createJob, inputBindings: [{ port: "data", inputId }] });
+  expect((await submit(inputs[0])).action?.replayed).toBe(false);
+  expect((await submit(inputs[1])).action?.replayed).toBe(true);
+  expect(posts(stub)).toHaveLength(3);
+});
+
+test("another note while the outcome is unknown resolves the first action with the same bytes", async () => {
+  const { stub, server } = await bench();
+  stub.expect(unknown, made("job-1"), read("job-1"));
+  const first = await server.call("submit_job", { ...createJob, clientReference: "Normalize districts for Asha" });
+  const second = await server.call("submit_job", { ...createJob, clientReference: "districts (Asha)" });
+  expect(second.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
+  const [one, other] = posts(stub);
+  expect(other?.body).toEqual(one?.body);
+});
+
+test.each([
+  ["a digit that differs", (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")],
+  ["capitals", (key: string) => key.toUpperCase()],
+])("a key in mic-mcp's own format with %s is refused, and nothing is sent", async (_what, mistype) => {
   const { stub, server } = await bench();
   stub.expect(made("job-1"));
   const { action } = await server.call("submit_job", createJob);
-  const key = action?.idempotencyKey ?? "";
-  const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
+  const wrong = mistype(action?.idempotencyKey ?? "");
   for (const args of [{ ...createJob, idempotencyKey: wrong }, { idempotencyKey: wrong }]) {
     const { error, text } = await server.call("submit_job", args);
     expect(error).toMatchObject({ kind: "conflict", sideEffect: "none", idempotencyKey: wrong });
-    expect(text).toMatch(/No action has the key .*; nothing was sent\..*list_actions has the keys/s);
+    expect(text).toMatch(/No action has the key .*; nothing was sent\..*list_actions shows the keys/s);
   }
   expect(stub.requests).toHaveLength(1);
 });
 
-test("a call with nothing but the key takes the rest from the journal", async () => {
+test("a call with nothing but the key takes the other arguments from the journal", async () => {
   const { stub, server, env } = await bench();
-  stub.expect(unknown, made("job-1"));
+  stub.expect(unknown, made("job-1"), read("job-1"));
   const { error } = await server.call("submit_job", createJob);
   const idempotencyKey = error?.idempotencyKey;
   await server.end();
   const next = await insideServer(env);
   expect((await next.call("register_input", { idempotencyKey })).error).toMatchObject({ kind: "invalid_arguments" });
-  const told = await next.call("submit_job", { idempotencyKey });
-  expect(told.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
-  expect(stub.requests[1]?.body).toEqual(stub.requests[0]?.body);
+  const resolved = await next.call("submit_job", { idempotencyKey });
+  expect(resolved.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
+  expect(posts(stub)[1]?.body).toEqual(posts(stub)[0]?.body);
   const own = await next.call("submit_job", { idempotencyKey: "a-key-of-my-own" });
   expect(own.error).toMatchObject({ kind: "invalid_arguments" });
 });
 
-test("list_actions shows what was done, and the complete call that settles what is not", async () => {
+test("list_actions shows what was done without its secrets, unresolved actions first", async () => {
   const { stub, server, env } = await bench();
-  const secretive = { ...createJob, clientReference: credentials.clientSecret };
-  const code = {
+  const problem = {
     type: "t",
     title: "No",
     status: 422,
@@ -244,14 +319,15 @@ test("list_actions shows what was done, and the complete call that settles what 
     retryable: false,
     fieldErrors: [],
   };
-  stub.expect(answer(422, code), unknown, unknown);
-  await server.call("retry_job", { jobId: "job-9", retryMode: "RESTART", reason: "why not" });
+  stub.expect(unknown, unknown, answer(422, problem));
   await server.call("submit_job", createJob);
-  await server.call("register_input", { ...createInput, alias: secretive.clientReference });
+  await server.call("register_input", { ...createInput, alias: credentials.clientSecret });
+  await server.call("retry_job", { jobId: "job-9", retryMode: "RESTART", reason: "why not" });
   await server.end();
   const next = await insideServer(env);
-  const { structured, text } = await next.call("list_actions", {});
-  const [registered, submitted, retried] = Object(structured).actions;
+  const { structured, text } = await next.call("list_actions", { limit: 1 });
+  const [submitted, registered, retried] = Object(structured).actions;
+  expect(Object(structured).summary).toBe("3 actions: 2 unknown, 1 rejected.");
   expect(retried).toMatchObject({
     tool: "retry_job",
     state: "rejected",
@@ -261,28 +337,24 @@ test("list_actions shows what was done, and the complete call that settles what 
   });
   expect(retried).not.toHaveProperty("nextStep");
   expect(submitted).toMatchObject({ state: "unknown", about: createJob.recipeVersionId, arguments: createJob });
-  expect(submitted.nextStep).toEqual({
-    tool: "submit_job",
-    arguments: { ...createJob, idempotencyKey: submitted.idempotencyKey },
-    why: expect.stringContaining("cannot make it happen twice"),
-  });
-  // What would be taken out of the arguments on their way is in the journal all the same.
-  expect(JSON.stringify(structured) + text).not.toContain(secretive.clientReference);
-  expect(registered.nextStep.arguments).toEqual({ idempotencyKey: registered.idempotencyKey });
-  stub.expect(made("job-1"), answer(201, micEnveloped(input)));
-  for (const { nextStep } of [submitted, registered])
-    expect((await next.call(nextStep.tool, nextStep.arguments)).error).toBeUndefined();
-  const bodies = stub.requests.slice(1).map(({ body }) => body.toString());
-  expect(bodies.slice(2)).toEqual(bodies.slice(0, 2));
-  expect(text).toContain(`Next: submit_job ${JSON.stringify(submitted.nextStep.arguments)}`);
+  for (const each of [submitted, registered])
+    expect(each.nextStep).toEqual({
+      tool: "resolve_actions",
+      arguments: { idempotencyKey: each.idempotencyKey },
+      why: expect.stringContaining("never runs twice"),
+    });
+  expect(JSON.stringify(structured) + text).not.toContain(credentials.clientSecret);
 });
 
-test("two identical calls at once are one, and the second is told so", async () => {
+test("of two identical calls at the same moment one runs, and the other says that it did not", async () => {
   const { stub, server } = await bench();
-  stub.expect(made("job-1"));
-  const tolds = await Promise.all([server.call("submit_job", createJob), server.call("submit_job", createJob)]);
-  expect(tolds.map(({ action }) => action?.replayed).sort()).toEqual([false, true]);
-  const replayed = tolds.find(({ action }) => action?.replayed);
-  expect(replayed?.text).toMatch(/^Not done again: this is the outcome of the same call of \d+ seconds? ago/);
-  expect(stub.requests).toHaveLength(1);
+  stub.expect(made("job-1"), read("job-1"));
+  // Different notes: two agents that were given the same work (R9).
+  const both = await Promise.all(
+    ["one", "two"].map((clientReference) => server.call("submit_job", { ...createJob, clientReference })),
+  );
+  expect(both.map(({ action }) => action?.replayed).sort()).toEqual([false, true]);
+  const replay = both.find(({ action }) => action?.replayed);
+  expect(replay?.text).toMatch(/^Not run again: an identical call ran 0 s ago/);
+  expect(posts(stub)).toHaveLength(1);
 });

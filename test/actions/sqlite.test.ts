@@ -210,7 +210,7 @@ describe("the WAL", () => {
     const journal = await openJournal(other, { owner: "owner", now: Date.now, leaseMs: 30_000 });
     await journal.insert(newAction());
     const gate = new EventEmitter();
-    const released = once(gate, "in_progress");
+    const released = once(gate, "open");
     const holding = busy.exclusively(async (query) => {
       await query("UPDATE actions SET attempts = 1");
       await released;
