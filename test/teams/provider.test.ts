@@ -154,4 +154,21 @@ describe("introspection", () => {
     time.pass(31_000);
     expect([await statusOf(url, token), asked()]).toEqual([200, 2]);
   });
+
+  test("a token that is not in force is asked about once in 10 s, and pushes out none that is", async () => {
+    const time = clock();
+    const { url, resource, provider } = await deploymentForTest({
+      provider: { format: "opaque" },
+      tokens: { ...asking, ...time },
+    });
+    const asked = () => provider.requests.filter((request) => request === "POST /token/introspection").length;
+    time.pass(0);
+    const good = await provider.robotToken(resource);
+    expect([await statusOf(url, good), asked()]).toEqual([200, 1]);
+    for (let round = 0; round < 50; round++) expect(await statusOf(url, "of-nobody")).toBe(401);
+    expect([await statusOf(url, good), asked()]).toEqual([200, 2]);
+    time.pass(10_000);
+    expect([await statusOf(url, "of-nobody"), asked()]).toEqual([401, 3]);
+    expect(await statusOf(url, await provider.robotToken(resource))).toBe(200);
+  });
 });

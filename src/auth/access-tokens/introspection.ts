@@ -54,16 +54,14 @@ export function createIntrospection(provider: Provider, { client, keptMs, now }:
   return {
     async claimsOf(token) {
       const answered = await ask(token);
-      if (!answered.active) throw new TokenRefused("The token is not in force.", { isProviders: false });
+      if (!answered.active) throw new TokenRefused("The token is not in force.");
       const claims = Answer.safeParse(answered).data;
       if (!claims) throw new ProviderUnavailable("what the identity provider says of a token cannot be read");
       if (claims.iss !== undefined && claims.iss !== provider.issuer)
-        throw new TokenRefused("The token is another issuer's.", { isProviders: true });
+        throw new TokenRefused("The token is another issuer's.");
       const nowSeconds = now() / 1_000;
-      if ((claims.exp ?? Number.POSITIVE_INFINITY) < nowSeconds)
-        throw new TokenRefused("The token has expired.", { isProviders: true });
-      if ((claims.nbf ?? 0) > nowSeconds)
-        throw new TokenRefused("The token is not in force yet.", { isProviders: true });
+      if ((claims.exp ?? Number.POSITIVE_INFINITY) < nowSeconds) throw new TokenRefused("The token has expired.");
+      if ((claims.nbf ?? 0) > nowSeconds) throw new TokenRefused("The token is not in force yet.");
       // A client that acts for itself may be named only as such.
       return { sub: claims.client_id, exp: nowSeconds + keptMs / 1_000, ...claims };
     },

@@ -80,14 +80,13 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
           clockTolerance: CLOCK_TOLERANCE_SECONDS,
           requiredClaims: ["exp", "sub"],
         });
-        if (!TYPES.has(protectedHeader.typ?.toLowerCase()))
-          throw new TokenRefused("This is no access token.", { isProviders: true });
+        if (!TYPES.has(protectedHeader.typ?.toLowerCase())) throw new TokenRefused("This is no access token.");
         return payload;
       } catch (error) {
         if (error instanceof TokenRefused) throw error;
         const code = errorCode(error);
         const refusal = FAULTS[code] ?? REFUSALS[code];
-        if (refusal !== undefined) throw new TokenRefused(refusal, { isProviders: code in FAULTS, cause: error });
+        if (refusal !== undefined) throw new TokenRefused(refusal, { cause: error });
         throw new ProviderUnavailable(`the keys of the identity provider cannot be read: ${reasonOf(error)}`, {
           cause: error,
         });
