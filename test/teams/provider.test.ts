@@ -150,7 +150,7 @@ describe("introspection", () => {
     for (let round = 0; round < 3; round++) expect(await statusOf(url, token)).toBe(200);
     const asked = () => provider.requests.filter((request) => request === "POST /token/introspection").length;
     expect(asked()).toBe(1);
-    expect(calls[0]?.caller).toMatchObject({ subject: "robot", clientId: "robot", groups: ["red"] });
+    expect(calls[0]?.caller).toMatchObject({ subject: "client:robot", clientId: "robot", groups: ["red"] });
     time.pass(31_000);
     expect([await statusOf(url, token), asked()]).toEqual([200, 2]);
   });
