@@ -55,7 +55,7 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
 
   async function look(token: string, hash: string): Promise<Presented> {
     try {
-      const presented = presentedBy(await verifier.claimsOf(token), options);
+      const presented = presentedBy(await verifier.claimsOf(token, hash), options);
       const until = Math.min(now() + keptMs, presented.caller.expiresAt);
       if (until > now()) {
         // It counts as the youngest.

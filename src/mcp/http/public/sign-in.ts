@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { bearerAuthChallengeResponse, OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import type { AccessTokens } from "../../../auth/access-tokens/access-tokens.ts";
 import type { Presented } from "../../../auth/access-tokens/claims.ts";
-import { ProviderUnavailable, TokenRefused } from "../../../auth/access-tokens/refused.ts";
+import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../../../auth/access-tokens/refused.ts";
 import { type Caller, RIGHTS, type Right } from "../../../caller.ts";
 import { reasonOf } from "../../../failure.ts";
 import type { Log } from "../../runtime.ts";
@@ -28,6 +28,12 @@ export function providerUnavailable(error: ProviderUnavailable, log: Log): Respo
     headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
   });
 }
+
+/** No good token is refused while the provider's keys change. */
+const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
+  refusal(503, `The key that signed this token is not known yet. Call again in ${seconds} s.`, {
+    headers: { "retry-after": String(seconds) },
+  });
 
 export type SignIn = ReturnType<typeof createSignIn>;
 
@@ -70,6 +76,10 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
     try {
       return judged(await tokens.present(token), isOurs);
     } catch (error) {
+      if (error instanceof SigningKeyUnknown) {
+        log.info({ address, reason: error.message }, "a token cannot be checked yet");
+        return signingKeyUnknown(error);
+      }
       if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
       if (!(error instanceof TokenRefused)) throw error;
       log.info({ address, reason: error.message }, "a token was refused");
