@@ -68,7 +68,7 @@ export async function serveTeams(
       annex: createDownloadDoor({
         seals,
         tools,
-        runtimeOf: composed.promisedTo,
+        runtimeOf: composed.linkedTo,
         links: settings.downloadLinks,
         log,
         onEnd: (download) => audit.write(...downloadRow(download)),
