@@ -130,10 +130,15 @@ function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Va
   return { clientId, clientSecret };
 }
 
+/** Operators who set it rely on the warning that agents get, so a log line that it has no effect is not enough. */
+const RESTORED_AT_MISPLACED =
+  "MIC_RESTORED_AT works only in a deployment (mic-mcp serve --teams): nothing here would warn about the actions that a restored journal lacks. Unset it.";
+
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const given = givenVariables(environment);
-  const { values: env, wrong } = readVariables(given, variables);
+  const { values: env, wrong: wrongValues } = readVariables(given, variables);
+  const wrong = given["MIC_RESTORED_AT"] === undefined ? wrongValues : [...wrongValues, RESTORED_AT_MISPLACED];
   if (wrong.length > 0) throw new UsageError(wrong.join("\n"));
   const unknown = Object.keys(given).filter((name) => !(name in env));
   const emulator = env.MIC_EMULATOR === "1" || env.MIC_EMULATOR === "true";
