@@ -20,7 +20,6 @@ const PARTS = {
   main: { source: "src/cli/main.ts", maxKiB: 1_480 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
-  "parameter-schema": { source: "src/toolkit/jobs/parameter-schema.ts", maxKiB: 200 },
   postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
@@ -31,6 +30,7 @@ const PARTS = {
   oauth4webapi: { source: "src/auth/oauth4webapi.ts", maxKiB: 90 },
   "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 5 },
   "keychain-thread": { source: "src/auth/keychain/thread.ts", maxKiB: 140 },
+  "parameter-thread": { source: "src/toolkit/jobs/parameter-thread.ts", maxKiB: 200 },
 } as const;
 
 const partOf = new Map(Object.entries(PARTS).map(([name, { source }]) => [resolve(source), `./${name}.js`]));
