@@ -19,8 +19,18 @@ const [command = "serve"] = argv;
 // Until the server installs its own handlers: loading it takes a moment.
 if (command === "serve" || command.startsWith("-")) onSignal(() => process.exit(0));
 
+/** Node has nothing left to do although the command has no result: Node itself would exit with 0. */
+function reportNoResult(): void {
+  process.stderr.write(
+    "mic-mcp: the command ended without a result. Run it again with MIC_LOG_LEVEL=debug and report this.\n",
+  );
+  process.exitCode = 1;
+}
+
 enableCompileCache(process.env);
+process.once("beforeExit", reportNoResult);
 // Not awaited: the build is CommonJS, which has no top-level await.
 import("./main.ts").then(async ({ main }) => {
   process.exitCode = await main(argv, process.env);
+  process.off("beforeExit", reportNoResult);
 });

@@ -6,6 +6,7 @@ import { didYouMean } from "./command-line/nearest.ts";
 import { tell } from "./command-line/told.ts";
 import { COMMANDS, type CommandName, commandNames, isCommandName } from "./commands.ts";
 import { wholeNumber } from "./flags.ts";
+import { keptAlive } from "./keep-alive.ts";
 import { serveFlags } from "./serve-flags.ts";
 import { version } from "./version.ts";
 
@@ -67,7 +68,9 @@ function commandOf(argv: readonly string[]): { readonly name: CommandName; reado
 async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { name, args } = commandOf(argv);
   try {
-    return await RUN[name](args, environment);
+    const work = RUN[name](args, environment);
+    // A server lives as long as its stdin or its port, and has to end within a second of either.
+    return await (name === "serve" ? work : keptAlive(work));
   } catch (thrown) {
     const { code, reason } = tell(thrown, COMMANDS[name]);
     const isForClient = name === "serve" && !args.includes("--http") && !args.includes("--teams");
