@@ -105,10 +105,10 @@ function stillness({ updatedAt }: Job, readAt: number | undefined): string {
 const outputText = (output: string): string =>
   ` Output: dataset version ${word(output)}. Its rows cannot be read through this API: bind it to another job (register_input, DATASET_VERSION) or open it at the service.`;
 
-/** The contract says neither who moves a publication on nor when. */
+/** No operation of the contract changes it: the API advances a publication, at a time that the contract does not state. */
 const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
   NOT_REQUESTED: "",
-  AWAITING_RELEASE: " Publication: AWAITING_RELEASE; nothing can be done about that from here.",
+  AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it; get_job shows it).",
   BUILDING: " Publication: BUILDING.",
   ACTIVE: " Publication: ACTIVE.",
   WITHDRAWN: " Publication: WITHDRAWN.",
