@@ -344,7 +344,7 @@ export type PostId = {
 }[OperationId];
 export type ListedOperation = OperationRow & { readonly id: OperationId };
 
-const isPost = (id: OperationId): id is PostId => operations[id].method === "POST";
+export const isPost = (id: OperationId): id is PostId => operations[id].method === "POST";
 
 export const rows: readonly ListedOperation[] = Object.values(operations);
 export const playgroundOperations = rows.filter(({ path }) => path.startsWith("/api/"));

@@ -79,8 +79,8 @@ describeWithPostgres("a restored journal", (postgres) => {
     },
   );
 
-  test("matters no longer than actions are sent again; without it there is nothing to tell", async () => {
-    for (const hours of [25, undefined]) {
+  test("matters no longer than the deduplication window; without it there is nothing to tell", async () => {
+    for (const hours of [21, undefined]) {
       const { client, input } = await clientWithGap(hours);
       expect((await client.callTool("list_actions")).text).not.toMatch(SENTENCE);
       expect((await client.callTool("register_input", input)).text).not.toMatch(SENTENCE);
