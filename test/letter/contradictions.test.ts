@@ -185,7 +185,8 @@ proves("3/retry-carries-earlier-job", "an answer that is no retry of this job is
     expect(again.error).toMatchObject({ kind: "contract_violation", sideEffect: "done" });
   }
   const right = enveloped({ ...job, id: "made-8", retryOfBatchId: "zz1" });
-  const { structured } = await told(session, right, "retry_job", { jobId: "zz1", ...retryJob }, 202);
+  const lastArgs = { jobId: "zz1", ...retryJob, idempotencyKey: "letter-retry-right" };
+  const { structured } = await told(session, right, "retry_job", lastArgs, 202);
   expect(structured).toMatchObject({ data: { id: "made-8", retryOfBatchId: "zz1" } });
 });
 

@@ -118,11 +118,11 @@ inOneEra((bench) => {
       const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume });
       const code = "ALREADY_RETRIED";
       expect(rowsOf(structured)).toEqual([
-        { jobId: mine, outcome: "not sent", newJobId: mineAgain, code },
+        expect.objectContaining({ jobId: mine, outcome: "retried", newJobId: mineAgain }),
         { jobId: listed, outcome: "not sent", newJobId: listedAgain, code },
         { jobId: unseen, outcome: "rejected", code },
       ]);
-      expect(structured["nextStep"]).toBeUndefined();
+      expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds: [mineAgain] } });
     });
     expect(sent.map(({ path }) => path.includes(unseen))).toEqual([true]);
   });
