@@ -90,6 +90,7 @@ proves(
     const made = enveloped({ ...job, retryOfBatchId: job.id, failure: problem });
     const first = await told(session, made, "retry_job", args, 202);
     expect(first.drift).toEqual(["/data/failure: a Problem, though the state is RUNNING"]);
+    session.stub.expect(answer(200, made));
     const again = await session.connection.callTool("retry_job", args);
     expect(again.structured).toMatchObject({ action: { replayed: true }, data: { failure: { code: problem.code } } });
     expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);

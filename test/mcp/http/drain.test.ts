@@ -15,7 +15,10 @@ const stubOf = stubForFile();
 const ownState = async () => ({ ...stubEnv(stubOf()), MIC_STATE_DIR: await folderForTest() });
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
-const keys = () => stubOf().requests.map(({ headers }) => headers["idempotency-key"]);
+const keys = () =>
+  stubOf().requests.flatMap(({ method, headers }) => (method === "POST" ? [headers["idempotency-key"]] : []));
+/** A replay reads the job. */
+const readable = (id: string) => stubOf().respond(() => answer(200, enveloped({ ...job, id })));
 const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const health = (url: string) => send(new URL("/healthz", url).href, { method: "GET" }).answer;
 
@@ -38,6 +41,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     open();
     expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
+    readable("job-1");
     const next = await speakers[era]((await startHttp({ env })).url);
     const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(told.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
@@ -56,6 +60,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
     await expect(resultOf(call, 1)).rejects.toThrow();
     stubOf().expect(accepted("job-1"));
+    readable("job-1");
     const next = await speakers[era]((await startHttp({ env })).url);
     const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(told.structured).toMatchObject({ data: { id: "job-1" } });

@@ -58,12 +58,13 @@ test("a task is begun on one server, followed on another, and cancelled", async 
   expect(await post(one, "tasks/get", { taskId })).toMatchObject({ result: { status: "cancelled" } });
   expect(await executed(service(), "createMicJob")).toBe(before + 1);
   // Canceled, it is still the job that this call made: another one needs a key of its own.
-  const submit = async (more: object) => {
-    const { result } = await post(one, "tools/call", { name: "submit_job", arguments: { ...args, ...more } });
-    return z.object({ resultType: z.literal("task"), taskId: z.string() }).parse(result).taskId;
-  };
-  expect(await submit({})).toBe(taskId);
-  expect(await submit({ idempotencyKey: "another-job" })).not.toBe(taskId);
+  const submit = async (more: object) =>
+    (await post(one, "tools/call", { name: "submit_job", arguments: { ...args, ...more } })).result;
+  expect(await submit({})).toMatchObject({
+    structuredContent: { data: { state: "CANCELLED" }, action: { replayed: true } },
+  });
+  expect(await executed(service(), "createMicJob")).toBe(before + 1);
+  expect(await submit({ idempotencyKey: "another-job" })).toMatchObject({ resultType: "task", status: "working" });
 });
 
 test("a client that takes no tasks is told so with 400", async () => {
