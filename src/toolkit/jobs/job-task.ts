@@ -20,7 +20,7 @@ export const StartedJob = z.strictObject({
   jobId: z.string(),
   idempotencyKey: z.string(),
   attempts: z.int(),
-  /** Its call sent nothing: an identical call had started the job. */
+  /** An earlier call had started the job already. */
   replayed: z.boolean(),
 });
 export type StartedJob = z.infer<typeof StartedJob>;
@@ -82,7 +82,7 @@ export async function standingOf(started: StartedJob, call: ToolCall, ports: Job
     call,
     { idempotencyKey, replayed, attempts },
     {
-      notice: replayed ? "Not run again: an identical call started this job before." : undefined,
+      notice: replayed ? "Not run again: the job was started before." : undefined,
     },
   );
   const result = started.tool === "run_job" ? withSteps(made, [stepOf("submit_job", made)]) : made;
