@@ -11,7 +11,14 @@ import { isOwnKey, makeKey } from "./keys.ts";
 import { createLeases } from "./leases.ts";
 import { type ActionOutcome, readOutcome, stateAfter, writeOutcome } from "./outcome.ts";
 import { JournalFailure, outcomeUnreadable, refusedForNone, rethrowUnlessWritten } from "./trouble.ts";
-import { refuseOtherAction, tooOldToResend, unknownKey, unknownOutcome, withResumeAdvice } from "./unknown-outcome.ts";
+import {
+  refuseOtherAction,
+  refuseOtherNotes,
+  tooOldToResend,
+  unknownKey,
+  unknownOutcome,
+  withResumeAdvice,
+} from "./unknown-outcome.ts";
 import { isTooOldToResend } from "./window.ts";
 import { withOwnKey } from "./wire-keys.ts";
 
@@ -211,10 +218,12 @@ export function createActions(options: ActionsOptions) {
     open: Journal,
     stored: StoredAction,
     call: ActionCall,
+    identity: ActionIdentity,
     hasWaited: boolean,
   ): Promise<PerformedAction | undefined> {
     const { state } = stored;
     if (state === "succeeded" || (state === "rejected" && hasWaited)) return replay(stored);
+    if (state === "rejected") refuseOtherNotes(stored, identity);
     const isFree = state !== "in_progress" || isAbandoned(open, stored);
     const name = nameOf(stored);
     if (isFree && !open.underway.has(name)) {
@@ -279,7 +288,7 @@ export function createActions(options: ActionsOptions) {
         refuseOtherAction(found.action, call.tool, identity);
         // From here on this call is about that one action, even if it ends meanwhile.
         key = found.action.key;
-        const result = await resume(open, found.action, call, hasWaited);
+        const result = await resume(open, found.action, call, identity, hasWaited);
         if (result) return result;
         hasWaited ||= found.action.state === "in_progress";
         continue;

@@ -60,15 +60,24 @@ export const unknownKey = (key: string): Failure =>
     "Copy the key exactly; list_actions shows the keys. For a new action leave idempotencyKey out.",
   );
 
+const belongsElsewhere = (key: string, to: string): Failure =>
+  refusedConflict(
+    `The key ${word(key)} belongs to an action ${to}`,
+    key,
+    "Leave idempotencyKey out for a new action, or repeat that action's own arguments.",
+  );
+
+const otherArguments = ({ key, arguments: stored }: StoredAction, { canonical }: ActionIdentity): Failure =>
+  belongsElsewhere(key, `with other arguments (${differingArguments(stored, canonical).join(", ")})`);
+
 /** Throws Failure if the key of `stored` belongs to another action than this call's. */
 export function refuseOtherAction(stored: StoredAction, tool: string, identity: ActionIdentity): void {
-  const belongs = (to: string) =>
-    refusedConflict(
-      `The key ${word(stored.key)} belongs to an action ${to}`,
-      stored.key,
-      "Leave idempotencyKey out for a new action, or repeat that action's own arguments.",
-    );
-  if (stored.tool !== tool) throw belongs(`of ${stored.tool}`);
-  if (stored.fingerprint === identity.fingerprint || stored.arguments === identity.canonical) return;
-  throw belongs(`with other arguments (${differingArguments(stored.arguments, identity.canonical).join(", ")})`);
+  if (stored.tool !== tool) throw belongsElsewhere(stored.key, `of ${stored.tool}`);
+  if (stored.fingerprint !== identity.fingerprint && stored.arguments !== identity.canonical)
+    throw otherArguments(stored, identity);
+}
+
+/** Throws Failure if this call's notes differ from those of a rejected action, which sends its own bytes again: they would be lost. */
+export function refuseOtherNotes(stored: StoredAction, identity: ActionIdentity): void {
+  if (stored.arguments !== identity.canonical) throw otherArguments(stored, identity);
 }
