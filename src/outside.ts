@@ -2,16 +2,30 @@
 // line and in its cell, and is quoted where it could be taken for our own words. The one place that knows how.
 import { excerpt } from "./excerpt.ts";
 
-// Control characters (C0, DEL, C1 with NEL), line and paragraph separators, bidi controls, lone surrogates.
-const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Surrogate}]/u;
+/** Scripts of India (Arabic for Urdu) whose words may need a joiner (ZWJ, ZWNJ) after a letter or a mark. */
+const INDIAN =
+  "\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}" +
+  "\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Arabic}";
+const MISPLACED_JOINER = `(?<!(?=[\\p{L}\\p{M}])[${INDIAN}])[\\u200c\\u200d]`;
+// Control characters (C0, DEL, C1 with NEL), line and paragraph separators, lone surrogates, and characters that a user does not see
+// but a model reads or a terminal obeys: bidi controls, zero width, soft hyphens, fillers, variation selectors, tags.
+const OTHERS = "(?![\\u200c\\u200d])[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Surrogate}\\p{Default_Ignorable_Code_Point}]";
+const UNSAFE = new RegExp(`${MISPLACED_JOINER}|${OTHERS}`, "u");
 const ALL_UNSAFE = new RegExp(UNSAFE, "gu");
 
-/** Whether a text stays on its line and in its direction as it is. */
-export const isOnOneLine = (text: string): boolean => !UNSAFE.test(text);
+/** Most texts match, and this test is much faster than the other one. */
+const VISIBLE_ASCII = /^[\x20-\x7e]*$/;
 
-const inEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** Whether a text stays on its line and in its direction as it is, and all of it is visible. */
+export const isOnOneLine = (text: string): boolean => VISIBLE_ASCII.test(text) || !UNSAFE.test(text);
 
-/** On one line, in one direction: each such character as a JSON escape. JSON so written still says the same. */
+const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
+
+/** As in JSON: two escapes for a character beyond U+FFFF. */
+const inEscape = (character: string): string =>
+  unitEscape(character.charCodeAt(0)) + (character.length === 1 ? "" : unitEscape(character.charCodeAt(1)));
+
+/** On one line, in one direction, visible: each other character as a JSON escape. JSON so written still says the same. */
 export const escaped = (text: string): string => (isOnOneLine(text) ? text : text.replace(ALL_UNSAFE, inEscape));
 
 /** Compact JSON within a text. */
