@@ -31,6 +31,9 @@ export const escaped = (text: string): string => (isOnOneLine(text) ? text : tex
 /** Compact JSON within a text. */
 export const json = (value: unknown): string => escaped(JSON.stringify(value));
 
+/** Escapes within JSON text that has one or more lines. Its value does not change. */
+export const escapedJson = (text: string): string => text.split("\n").map(escaped).join("\n");
+
 const MAX_QUOTED = 300;
 
 /** Free text within a sentence. */

@@ -7,7 +7,7 @@ import { completeArguments } from "../../mcp/tools/call.ts";
 import { factsOf, failureText } from "../../mcp/tools/failure-text.ts";
 import { offeredTools, toldTools, whyNotOffered } from "../../mcp/tools/offered-tools.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
-import { escaped } from "../../outside.ts";
+import { escaped, escapedJson } from "../../outside.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { didYouMean } from "../command-line/nearest.ts";
@@ -59,7 +59,7 @@ const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
 async function tellFailure(tool: string, facts: FailureFacts, output: Output, redact: (text: string) => string) {
   const { stdout, stderr } = process;
   await write(stderr, redact(failureText(tool, facts)));
-  if (output === "json") await write(stdout, redact(JSON.stringify({ error: facts })));
+  if (output === "json") await write(stdout, escapedJson(redact(JSON.stringify({ error: facts }))));
   return facts.kind === "invalid_arguments" ? 2 : 1;
 }
 
@@ -73,8 +73,10 @@ async function tellResult(
     stderr.write(`${escaped(redact(`Fields that the contract does not know: ${drift.join(", ")}`))}\n`);
   const onTerminal = isTerminal(stdout);
   const shown =
-    output === "json" ? JSON.stringify(structured, null, onTerminal ? 2 : 0) : onTerminal ? aligned(text) : text;
-  await write(stdout, redact(shown));
+    output === "json"
+      ? escapedJson(redact(JSON.stringify(structured, null, onTerminal ? 2 : 0)))
+      : redact(onTerminal ? aligned(text) : text);
+  await write(stdout, shown);
   return 0;
 }
 
