@@ -16,8 +16,7 @@ const ALL_UNSAFE = new RegExp(UNSAFE, "gu");
 /** Most texts match, and this test is much faster than the other one. */
 const VISIBLE_ASCII = /^[\x20-\x7e]*$/;
 
-/** Whether a text stays on its line and in its direction as it is, and all of it is visible. */
-export const isOnOneLine = (text: string): boolean => VISIBLE_ASCII.test(text) || !UNSAFE.test(text);
+const isInPlace = (text: string): boolean => VISIBLE_ASCII.test(text) || !UNSAFE.test(text);
 
 const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
 
@@ -26,7 +25,7 @@ const inEscape = (character: string): string =>
   unitEscape(character.charCodeAt(0)) + (character.length === 1 ? "" : unitEscape(character.charCodeAt(1)));
 
 /** On one line, in one direction, visible: each other character as a JSON escape. JSON so written still says the same. */
-export const escaped = (text: string): string => (isOnOneLine(text) ? text : text.replace(ALL_UNSAFE, inEscape));
+export const escaped = (text: string): string => (isInPlace(text) ? text : text.replace(ALL_UNSAFE, inEscape));
 
 /** Compact JSON within a text. */
 export const json = (value: unknown): string => escaped(JSON.stringify(value));
@@ -39,13 +38,31 @@ const MAX_QUOTED = 300;
 /** Free text within a sentence. */
 export const quote = (text: string, max = MAX_QUOTED): string => json(excerpt(text, max));
 
-const CODE = /^[A-Za-z0-9_.:/-]+$/;
+// Labels and sentences end with a colon or a period, so a code must not.
+const CODE = /^[A-Za-z0-9_.:/+~-]*[A-Za-z0-9_/+~-]$/;
 // Capitalized words, as places have them: no call and no sentence is spelt so.
 const NAME = /^[A-Z][A-Za-z0-9'-]*(?: (?:&|and|of|the|[A-Z][A-Za-z0-9'-]*))*$/;
 const MAX_NAME = 60;
 
+/** Whether a text has the form of an id, a code, a pointer, an instant or a number. */
+export const isCode = (text: string): boolean => CODE.test(text);
+
+const isName = (text: string): boolean => text.length <= MAX_NAME && NAME.test(text);
+
 /** An id, a code, a pointer or a name within a sentence: as it is where it is an ordinary one, else quoted. */
 export function word(text: string, max = MAX_QUOTED): string {
-  const isOrdinary = CODE.test(text) ? text.length <= max : text.length <= MAX_NAME && NAME.test(text);
+  const isOrdinary = isCode(text) ? text.length <= max : isName(text);
   return isOrdinary ? text : quote(text, max);
 }
+
+/** A table cell: unchanged if it is empty, an id, a list of ids or a name; otherwise the text as a JSON string, never cut. */
+export const cell = (text: string): string =>
+  text === "" || isName(text) || text.split(", ").every(isCode) ? text : json(text);
+
+// Words without the punctuation of a sentence or a call. Allowed are initials ("Y.S.R. Kadapa") and a part in parentheses at the end.
+const TITLE_WORD = "(?:[A-Za-z0-9&'-]+|(?:[A-Z]\\.)+[A-Z]?|Dr\\.)";
+const TITLE_WORDS = `${TITLE_WORD}(?:,? ${TITLE_WORD})*`;
+const TITLE = new RegExp(`^${TITLE_WORDS}(?: ?\\(${TITLE_WORDS}\\))?$`);
+
+/** A cell in a column of names or titles: a phrase without punctuation is also unchanged. */
+export const titleCell = (text: string): string => (text.length <= MAX_NAME && TITLE.test(text) ? text : cell(text));

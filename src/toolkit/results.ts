@@ -132,7 +132,7 @@ function dataText(data: unknown): string {
   const rest: [string, unknown][] = [];
   const tables: string[] = [];
   for (const [name, part] of Object.entries(data))
-    if (isTable(part)) tables.push(`${name}:\n${wholeTable(part)}`);
+    if (isTable(part)) tables.push(`${word(name)}:\n${wholeTable(part)}`);
     else rest.push([name, part]);
   if (tables.length === 0) return compactJson(data);
   return [compactJson(Object.fromEntries(rest)), ...tables].join("\n");
