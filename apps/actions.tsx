@@ -10,7 +10,7 @@ import { mount, Problem, type Shown } from "./view.tsx";
 
 const TONES: ReadonlyMap<string, string> = new Map([
   ["unknown", "bad"],
-  ["open", "work"],
+  ["in_progress", "work"],
   ["succeeded", "good"],
 ]);
 

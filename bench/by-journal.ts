@@ -16,7 +16,7 @@ import { markdown } from "./table.ts";
 /** A journal of so many settled actions of the past week. */
 async function fillJournal(stateDir: string, actions: number): Promise<void> {
   const database = await openSqlite(stateDir);
-  const journal = await openJournal(database, { owner: "bench", now: Date.now, leaseMs: 30_000, repeatMs: 600_000 });
+  const journal = await openJournal(database, { owner: "bench", now: Date.now, leaseMs: 30_000 });
   await database.exclusively(async (query) => {
     await query(
       `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)

@@ -1,12 +1,10 @@
 // Bundles the program into dist/: what a start needs is small, what is needed later lies in files of its own, every dependency
 // but the native addons is inside. `--check` writes nothing: it holds the sizes against their budgets.
-import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { buildViews, MAX_VIEW_KIB } from "./build-views.ts";
 import { billOfMaterials, bundledPackages, licences } from "./bundled-packages.ts";
-import { recordAnswers } from "./record-answers.ts";
 
 const OUT = "dist";
 const RECORD = "src/geography/names/record";
@@ -18,13 +16,10 @@ const DATA = [
 
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
 const PARTS = {
-  cli: { source: "src/cli/cli.ts", maxKiB: 2 },
-  start: { source: "src/cli/start/start.ts", maxKiB: 70 },
-  "code-cache": { source: "src/cli/start/code-cache.ts", maxKiB: 5 },
+  cli: { source: "src/cli/cli.ts", maxKiB: 4 },
   main: { source: "src/cli/main.ts", maxKiB: 1_480 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
-  "parameter-schema": { source: "src/toolkit/jobs/parameter-schema.ts", maxKiB: 200 },
   postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
@@ -35,6 +30,7 @@ const PARTS = {
   oauth4webapi: { source: "src/auth/oauth4webapi.ts", maxKiB: 90 },
   "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 5 },
   "keychain-thread": { source: "src/auth/keychain/thread.ts", maxKiB: 140 },
+  "parameter-thread": { source: "src/toolkit/jobs/parameter-thread.ts", maxKiB: 200 },
 } as const;
 
 const partOf = new Map(Object.entries(PARTS).map(([name, { source }]) => [resolve(source), `./${name}.js`]));
@@ -50,7 +46,7 @@ const partsApart: Plugin = {
   },
 };
 
-async function bundle(source: string, define: Readonly<Record<string, string>>) {
+async function bundle(source: string) {
   const { outputFiles, metafile } = await build({
     entryPoints: [source],
     write: false,
@@ -67,7 +63,7 @@ async function bundle(source: string, define: Readonly<Record<string, string>>) 
     minifySyntax: true,
     legalComments: "none",
     metafile: true,
-    define: { ...define, "import.meta.url": "$url", "import.meta.resolve": "String" },
+    define: { "import.meta.url": "$url", "import.meta.resolve": "String" },
     banner: { js: 'const $url=require("node:url").pathToFileURL(__filename).href;' },
     logLevel: "warning",
   });
@@ -75,23 +71,8 @@ async function bundle(source: string, define: Readonly<Record<string, string>>) 
   return { contents, inputs: Object.keys(metafile.inputs) };
 }
 
-type Bundle = Awaited<ReturnType<typeof bundle>>;
-
-const main = await bundle(PARTS.main.source, {});
-const define = {
-  // src/cli/start/reception.ts answers for a server that it does not have.
-  BUILT_RECORDING: JSON.stringify(await recordAnswers()),
-  // src/cli/start/start.ts keeps the compiled program under its hash.
-  BUILT_MAIN: JSON.stringify(createHash("sha256").update(main.contents).digest("hex").slice(0, 32)),
-};
 const bundles = await Promise.all(
-  Object.entries(PARTS).map(
-    async ([name, { source, maxKiB }]): Promise<Bundle & { name: string; maxKiB: number }> => ({
-      name,
-      maxKiB,
-      ...(name === "main" ? main : await bundle(source, define)),
-    }),
-  ),
+  Object.entries(PARTS).map(async ([name, { source, maxKiB }]) => ({ name, maxKiB, ...(await bundle(source)) })),
 );
 
 const tooLarge = bundles.filter(({ contents, maxKiB }) => contents.length > maxKiB * 1024);

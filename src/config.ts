@@ -45,10 +45,6 @@ export interface Config {
   readonly journalUrl: string | undefined;
   /** Settled actions are forgotten after this. */
   readonly actionRetentionDays: number;
-  /** An action of unknown outcome is not sent again by itself after this. */
-  readonly actionResendHours: number;
-  /** For so long after its outcome was last sent, the same call without a key is the same action. */
-  readonly repeatWindowSeconds: number;
   /** "auto": cancelling and RESTART ask the person where the client can ask. */
   readonly confirm: "auto" | "never";
   /** Playground requests per minute, at most. */
@@ -115,8 +111,6 @@ const variables = (read: Read) => ({
   MIC_KEYCHAIN: read("MIC_KEYCHAIN", oneOf(["auto", "require", "off"], "auto, require or off")),
   MIC_JOURNAL_URL: read("MIC_JOURNAL_URL", postgresUrl),
   MIC_ACTION_RETENTION_DAYS: read("MIC_ACTION_RETENTION_DAYS", wholeNumber(1, 3650)),
-  MIC_ACTION_RESEND_HOURS: read("MIC_ACTION_RESEND_HOURS", wholeNumber(1, 720)),
-  MIC_REPEAT_WINDOW_SECONDS: read("MIC_REPEAT_WINDOW_SECONDS", wholeNumber(0, 86_400)),
   MIC_GEOGRAPHY_RATE: read("MIC_GEOGRAPHY_RATE", wholeNumber(1, 600)),
   MIC_HTTP_TOKEN: read("MIC_HTTP_TOKEN", bearerToken),
   MIC_HTTP_MAX_SESSIONS: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)),
@@ -136,10 +130,15 @@ function pairOf({ MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret }: Va
   return { clientId, clientSecret };
 }
 
+/** Operators who set it rely on the warning that agents get, so a log line that it has no effect is not enough. */
+const RESTORED_AT_MISPLACED =
+  "MIC_RESTORED_AT works only in a deployment (mic-mcp serve --teams): nothing here would warn about the actions that a restored journal lacks. Unset it.";
+
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError naming the variable and what it takes. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const given = givenVariables(environment);
-  const { values: env, wrong } = readVariables(given, variables);
+  const { values: env, wrong: wrongValues } = readVariables(given, variables);
+  const wrong = given["MIC_RESTORED_AT"] === undefined ? wrongValues : [...wrongValues, RESTORED_AT_MISPLACED];
   if (wrong.length > 0) throw new UsageError(wrong.join("\n"));
   const unknown = Object.keys(given).filter((name) => !(name in env));
   const emulator = env.MIC_EMULATOR === "1" || env.MIC_EMULATOR === "true";
@@ -154,8 +153,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     loginFolder: stateFolder({}),
     journalUrl: env.MIC_JOURNAL_URL,
     actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
-    actionResendHours: env.MIC_ACTION_RESEND_HOURS ?? 24,
-    repeatWindowSeconds: env.MIC_REPEAT_WINDOW_SECONDS ?? 600,
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
     confirm: env.MIC_CONFIRM ?? "auto",
     geographyRate: env.MIC_GEOGRAPHY_RATE ?? (emulator ? EMULATED_GEOGRAPHY_RATE : DEFAULT_GEOGRAPHY_RATE),

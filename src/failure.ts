@@ -33,8 +33,10 @@ export interface FailureFacts {
   readonly requestId?: string;
   /** Repeating the very same call may succeed. */
   readonly retryable: boolean;
-  /** Did the service change anything? */
+  /** What the failed step changed at the API. */
   readonly sideEffect: "none" | "done" | "unknown";
+  /** What earlier steps of the same call did, in one or two sentences. */
+  readonly earlierSteps?: string;
   readonly idempotencyKey?: string;
   readonly retryAfterSeconds?: number;
   readonly fieldErrors?: readonly FieldError[];

@@ -131,7 +131,7 @@ export const operations = {
     key: "input",
     adds: keyArgument.input,
     example: ({ registration }) => ({ body: registration }),
-    another: { clientReference: "another" },
+    another: { referenceId: "devsignfile_1" },
   },
   getMicPublicInput: {
     id: "getMicPublicInput",
@@ -204,7 +204,7 @@ export const operations = {
     key: "text",
     adds: keyArgument.text,
     example: ({ jobOrder }) => ({ body: jobOrder }),
-    another: { clientReference: "another" },
+    another: { parameterValues: { another: true } },
   },
   listMicJobs: {
     id: "listMicJobs",
@@ -344,7 +344,7 @@ export type PostId = {
 }[OperationId];
 export type ListedOperation = OperationRow & { readonly id: OperationId };
 
-const isPost = (id: OperationId): id is PostId => operations[id].method === "POST";
+export const isPost = (id: OperationId): id is PostId => operations[id].method === "POST";
 
 export const rows: readonly ListedOperation[] = Object.values(operations);
 export const playgroundOperations = rows.filter(({ path }) => path.startsWith("/api/"));

@@ -117,7 +117,7 @@ function nextFor(
   return { tool: "list_districts", arguments: { state: state.code }, why: "the names that it has" };
 }
 
-function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call: ToolCall): Advice {
+async function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call: ToolCall): Promise<Advice> {
   const { states, country, tail } = found;
   const { answer } = finding;
   const [only, ...others] = states;
@@ -125,7 +125,7 @@ function adviceOnOne(finding: Finding, asked: Asked, found: CountryAnswer, call:
   const elsewhere =
     where === "" || answer.matches.length > 0
       ? []
-      : foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
+      : await foundElsewhere(answer.readAs?.name ?? answer.query, states, country);
   const nextStep = nextFor(finding, elsewhere.length > 0, asked, found, call);
   const certainty = answer.matches.length === 0 ? "" : namesakesText(finding);
   const hint = elsewhere.length > 0 ? "" : hintText(finding, tail.coverage);
@@ -166,7 +166,7 @@ export const findDistrict = defineTool({
       ports,
     );
     const { states, country, drift } = answered;
-    const findings = findDistricts(queries, states, country, limit);
+    const findings = await findDistricts(queries, states, country, limit);
     const consistency = differencesAt(
       findings.flatMap(({ answer }) => answer.matches),
       country,
@@ -178,7 +178,7 @@ export const findDistrict = defineTool({
       const body = [...readAsText(only), ...tableOf([only], false), line].join("\n");
       return answerResult(
         { ...only.answer, ...tail },
-        { advice: adviceOnOne(only, asked, answered, call), body, drift },
+        { advice: await adviceOnOne(only, asked, answered, call), body, drift },
       );
     }
     const notes = findings.flatMap((finding) => [

@@ -21,6 +21,7 @@ import { listStates } from "./list-states.ts";
 import { rankDivisions } from "./rank-divisions.ts";
 import { registerInput } from "./register-input.ts";
 import { requestFileProcessing } from "./request-file-processing.ts";
+import { resolveActions } from "./resolve-actions.ts";
 import { retryJob } from "./retry-job.ts";
 import { retryJobs } from "./retry-jobs.ts";
 import { runJob } from "./run-job.ts";
@@ -53,6 +54,7 @@ const byName: { readonly [N in ToolName]: DefinedTool & { readonly name: N } } =
   find_district: findDistrict,
   rank_divisions: rankDivisions,
   list_actions: listActions,
+  resolve_actions: resolveActions,
   run_job: runJob,
   retry_jobs: retryJobs,
   wait_for_jobs: waitForJobs,

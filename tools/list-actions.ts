@@ -1,50 +1,64 @@
 import * as z from "zod/v4";
-import { DEFAULT_LIMIT, type ListedAction, summaryOfActions } from "../src/actions/listing.ts";
+import { ActionState } from "../src/actions/journal.ts";
+import { type ActionList, DEFAULT_LIMIT, type ListedAction, summaryOfCounts } from "../src/actions/listing.ts";
 import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { uris } from "../src/toolkit/resources/uri.ts";
 import { nextText, wholeResult } from "../src/toolkit/results.ts";
-import type { ToolCall } from "../src/toolkit/tool-call.ts";
-import { isToolName } from "../src/toolkit/tool-names.ts";
 
 interface Listing {
   readonly summary: string;
-  /** Settles the latest that is not settled. */
+  /** Resolves the first unresolved action. */
   readonly nextStep?: ListedAction["nextStep"];
   readonly actions: readonly ListedAction[];
 }
 
-const isOffered = (step: ListedAction["nextStep"], call: ToolCall): boolean =>
-  step !== undefined && isToolName(step.tool) && call.isOffered(step.tool);
+const COLUMNS = ["tool", "state", "idempotencyKey", "about", "resourceId", "code", "attempts", "updatedAt"];
+
+const rowOf = (action: ListedAction) => [
+  action.tool,
+  action.state,
+  action.idempotencyKey,
+  action.about,
+  action.resourceId ?? "",
+  action.code ?? "",
+  action.attempts,
+  action.updatedAt,
+];
+
+/** "134 actions: 1 unknown, 133 succeeded. The latest 20 follow." */
+function summaryOf({ actions, counts }: ActionList, state: ActionState | undefined): string {
+  const resolved = actions.filter((action) => action.state === "succeeded" || action.state === "rejected").length;
+  const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
+  const more = all > (state === undefined ? resolved : actions.length);
+  const shown = state === undefined ? resolved : actions.length;
+  return `${summaryOfCounts(counts)}${more ? ` The latest ${shown}${state === undefined ? "" : ` ${state}`} follow.` : ""}`;
+}
 
 export const listActions = defineTool({
   name: "list_actions",
   title: "List actions",
-  description: "What was done at the service, newest first; nextStep settles what is open or unknown.",
+  description:
+    "List write requests made from here by any session: unresolved ones first, then the latest. Call it at the start of a session; " +
+    "nextStep resolves the first unresolved one.",
   effect: "read",
   input: z.strictObject({
-    state: z.enum(["open", "succeeded", "rejected", "unknown"]).optional(),
-    limit: z.int().min(1).max(100).describe("Default 20.").optional(),
+    state: ActionState.optional(),
+    limit: z.int().min(1).max(100).describe("Resolved actions, default 20.").optional(),
   }),
   output: outputs.whole<Listing>({ summary: outputs.text, actions: outputs.objects }),
   async run({ state, limit = DEFAULT_LIMIT }, call, { actions: journal }) {
-    const actions = await journal.list({ state, limit });
-    const rows = actions.map((action) => [
-      action.tool,
-      action.state,
-      action.idempotencyKey,
-      action.about,
-      action.resourceId ?? "",
-      action.code ?? "",
-      action.attempts,
-      action.updatedAt,
-    ]);
-    const nextStep = actions.find((action) => isOffered(action.nextStep, call))?.nextStep;
-    const summary = summaryOfActions(actions);
-    const columns = ["tool", "state", "idempotencyKey", "about", "resourceId", "code", "attempts", "updatedAt"];
-    const steps = actions.flatMap(({ nextStep }) => (nextStep ? [nextText(nextStep)] : []));
-    const text = [summary, table(columns, rows), ...steps].join("\n");
-    return wholeResult<Listing>({ summary, ...(nextStep && { nextStep }), actions }, { text, link: uris.actions });
+    const found = await journal.list({ state, limit });
+    const summary = summaryOf(found, state);
+    const offered = found.actions.map(({ nextStep, ...action }) =>
+      nextStep && call.isOffered(nextStep.tool) ? { ...action, nextStep } : action,
+    );
+    const nextStep = offered.flatMap((action) => ("nextStep" in action ? [action.nextStep] : []))[0];
+    const text = [summary, ...(nextStep ? [nextText(nextStep)] : []), table(COLUMNS, found.actions.map(rowOf))].join(
+      "\n",
+    );
+    const listing: Listing = { summary, ...(nextStep && { nextStep }), actions: offered };
+    return wholeResult<Listing>(listing, { text, link: uris.actions });
   },
 });

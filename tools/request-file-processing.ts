@@ -1,5 +1,8 @@
 import * as z from "zod/v4";
-import { requestMicSharedFileProcessing } from "../src/contract/endpoints/job-processing.ts";
+import {
+  getMicSharedFileProcessingRequest,
+  requestMicSharedFileProcessing,
+} from "../src/contract/endpoints/job-processing.ts";
 import { parseDateTime } from "../src/contract/instants.ts";
 import { invalidArguments } from "../src/failure.ts";
 import { processingRequestSubject } from "../src/toolkit/advice/processing-request.ts";
@@ -21,7 +24,10 @@ function refusePast(expiresAt: string, now: number): void {
   );
 }
 
-const traits = { about: "inputId" };
+const traits = {
+  about: "inputId",
+  identifiedBy: ["workspaceId", "inputId", "recipeVersionId", "recipeVersionHash", "purpose"],
+};
 
 export const requestFileProcessing = defineAction({
   endpoint: requestMicSharedFileProcessing,
@@ -39,6 +45,8 @@ export const requestFileProcessing = defineAction({
       endpoint: requestMicSharedFileProcessing,
       traits,
       subject: processingRequestSubject,
+      readNow: (requestId) =>
+        ports.service.call(getMicSharedFileProcessingRequest, { path: { requestId } }, call.context),
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
       async check() {
         refusePast(args.expiresAt, ports.service.timing.now());

@@ -4,7 +4,7 @@ import { defineProcedure } from "../src/toolkit/define-tool.ts";
 import { jobIds, patientWaitSeconds } from "../src/toolkit/jobs/batch.ts";
 import { confirmRestarts, retryMany } from "../src/toolkit/jobs/retry-many.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { heldTo } from "../src/toolkit/requests.ts";
+import { heldTo, keyArgument } from "../src/toolkit/requests.ts";
 
 export const retryJobs = defineProcedure({
   name: "retry_jobs",
@@ -16,6 +16,7 @@ export const retryJobs = defineProcedure({
     retryMode: retryMicJob.body.shape.retryMode,
     reason: heldTo(retryMicJob.body.shape.reason),
     waitSeconds: patientWaitSeconds,
+    ...keyArgument("text"),
   }),
   output: outputs.whole({ summary: outputs.text, results: outputs.objects }),
   confirm: confirmRestarts,

@@ -44,7 +44,7 @@ export function actionsOf({ structured }: Told): readonly ActionShown[] | undefi
 
 export const isSettled = ({ state }: ActionShown): boolean => state === "succeeded" || state === "rejected";
 
-const ORDER = ["unknown", "open"];
+const ORDER = ["unknown", "in_progress"];
 const placeOf = ({ state }: ActionShown): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
 
 /** What is unknown, what is open, then the rest; the latest first in each. */

@@ -1,149 +1,157 @@
-// Agent actions: each POST happens exactly once, however often, from anywhere and whatever has failed meanwhile.
-
+// Agent actions: each POST runs at most once, however often it is called, from anywhere and after any failure (docs/interface.md, "Deduplication").
 import { Failure, reasonOf } from "../failure.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Attempts } from "../service/call.ts";
 import type { EncodedRequest } from "../service/encode.ts";
 import type { Auditor } from "./audit.ts";
-import { hashOf } from "./canonical.ts";
-import { type ActionIdentity, identify } from "./identity.ts";
-import type { Journal, NewAction, Settlement, StoredAction } from "./journal.ts";
-import { makeKey } from "./keys.ts";
+import { readCanonical } from "./canonical.ts";
+import { type ActionIdentity, type ActionTraits, type Arguments, identify } from "./fingerprint.ts";
+import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
+import { isOwnKey, makeKey } from "./keys.ts";
 import { createLeases } from "./leases.ts";
-import { type ListingOptions, listActions } from "./listing.ts";
-import { createLookup, findAction, type NamedCall, whyDoubtful } from "./lookup.ts";
-import { type ActionOutcome, readOutcome, settlementOf, writeOutcome } from "./outcome.ts";
+import { type ActionOutcome, readOutcome, stateAfter, writeOutcome } from "./outcome.ts";
 import { JournalFailure, outcomeUnreadable, refusedForNone, rethrowUnlessWritten } from "./trouble.ts";
 import {
-  notDoneAgain,
-  type RepeatableCall,
-  refuseOtherCommand,
-  type SentAction,
+  refuseOtherAction,
+  refuseOtherNotes,
   tooOldToResend,
+  unknownKey,
   unknownOutcome,
-  withRepeatAdvice,
+  withResumeAdvice,
 } from "./unknown-outcome.ts";
+import { isTooOldToResend } from "./window.ts";
 import { withOwnKey } from "./wire-keys.ts";
+
+/** What identifies the action that a call is about. */
+export interface NamedCall {
+  /** Whose keys these are: base URL and client. */
+  readonly service: string;
+  readonly tool: string;
+  /** Without the idempotencyKey. */
+  readonly arguments: Arguments;
+  readonly traits: ActionTraits;
+  readonly explicitKey: string | undefined;
+  /** mic-mcp derived `explicitKey` from another key, so it may name a new action although it has mic-mcp's own format. */
+  readonly isDerivedKey?: boolean | undefined;
+  /** The key of a new action if none is given: the one that the user agreed to. */
+  readonly proposedKey?: string | undefined;
+}
 
 export interface Reply {
   readonly value: unknown;
   readonly drift: readonly string[];
-  /** This is the answer of an earlier request, kept by the journal or the service. */
+  /** This is the answer of an earlier request, kept by the journal or the API. */
   readonly replayed: boolean;
 }
 
 /** One call of an action tool. */
-export interface ActionCall extends RepeatableCall, NamedCall {
-  /** Makes the request of a new action; not asked for one that is resumed. */
+export interface ActionCall extends NamedCall {
+  /** How an agent finds out whether the action happened, if the API may have forgotten its key. */
+  readonly findOut: string;
+  /** Makes the request of a new action. An action that is resumed has one already. */
   prepare(): Promise<EncodedRequest>;
-  /** Takes out what is secret of this call's credentials, beside what no outcome may hold. */
+  /** Removes the secrets of this call's credentials, in addition to those that no outcome may contain. */
   readonly redact?: ((text: string) => string) | undefined;
-  /** The key on the wire of one that the agent names, where that is another. */
+  /** Maps a key that the agent names to the Idempotency-Key that the API receives, if they differ. */
   readonly wireKey?: ((key: string) => string) | undefined;
-  /** For whom the end is written into the audit, where there is one. */
+  /** Writes the end of the action into the audit, if there is one. */
   readonly auditor?: Auditor | undefined;
-  /** Sends the request under its key on the wire, with attempts of its own. Throws Failure. */
+  /** Sends the request under its upstream key, and retries it. Throws Failure. */
   send(request: EncodedRequest, key: string, attempts: Attempts): Promise<Reply>;
   /** The id of the resource that an answer is about. */
   resourceId(value: unknown): string | undefined;
   readonly context: CallContext;
-  /** This call's answer will carry an outcome to the agent. */
-  carry(delivery: Delivery): void;
 }
 
-/** An outcome on its way to the agent. Until it is sent, the same call is about this very action. */
-export interface Delivery {
-  /** It has left. */
-  sent(): Promise<void>;
-  /** It had left, but nobody can have read it. */
-  unread(): Promise<void>;
+/** A success that the journal holds. */
+export interface EarlierAction {
+  readonly ranAt: number;
+  /** Milliseconds since then. */
+  readonly ageMs: number;
+  readonly arguments: Arguments;
+  readonly resourceId?: string;
 }
 
 export interface PerformedAction extends Reply {
   readonly idempotencyKey: string;
   /** Requests sent for this action so far, by any process. */
   readonly attempts: number;
-  /** Says that nothing was done, where the agent may have meant to do it once more. */
-  readonly notice?: string;
+  /**
+   * - `new`: it ran now; `earlier`: an identical call succeeded before the window.
+   * - `replayed`: nothing was sent; `earlier` is the action itself.
+   * - `resolved`: its outcome was unknown before this call.
+   */
+  readonly origin: "new" | "replayed" | "resolved";
+  readonly earlier?: EarlierAction;
 }
 
 export interface ActionsOptions {
-  /** Throws Failure when the journal cannot be used: then nothing is sent. */
+  /** Throws Failure if the journal cannot be used: then nothing is sent. */
   readonly journal: () => Promise<Journal>;
   readonly timing: Timing;
-  /** An action whose outcome is unknown for longer than this is not sent again by itself. */
-  readonly resendMs: number;
   /** Milliseconds that no change of the clock moves. */
   readonly monotonicMs: () => number;
-  /** Certain that this owner of an action, another process, has gone. */
+  /** Whether this owner of an action, another process, is certainly dead. */
   readonly isGone: (owner: string) => boolean;
   readonly redact: (text: string) => string;
-  /** Hears of a journal that failed after the fact. */
+  /** Receives the reason if the journal fails after the action was sent. */
   readonly onTrouble: (reason: string) => void;
 }
 
 const POLL_MS = 200;
-/** Time kept back from a call's end to answer. */
+/** Time reserved at a call's end for its answer. */
 const MARGIN_MS = 500;
 
 const nameOf = ({ service, key }: Pick<StoredAction, "service" | "key">): string => JSON.stringify([service, key]);
 
+const earlierAction = ({
+  resolved_at,
+  updated_at,
+  looked_at,
+  arguments: args,
+  resource_id,
+}: StoredAction): EarlierAction => ({
+  ranAt: resolved_at ?? updated_at,
+  ageMs: Math.max(0, looked_at - (resolved_at ?? updated_at)),
+  arguments: readCanonical(args),
+  ...(resource_id !== null && { resourceId: resource_id }),
+});
+
 export type Actions = ReturnType<typeof createActions>;
 
 export function createActions(options: ActionsOptions) {
-  const { journal, timing, resendMs, monotonicMs, isGone, redact, onTrouble } = options;
+  const { journal, timing, monotonicMs, isGone, redact, onTrouble } = options;
   const leases = createLeases(monotonicMs);
-  const lookup = createLookup(journal);
 
-  /** Its owner is gone, or is this process and could not write down how it ended, or gives no sign of life any more. */
+  const identifyCall = (open: Journal, { service, arguments: args, traits }: NamedCall): Promise<ActionIdentity> =>
+    identify(args, traits, (inputIds) => open.findReferences(service, inputIds));
+
+  /** The owner is dead, or is this process and could not record the outcome, or does not renew its lease. */
   const isAbandoned = (open: Journal, stored: StoredAction): boolean =>
     stored.owner === open.owner || isGone(stored.owner) || leases.standsStill(stored);
 
-  /** The outcome of a settled action, given again. */
-  function replay(stored: StoredAction, call: ActionCall): PerformedAction {
-    if (stored.outcome === null) throw unknownOutcome("The journal holds no outcome of this action.");
+  /** The recorded outcome of a resolved action. Throws the recorded Failure. */
+  function replay(stored: StoredAction): PerformedAction {
+    if (stored.outcome === null) throw unknownOutcome("The journal contains no outcome of this action.");
     const outcome = readOutcome(stored.outcome);
     if ("failure" in outcome) throw new Failure({ ...outcome.failure, idempotencyKey: stored.key });
-    const replayed = { ...outcome, attempts: stored.attempts, replayed: true, idempotencyKey: stored.key };
-    return call.explicitKey === undefined
-      ? { ...replayed, notice: notDoneAgain(stored.created_at, timing.now()) }
-      : replayed;
-  }
-
-  function carry(open: Journal, stored: StoredAction, call: ActionCall): void {
-    let last: StoredAction | undefined;
-    const written = (writing: Promise<unknown>) => writing.catch((error: unknown) => onTrouble(reasonOf(error)));
-    call.carry({
-      async sent() {
-        await written(
-          open.markSent(stored).then((marked) => {
-            last = marked;
-          }),
-        );
-      },
-      async unread() {
-        if (last) await written(open.markUnread(last));
-      },
-    });
+    const { key: idempotencyKey, attempts } = stored;
+    return { ...outcome, attempts, idempotencyKey, replayed: true, origin: "replayed", earlier: earlierAction(stored) };
   }
 
   /**
-   * The agent gets the outcome even if it cannot be written: the action then stays open, and a later call asks under the same key.
-   * The same holds where another process has taken the action over.
+   * The agent gets the outcome even if it cannot be recorded: the action then stays in progress, and a later call asks under the same
+   * key. The same holds if another process has taken the action over.
    */
-  async function settle(open: Journal, stored: StoredAction, settlement: Settlement, call: ActionCall): Promise<void> {
-    try {
-      const settled = await open.settle(stored, settlement, call.auditor);
-      if (settled && settlement.state !== "unknown") carry(open, settled, call);
-    } catch (error) {
-      onTrouble(reasonOf(error));
-    }
+  async function record(open: Journal, stored: StoredAction, resolution: Resolution, call: ActionCall): Promise<void> {
+    await open.resolve(stored, resolution, call.auditor).catch((error: unknown) => onTrouble(reasonOf(error)));
   }
 
-  /** Sends an action that this process has claimed, and writes down how it ended. */
+  /** Sends an action that this process has claimed, and records how it ended. */
   async function sendClaimed(open: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
     const idempotencyKey = stored.key;
-    const wireKey = stored.wire_key === "" ? stored.key : stored.wire_key;
+    const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;
+    const isResumed = stored.indeterminate === 1;
     let attempts = stored.attempts;
     const written = (outcome: ActionOutcome) => {
       const text = redact(writeOutcome(outcome));
@@ -151,48 +159,39 @@ export function createActions(options: ActionsOptions) {
     };
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
-      const reply = await call.send(request, wireKey, {
-        lost: stored.in_doubt === 1,
+      const reply = await call.send(request, upstreamKey, {
+        lost: isResumed,
         onAttempt: () => {
           attempts += 1;
         },
       });
       const outcome = written({ value: reply.value, drift: reply.drift });
       const resourceId = call.resourceId(reply.value);
-      await settle(open, stored, { state: "succeeded", repeatable: false, attempts, outcome, resourceId }, call);
-      return { ...reply, attempts, idempotencyKey };
+      await record(open, stored, { state: "succeeded", attempts, outcome, resourceId }, call);
+      return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
     } catch (error) {
-      // A fault of our own in the middle: whether anything was sent is not known.
+      // For an error of our own in the middle it is unknown whether anything was sent.
       const failure =
-        error instanceof Failure ? withOwnKey(error, wireKey, idempotencyKey) : unknownOutcome(reasonOf(error));
+        error instanceof Failure ? withOwnKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error));
       const outcome = written({ failure: failure.facts });
-      await settle(open, stored, { ...settlementOf(failure), attempts, outcome, resourceId: undefined }, call);
+      await record(open, stored, { state: stateAfter(failure), attempts, outcome, resourceId: undefined }, call);
       throw failure.facts.sideEffect === "unknown" ? stillUnknown(failure, stored, call) : failure;
     }
   }
 
-  const isTooOld = (stored: SentAction): boolean => timing.now() - stored.first_sent_at > resendMs;
+  const stillUnknown = (failure: Failure, stored: StoredAction, { findOut }: ActionCall): Failure =>
+    isTooOldToResend(stored, stored.looked_at)
+      ? tooOldToResend(stored, findOut)
+      : withResumeAdvice(failure, stored, findOut);
 
-  const stillUnknown = (failure: Failure, stored: SentAction, call: ActionCall): Failure =>
-    isTooOld(stored)
-      ? tooOldToResend(stored, call, resendMs)
-      : withRepeatAdvice(failure, stored, call, stored.first_sent_at + resendMs);
-
-  /** Resolves when it is time to look again; throws `tooLate` where the call's time is up before. */
+  /** Resolves when it is time to look again. Throws `tooLate` if the call's time ends before. */
   async function pause({ context }: ActionCall, tooLate: () => Failure): Promise<undefined> {
     if (timeLeftMs(context, timing) < MARGIN_MS + POLL_MS) throw tooLate();
     await timing.sleep(POLL_MS, context.signal);
     return undefined;
   }
 
-  /** Another call works on this action: its outcome is this call's, too. */
-  const waitForOther = (begun: SentAction, call: ActionCall): Promise<undefined> =>
-    pause(call, () => {
-      const failure = unknownOutcome("Another call holds this very action and may still be working on it.");
-      return stillUnknown(failure, begun, call);
-    });
-
-  /** Takes an action with `take` and works on it. Undefined when it was not to be had. */
+  /** Takes an action with `take` and sends it. Returns undefined if it could not be taken. */
   async function claimAndSend(
     open: Journal,
     name: string,
@@ -211,91 +210,164 @@ export function createActions(options: ActionsOptions) {
     }
   }
 
-  /** An action that is in the journal: its outcome is given again, or it is taken over or waited for. Undefined when it has to be looked up again. */
-  async function resume(open: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction | undefined> {
+  /**
+   * Continues with an action of the journal: replays its outcome, takes it over, or waits. Returns undefined if it has to be looked up
+   * again. `hasWaited`: this call has waited for the action, so it returns a rejection instead of sending again.
+   */
+  async function resume(
+    open: Journal,
+    stored: StoredAction,
+    call: ActionCall,
+    identity: ActionIdentity,
+    hasWaited: boolean,
+  ): Promise<PerformedAction | undefined> {
+    const { state } = stored;
+    if (state === "succeeded" || (state === "rejected" && hasWaited)) return replay(stored);
+    if (state === "rejected") refuseOtherNotes(stored, identity);
+    const isFree = state !== "in_progress" || isAbandoned(open, stored);
     const name = nameOf(stored);
-    if (stored.state === "succeeded" || (stored.state === "rejected" && stored.repeatable === 0)) {
-      carry(open, stored, call);
-      return replay(stored, call);
-    }
-    const isFree = stored.state !== "open" || isAbandoned(open, stored);
     if (isFree && !open.underway.has(name)) {
-      if (stored.state !== "rejected" && isTooOld(stored)) throw tooOldToResend(stored, call, resendMs);
+      if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))
+        throw tooOldToResend(stored, call.findOut);
       return await claimAndSend(open, name, call, () => open.claim(stored, isFree));
     }
-    return await waitForOther(stored, call);
+    return await pause(call, () =>
+      stillUnknown(unknownOutcome("Another call is still working on this action."), stored, call),
+    );
   }
 
   async function startNew(
     open: Journal,
     call: ActionCall,
     identity: ActionIdentity,
-    cameAt: number | undefined,
+    look: () => Promise<StoredAction | undefined>,
   ): Promise<PerformedAction | undefined> {
     const request = await call.prepare();
     const action: NewAction = {
       service: call.service,
       key: call.explicitKey ?? call.proposedKey ?? makeKey(),
-      wireKey: call.explicitKey === undefined ? undefined : call.wireKey?.(call.explicitKey),
+      upstreamKey: call.explicitKey === undefined ? undefined : call.wireKey?.(call.explicitKey),
       tool: call.tool,
       arguments: identity.canonical,
-      subjectHash: identity.subjectHash,
-      workHash: identity.workHash,
+      fingerprint: identity.fingerprint,
       about: identity.about,
-      explicit: call.explicitKey !== undefined,
+      isExplicit: call.explicitKey !== undefined,
       ...request,
-      bodyHash: hashOf(request.body),
     };
     const name = nameOf(action);
-    if (open.underway.has(name)) return await waitForOther({ key: action.key, first_sent_at: timing.now() }, call);
-    const look = () => findAction(open, call, call.explicitKey, identity, cameAt);
+    if (open.underway.has(name))
+      return await pause(call, () => unknownOutcome("Another call has just begun this action."));
     const sent = await claimAndSend(open, name, call, () =>
-      open.insert(action, cameAt).catch((error: unknown) => rethrowUnlessWritten(error, look)),
+      open.insert(action).catch((error: unknown) => rethrowUnlessWritten(error, look)),
     );
-    // Refused as one that the journal has. If it shows none, that one has ended in between, or the journal contradicts itself.
+    // Refused because the journal has it. If it is not found either, it ended in between.
     if (!sent && !(await look())) return await pause(call, refusedForNone);
     return sent;
   }
 
+  /** The action that a call is about; for a call without a key, the latest one with its fingerprint, live or not. */
+  async function findAction(
+    open: Journal,
+    { service, tool, proposedKey }: NamedCall,
+    key: string | undefined,
+    { fingerprint }: ActionIdentity,
+  ): Promise<LatestAction | undefined> {
+    const named = key ?? proposedKey;
+    const action = named === undefined ? undefined : await open.find(service, named);
+    if (action) return { action, isLive: true };
+    return key === undefined ? await open.findLatest(service, tool, fingerprint) : undefined;
+  }
+
   async function attempt(open: Journal, call: ActionCall): Promise<PerformedAction> {
-    const identity = identify(call.arguments, call.traits);
+    const identity = await identifyCall(open, call);
     let key = call.explicitKey;
-    // Asked before the first look: however long it takes from here to a new action, nothing made meanwhile is overlooked.
-    const cameAt = key === undefined ? await open.time() : undefined;
+    let hasWaited = false;
     for (;;) {
-      const stored = await findAction(open, call, key, identity, cameAt);
-      if (stored) {
-        refuseOtherCommand(stored, call.tool, identity);
-        // From here on this call is about that one action, even if its outcome is sent to another call meanwhile.
-        key = stored.key;
+      const found = await findAction(open, call, key, identity);
+      if (found?.isLive) {
+        refuseOtherAction(found.action, call.tool, identity);
+        // From here on this call is about that one action, even if it ends meanwhile.
+        key = found.action.key;
+        const result = await resume(open, found.action, call, identity, hasWaited);
+        if (result) return result;
+        hasWaited ||= found.action.state === "in_progress";
+        continue;
       }
-      const doubtful = stored ? undefined : await whyDoubtful(open, call, identity);
-      if (doubtful) throw doubtful;
-      // Undefined: another call was faster, and its action is the one to look at.
-      const result = await (stored ? resume(open, stored, call) : startNew(open, call, identity, cameAt));
-      if (result) return result;
+      if (call.explicitKey !== undefined && !call.isDerivedKey && isOwnKey(call.explicitKey))
+        throw unknownKey(call.explicitKey);
+      const look = async () => {
+        const again = await findAction(open, call, call.explicitKey, identity);
+        return again?.isLive ? again.action : undefined;
+      };
+      const result = await startNew(open, call, identity, look);
+      if (result) return found ? { ...result, earlier: earlierAction(found.action) } : result;
     }
   }
 
   return {
-    isKnown: lookup.isKnown,
-    recall: lookup.recall,
-    hear: lookup.hear,
-    heard: lookup.heard,
+    /** The arguments and key of the action that such a call would continue or replay; undefined if it would run. Throws Failure. */
+    async findKnown(call: NamedCall): Promise<StoredAction | undefined> {
+      const open = await journal();
+      const identity = await identifyCall(open, call);
+      const found = await findAction(open, call, call.explicitKey, identity);
+      if (found?.isLive) refuseOtherAction(found.action, call.tool, identity);
+      else if (call.explicitKey !== undefined && !call.isDerivedKey && isOwnKey(call.explicitKey))
+        throw unknownKey(call.explicitKey);
+      return found?.isLive && found.action.state !== "rejected" ? found.action : undefined;
+    },
 
-    /** The journal's latest actions. Throws Failure. */
-    list: async (
-      wanted: Pick<ListingOptions, "service" | "state" | "limit"> & Partial<Pick<ListingOptions, "redact">>,
-    ) => await listActions(await journal(), { redact, ...wanted }),
+    /** The arguments of the action that has this key; undefined if this tool has none. Throws Failure. */
+    async recall(service: string, tool: string, key: string): Promise<Arguments | undefined> {
+      const stored = await journal()
+        .then((open) => open.find(service, key))
+        .catch((error: unknown) => Promise.reject(outcomeUnreadable(error, key)));
+      if (!stored && isOwnKey(key)) throw unknownKey(key);
+      return stored?.tool === tool ? readCanonical(stored.arguments) : undefined;
+    },
 
-    /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
+    /**
+     * Records the outcome of an unresolved action that was found out without sending it again. Returns false if it is not unresolved any
+     * more, or a living process works on it. Throws Failure.
+     */
+    async conclude(
+      service: string,
+      key: string,
+      found: { readonly value: unknown; readonly resourceId: string } | { readonly failure: Failure },
+      auditor?: Auditor,
+    ): Promise<boolean> {
+      const open = await journal();
+      const stored = await open.find(service, key);
+      const isUnresolved =
+        stored?.state === "unknown" || (stored?.state === "in_progress" && isAbandoned(open, stored));
+      if (!stored || !isUnresolved || open.underway.has(nameOf(stored))) return false;
+      const claimed = await open.claim(stored, true);
+      if (!claimed) return false;
+      const { attempts } = claimed;
+      const resolution: Resolution =
+        "failure" in found
+          ? {
+              state: stateAfter(found.failure),
+              attempts,
+              outcome: writeOutcome({ failure: found.failure.facts }),
+              resourceId: undefined,
+            }
+          : {
+              state: "succeeded",
+              attempts,
+              outcome: redact(writeOutcome({ value: found.value, drift: [] })),
+              resourceId: found.resourceId,
+            };
+      return (await open.resolve(claimed, resolution, auditor)) !== undefined;
+    },
+
+    /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` state how the action stands. */
     async perform(call: ActionCall): Promise<PerformedAction> {
       try {
         return await attempt(await journal(), call);
       } catch (error) {
         const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
         if (!isJournal || call.context.signal.aborted) throw error;
-        // Whatever else can fail here is the journal, and before anything is sent.
+        // Everything else that can fail here is the journal, and before anything is sent.
         throw outcomeUnreadable(error, call.explicitKey);
       }
     },

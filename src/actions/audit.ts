@@ -27,16 +27,16 @@ const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, ou
 
 /**
  * The end of an action and its row in one statement, so that there is no end without a row, nor a row without an end. PostgreSQL alone has
- * writes inside of WITH; only a deployment for teams has an audit, and it has PostgreSQL. `settling` returns the whole row that it settles;
+ * writes inside of WITH; only a deployment for teams has an audit, and it has PostgreSQL. `resolving` returns the whole row that it resolves;
  * its parameters come first, `values` is how many they are.
  */
-export function auditedSettling(settling: string, values: number, auditor: Auditor) {
+export function auditedResolution(resolving: string, values: number, auditor: Auditor) {
   const [id, caller, team, client, trace] = [1, 2, 3, 4, 5].map((at) => `CAST($${values + at} AS TEXT)`);
   return {
-    sql: `WITH settled AS (${settling}), audited AS (
+    sql: `WITH resolved AS (${resolving}), audited AS (
         INSERT INTO audit (${COLUMNS})
-        SELECT ${id}, updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM settled)
-      SELECT * FROM settled`,
+        SELECT ${id}, updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM resolved)
+      SELECT * FROM resolved`,
     values: [randomUUID(), auditor.caller, auditor.team, auditor.client, auditor.traceId?.() ?? null],
   };
 }

@@ -1,8 +1,8 @@
-// What a journal file still knows that is no longer in its place, written into the one that took it.
+// Copies the rows of a journal file that was moved away into the file that took its place.
 import type { Database, DatabaseRow, Value } from "./database.ts";
-import { migrate } from "./migrations.ts";
+import { prepareSchema } from "./schema.ts";
 
-/** Rows at a time: nobody else's call waits long in between. */
+/** Rows in one transaction, so that other processes do not wait long for it. */
 const BATCH = 100;
 
 const isValue = (value: unknown): value is Value =>
@@ -11,16 +11,17 @@ const isValue = (value: unknown): value is Value =>
 async function add(row: DatabaseRow, query: Database["query"]): Promise<void> {
   const columns = Object.entries(row).filter(([name]) => name !== "place");
   const names = columns.map(([name]) => name).join(", ");
-  const values = columns.map((_, index) => `$${index + 1}`).join(", ");
+  // The slot may be taken there: a row without it is found as well, and no row may be lost.
+  const values = columns.map(([name], index) => (name === "slot" ? `0 * $${index + 1}` : `$${index + 1}`)).join(", ");
   await query(
     `INSERT INTO actions (${names}) VALUES (${values}) ON CONFLICT DO NOTHING`,
     columns.map(([, value]) => (isValue(value) ? value : null)),
   );
 }
 
-/** What `to` knows of an action already stays as it is. */
+/** Actions that `to` has already stay as they are. */
 export async function carryOver(from: Database, to: Database): Promise<void> {
-  await migrate(to);
+  await prepareSchema(to);
   const tables = await from.query("SELECT name FROM sqlite_master WHERE name = 'actions'");
   if (tables.length === 0) return;
   for (let place = 0; ; ) {

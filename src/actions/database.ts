@@ -5,8 +5,6 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 export interface Database {
   /** Runs one statement; what it returns, as rows. A write is on disk when this resolves. Throws AnswerLost where it may be there all the same. */
   query(sql: string, values?: readonly Value[]): Promise<readonly DatabaseRow[]>;
-  /** The same for a write that may be lost with the machine's power, and with nothing less; it waits for no disk. */
-  querySoon(sql: string, values?: readonly Value[]): Promise<readonly DatabaseRow[]>;
   /** Runs `work` all or nothing, with no other process in between that names the same lock (the journal's own, unless another is named). */
   exclusively(work: (query: Database["query"]) => Promise<void>, lock?: string): Promise<void>;
   /** SQL for the instant by the database's own clock, in milliseconds since 1970; absent where all who use it have one clock. */

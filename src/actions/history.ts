@@ -1,6 +1,7 @@
-// What the journal knows about one resource: the actions on it, and the action that made it.
+// The actions on one resource, and the action that made it, as the journal has them.
 import { readCanonical } from "./canonical.ts";
-import type { ActionState, Journal, StoredAction } from "./journal.ts";
+import type { Arguments } from "./fingerprint.ts";
+import type { ActionState, StoredAction } from "./journal.ts";
 import { stateNow } from "./listing.ts";
 import { isRefused } from "./outcome.ts";
 
@@ -8,15 +9,15 @@ export interface ActionAbout {
   readonly tool: string;
   readonly state: ActionState;
   readonly idempotencyKey: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly arguments: Arguments;
   readonly sentAt: string;
-  /** What it made. */
+  /** The id of the resource that it made. */
   readonly resourceId?: string;
-  /** The service's last word was a refusal that leaves open what an earlier attempt did; it most likely says so again. */
+  /** The API's last answer was a refusal that leaves open what an earlier attempt did; it most likely refuses again. */
   readonly isRefused: boolean;
 }
 
-const about = (stored: StoredAction): ActionAbout => ({
+export const actionAbout = (stored: StoredAction): ActionAbout => ({
   tool: stored.tool,
   state: stateNow(stored),
   idempotencyKey: stored.key,
@@ -25,20 +26,3 @@ const about = (stored: StoredAction): ActionAbout => ({
   isRefused: isRefused(stored.outcome),
   ...(stored.resource_id !== null && { resourceId: stored.resource_id }),
 });
-
-/** The actions on a resource: what is not settled first, then what succeeded; the latest first. */
-export const actionsAbout = async (
-  journal: Journal,
-  service: string,
-  resourceId: string,
-): Promise<readonly ActionAbout[]> => (await journal.findAbout(service, resourceId)).map(about);
-
-/** The arguments of the action that made this resource, if it was one of ours. */
-export async function createdBy(
-  journal: Journal,
-  service: string,
-  resourceId: string,
-): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const made = await journal.findByResource(service, resourceId);
-  return made && readCanonical(made.arguments);
-}

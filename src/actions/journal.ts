@@ -1,96 +1,95 @@
-// The journal: every action, durable before its first byte is sent. Claims are atomic, so any number of processes share it.
+// The journal: every action is recorded here, on disk, before its first byte is sent. Claims are atomic, so any number of processes share it.
 import * as z from "zod/v4";
-import { type AuditedEvent, type Auditor, auditedSettling, writeAudit } from "./audit.ts";
+import { type AuditedEvent, type Auditor, auditedResolution, writeAudit } from "./audit.ts";
+import { readCanonical } from "./canonical.ts";
 import { type Database, type DatabaseRow, isAnswerLost, type Value } from "./database.ts";
-import type { ActionIdentity } from "./identity.ts";
-import { migrate } from "./migrations.ts";
-import { type ActionState, keptId, type NewAction, type Settlement, Stored, type StoredAction } from "./stored.ts";
+import type { InputReference } from "./fingerprint.ts";
+import { IS_CHANGED_BY_LATER_VERSION, journalVersion, prepareSchema } from "./schema.ts";
+import { ActionState, keptId, type NewAction, type Resolution, Stored, type StoredAction } from "./stored.ts";
 import { createUnderway } from "./underway.ts";
+import { isLive } from "./window.ts";
 
-export { ActionState, type NewAction, type Settlement, type StoredAction } from "./stored.ts";
+export { ActionState, type NewAction, type Resolution, type StoredAction } from "./stored.ts";
 
-/** Nobody waits long for a transaction of so many. */
+/** One transaction deletes at most this many rows, so that others do not wait long for it. */
 const PRUNED_AT_ONCE = 1_000;
 
-/** As many of the actions on one resource as are worth looking at. */
+/** Actions on one resource that are read at most. */
 const MAX_ABOUT = 50;
 
-/** Names in one question: a database takes no number of values, and keeps a statement for each number. */
-const MAX_NAMED = 100;
+/** Input ids in one query. The query always has this many placeholders, so that a database prepares it once. */
+const IDS_PER_QUERY = 32;
 
-/** Of a call of which it is not asked when it came. */
-const NEVER = Number.MAX_SAFE_INTEGER;
+/** A registration that a new job uses is kept from then on, so that the job keeps its fingerprint. */
+const RENEW_REGISTRATION_MS = 86_400_000;
 
-const Instant = z.object({ at: z.int() });
+const LiveRow = z.object({ is_live: z.int() });
+const RegistrationRow = z.object({
+  key: z.string(),
+  tool: z.literal("register_input"),
+  state: z.literal("succeeded"),
+  arguments: z.string(),
+  updated_at: z.int(),
+  resource_id: z.string(),
+});
+const ReferenceArguments = z.object({ inputKind: z.string(), referenceId: z.string() });
+const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
+const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
 
 const ANY_ABOUT = "SELECT 1 FROM actions WHERE service = $1 AND about = $2 LIMIT 1";
 
+// What made the inputs; filtered by tool here, so that a database never reads all registrations of the service.
+const MAKERS = `SELECT key, tool, state, arguments, updated_at, resource_id FROM actions
+   WHERE service = $1 AND resource_id IN (${Array.from({ length: IDS_PER_QUERY }, (_, index) => `$${index + 2}`).join(", ")})`;
+
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
-const IS_UNSETTLED = "state IN ('open', 'unknown')";
+/** The latest action with a fingerprint. `isLive`: a call without a key is this very action; if false, it succeeded before the window. */
+export interface LatestAction {
+  readonly action: StoredAction;
+  readonly isLive: boolean;
+}
 
-/**
- * Whether the same call without a key is this action: one that may not have been heard of, sent less than `repeatMs` ago at most; or
- * whatever was made since the call came, for an agent that has given it up may have called again, elsewhere, and have heard of that.
- */
-const isStillSame = (now: string, repeatMs: string, cameAt: string): string =>
-  `(delivered_at IS NULL OR (state = 'succeeded' AND heard_at IS NULL AND delivered_at > ${now} - ${repeatMs})
-     OR (created_at > ${cameAt} AND created_at <= ${now}))`;
-
-const unheardSqls = new Map<number, string>();
-
-/**
- * Successes that were sent and not heard of, by so many keys or ids. One question for each index: with OR between them SQLite
- * would look through all actions of the service.
- */
-function unheardSql(count: number): string {
-  const known = unheardSqls.get(count);
-  if (known !== undefined) return known;
-  const list = Array.from({ length: count }, (_, index) => `$${index + 2}`).join(", ");
-  const by = (column: string) =>
-    `SELECT key FROM actions WHERE service = $1 AND ${column} IN (${list})
-       AND state = 'succeeded' AND heard_at IS NULL AND delivered_at IS NOT NULL`;
-  const sql = `${by("key")} UNION ALL ${by("resource_id")}`;
-  unheardSqls.set(count, sql);
-  return sql;
+export interface UnresolvedAction {
+  readonly action: StoredAction;
+  /** Key of a later identical action that succeeded. */
+  readonly supersededBy: string | undefined;
 }
 
 export interface JournalTerms {
   /** This process. */
   readonly owner: string;
   readonly now: () => number;
-  /** A heartbeat makes a claim last so much longer. */
+  /** A heartbeat extends a claim by this many milliseconds. */
   readonly leaseMs: number;
-  /** For so long after its outcome was last sent, the same call without a key is the same action. */
-  readonly repeatMs: number;
-  /** False: the tables are not brought forward here. */
+  /** False: this process does not create or change the tables. */
   readonly migrates?: boolean;
 }
 
-/** Throws what the driver throws, NewerJournal or OlderJournal. */
-export async function openJournal(database: Database, { owner, now, leaseMs, repeatMs, migrates }: JournalTerms) {
-  await migrate(database, migrates);
+/** Throws the driver's errors, NewerJournal, OlderJournal and DevelopmentJournal. */
+export async function openJournal(database: Database, { owner, now, leaseMs, migrates }: JournalTerms) {
+  await prepareSchema(database, migrates);
   const { clock } = database;
-  /** The instant: this process's own, given as this parameter, or the database's. */
+  /** SQL for the current time: the database's clock, or this process's clock in this parameter. */
   const instant = (parameter: string): string =>
     clock === undefined ? `CAST(${parameter} AS BIGINT)` : `COALESCE(${clock}, CAST(${parameter} AS BIGINT))`;
   const all = clock === undefined ? "*" : `*, ${clock} AS looked_at`;
   const read = (row: DatabaseRow): StoredAction => Stored.parse({ looked_at: now(), ...row });
   const one = ([row]: readonly DatabaseRow[]): StoredAction | undefined => row && read(row);
-  const write = async (sql: string, values: readonly Value[]) => one(await database.query(sql, values));
+  const query = async (sql: string, values: readonly Value[]) => one(await database.query(sql, values));
 
-  /** Where the answer to a write is lost, once more on another connection: `isOurs` knows what the first time has written. */
-  async function surely(
+  /** Runs a write again if the connection broke before its answer came. `isOurs` recognizes what the first one wrote. */
+  async function writeSurely(
     { service, key }: Pick<StoredAction, "service" | "key">,
     sql: string,
     values: readonly Value[],
     isOurs: (stored: StoredAction) => boolean,
   ): Promise<StoredAction | undefined> {
     try {
-      return await write(sql, values);
+      return await query(sql, values);
     } catch (error) {
       if (!isAnswerLost(error)) throw error;
-      const written = await write(sql, values);
+      const written = await query(sql, values);
       if (written) return written;
       const stored = await find(service, key);
       return stored?.owner === owner && isOurs(stored) ? stored : undefined;
@@ -98,101 +97,121 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
   }
 
   const find = (service: string, key: string) =>
-    write(`SELECT ${all} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
+    query(`SELECT ${all} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
 
-  /** `sql`: of this process's time, an age and how many. Others wait, so that none does the same. */
-  async function forget(sql: string, ageMs: number): Promise<boolean> {
+  /** Deletes one batch; parameters of `sql`: this process's time, an age in milliseconds, the size of a batch. */
+  async function deleteBatch(sql: string, ageMs: number): Promise<boolean> {
     let count = 0;
-    await database.exclusively(async (query) => {
-      count = (await query(sql, [now(), ageMs, PRUNED_AT_ONCE])).length;
+    await database.exclusively(async (run) => {
+      count = (await run(sql, [now(), ageMs, PRUNED_AT_ONCE])).length;
     }, "prune");
     return count === PRUNED_AT_ONCE;
   }
 
   const heartbeat = () =>
-    database.query(`UPDATE actions SET lease_until = ${instant("$2")} + $3 WHERE owner = $1 AND state = 'open'`, [
-      owner,
-      now(),
-      leaseMs,
-    ]);
+    database.query(
+      `UPDATE actions SET lease_until = ${instant("$2")} + $3 WHERE owner = $1 AND state = 'in_progress'`,
+      [owner, now(), leaseMs],
+    );
+
+  const insertInto = `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, about, path, if_match, body,
+       owner, lease_until, created_at, first_sent_at, updated_at, slot, state, indeterminate, attempts)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${instant("$13")} + $12, ${instant("$13")}, ${instant("$13")}, ${instant("$13")}`;
+
+  const insertExplicit = `${insertInto}, 0, 'in_progress', 0, 0 WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
+     ON CONFLICT (service, key) DO NOTHING RETURNING ${all}`;
+
+  // A look-up before the insert cannot exclude a second process: the slot's unique index does. A row whose time is over gives it up.
+  const insertUnlessLive = `${insertInto}, 1, 'in_progress', 0, 0
+     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
+       AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.key = $2)
+       AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.tool = $4 AND a.fingerprint = $6
+         AND ${isLive("a", instant("$13"))})
+     ON CONFLICT (service, tool, fingerprint) WHERE slot = 1 DO UPDATE SET slot = 0 WHERE NOT ${isLive("actions", instant("$13"))}
+     RETURNING ${all}`;
 
   return {
     /**
-     * Writes a new action, claimed by this process. Undefined when its key, or, for a key of our own making, another action that
-     * the same call is about, is there already: see findSame and findReworded.
+     * Records a new action, claimed by this process. Returns undefined if its key exists already or, for a key that mic-mcp made, if another
+     * action is live for its fingerprint. Throws NewerJournal if a later mic-mcp has changed the tables.
      */
-    insert: (action: NewAction, cameAt = NEVER) =>
-      surely(
-        action,
-        `INSERT INTO actions (service, key, tool, arguments, arguments_hash, subject_hash, work_hash, explicit, path, if_match,
-           body, body_hash, state, in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at,
-           updated_at, first_sent_at, delivered_at, about, wire_key)
-         SELECT $1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, 'open', 0, 0, $12, ${instant("$14")} + $13, NULL, 0, NULL,
-           ${instant("$14")}, ${instant("$14")}, ${instant("$14")}, NULL, $16, $17
-         WHERE $7 = 1 OR NOT (
-           EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND subject_hash = $5
-             AND ${isStillSame(instant("$14"), "$15", "$18")})
-           OR EXISTS (SELECT 1 FROM actions WHERE service = $1 AND tool = $3 AND work_hash = $6 AND ${IS_UNSETTLED}))
-         ON CONFLICT DO NOTHING RETURNING ${all}`,
-        [
-          action.service,
-          action.key,
-          action.tool,
-          action.arguments,
-          action.subjectHash,
-          action.workHash,
-          action.explicit ? 1 : 0,
-          action.path,
-          action.ifMatch,
-          action.body,
-          action.bodyHash,
-          owner,
-          leaseMs,
-          now(),
-          repeatMs,
-          keptId(action.about),
-          action.wireKey ?? "",
-          cameAt,
-        ],
-        ({ state, attempts, in_doubt }) => state === "open" && attempts === 0 && in_doubt === 0,
-      ),
+    async insert(action: NewAction): Promise<StoredAction | undefined> {
+      const values = [
+        action.service,
+        action.key,
+        action.upstreamKey ?? "",
+        action.tool,
+        action.arguments,
+        action.fingerprint,
+        keptId(action.about),
+        action.path,
+        action.ifMatch,
+        action.body,
+        owner,
+        leaseMs,
+        now(),
+      ];
+      const sql = action.isExplicit ? insertExplicit : insertUnlessLive;
+      for (;;) {
+        const written = await writeSurely(
+          action,
+          sql,
+          values,
+          ({ state, attempts, indeterminate }) => state === "in_progress" && attempts === 0 && indeterminate === 0,
+        );
+        if (!written) await journalVersion(database.query);
+        // Another row was returned: it gave up its slot.
+        if (!written || written.key === action.key) return written;
+      }
+    },
 
     find,
 
-    /** Now, as actions are dated here: milliseconds since 1970. */
-    async time(): Promise<number> {
-      if (clock === undefined) return now();
-      const [row] = await database.query(`SELECT ${instant("$1")} AS at`, [now()]);
-      return Instant.parse(row).at;
+    /** The latest action with this fingerprint that was not rejected: a live one, else the latest success. */
+    async findLatest(service: string, tool: string, fingerprint: string): Promise<LatestAction | undefined> {
+      const [row] = await database.query(
+        `SELECT ${all}, CASE WHEN ${isLive("a", instant("$4"))} THEN 1 ELSE 0 END AS is_live FROM actions AS a
+         WHERE a.service = $1 AND a.tool = $2 AND a.fingerprint = $3 AND a.state <> 'rejected'
+         ORDER BY is_live DESC, a.created_at DESC LIMIT 1`,
+        [service, tool, fingerprint, now()],
+      );
+      return row && { action: read(row), isLive: LiveRow.parse(row).is_live === 1 };
     },
 
-    /** The latest action that a call with this subject and without a key is about; `cameAt`: by `time`. */
-    findSame: (service: string, tool: string, subjectHash: string, cameAt = NEVER) =>
-      write(
-        `SELECT ${all} FROM actions WHERE service = $1 AND tool = $2 AND subject_hash = $3
-           AND ${isStillSame(instant("$4"), "$5", "$6")}
-         ORDER BY created_at DESC LIMIT 1`,
-        [service, tool, subjectHash, now(), repeatMs, cameAt],
-      ),
+    /** The references of those inputs that were registered through this journal, by input id. */
+    async findReferences(service: string, inputIds: readonly string[]): Promise<ReadonlyMap<string, InputReference>> {
+      const found = new Map<string, InputReference>();
+      for (let from = 0; from < inputIds.length; from += IDS_PER_QUERY) {
+        const some = inputIds.slice(from, from + IDS_PER_QUERY);
+        const ids = Array.from({ length: IDS_PER_QUERY }, (_, index) => keptId(some[index] ?? some[0] ?? ""));
+        for (const row of await database.query(MAKERS, [service, ...ids])) {
+          const registration = RegistrationRow.safeParse(row).data;
+          if (!registration) continue;
+          const { key, arguments: canonical, updated_at, resource_id } = registration;
+          const { data: reference } = ReferenceArguments.safeParse(readCanonical(canonical));
+          const id = some.find((each) => keptId(each) === resource_id);
+          if (reference && id !== undefined) found.set(id, reference);
+          if (now() - updated_at < RENEW_REGISTRATION_MS) continue;
+          const values = [service, key, now()];
+          await database.query(
+            `UPDATE actions SET updated_at = ${instant("$3")} WHERE service = $1 AND key = $2`,
+            values,
+          );
+        }
+      }
+      return found;
+    },
 
-    /** One of the same work with other notes, whose outcome is not known yet. */
-    findReworded: (service: string, tool: string, { workHash, subjectHash }: ActionIdentity) =>
-      write(
-        `SELECT ${all} FROM actions WHERE service = $1 AND tool = $2 AND work_hash = $3 AND subject_hash <> $4 AND ${IS_UNSETTLED}
-         ORDER BY created_at DESC LIMIT 1`,
-        [service, tool, workHash, subjectHash],
-      ),
-
-    /** The action that made this resource; the first one, where several answers named it. */
+    /** The action that made this resource; the first one, if several answers named it. */
     findByResource: (service: string, resourceId: string) =>
-      write(`SELECT ${all} FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1`, [
+      query(`SELECT ${all} FROM actions WHERE service = $1 AND resource_id = $2 ORDER BY created_at LIMIT 1`, [
         service,
         keptId(resourceId),
       ]),
 
-    /** The actions on a resource, what is not settled first, then what succeeded; the latest first. */
+    /** The actions on a resource: unresolved ones first, then successes, each the latest first. */
     findAbout: async (service: string, aboutId: string): Promise<readonly StoredAction[]> => {
-      // Asked whenever a job is read, and nearly always there is none: a list, even an empty one, costs eight times as much.
+      // Runs whenever a job is read, and nearly always there is none: a list, even an empty one, costs eight times as much.
       const named = [service, keptId(aboutId)];
       if ((await database.query(ANY_ABOUT, named)).length === 0) return [];
       const sql = `SELECT ${all} FROM actions WHERE service = $1 AND about = $2
@@ -201,124 +220,110 @@ export async function openJournal(database: Database, { owner, now, leaseMs, rep
     },
 
     /**
-     * Takes an action over that nobody works on: unknown, repeatable, or open where `isDead` is certain of the owner that
-     * `stored` names, who has not moved since. Its outcome is undelivered from now on.
+     * Takes over an action that no process works on: unknown, rejected, or in progress if `isDead` is certain of the owner that `stored`
+     * names and its lease has not moved since. Returns undefined if another process was faster.
      */
     claim: ({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean) =>
-      surely(
+      writeSurely(
         { service, key },
-        `UPDATE actions SET state = 'open', owner = $3, lease_until = ${instant("$5")} + $4, updated_at = ${instant("$5")},
-           -- Whoever left it open has sent it at least once, for all anybody knows.
-           attempts = attempts + CASE WHEN state = 'open' THEN 1 ELSE 0 END,
-           in_doubt = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
-           first_sent_at = CASE WHEN state = 'rejected' THEN ${instant("$5")} ELSE first_sent_at END,
-           -- Delivered once, it may have a younger twin, which goes on having the subject for itself.
-           explicit = CASE WHEN delivered_at IS NULL THEN explicit ELSE 1 END, delivered_at = NULL
+        `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${instant("$5")} + $4, updated_at = ${instant("$5")},
+           -- A dead owner may have sent it once more than it recorded.
+           attempts = attempts + CASE WHEN state = 'in_progress' THEN 1 ELSE 0 END,
+           indeterminate = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
+           first_sent_at = CASE WHEN state = 'rejected' THEN ${instant("$5")} ELSE first_sent_at END
          WHERE service = $1 AND key = $2
-           AND (state = 'unknown' OR (state = 'rejected' AND repeatable = 1)
-             OR (state = 'open' AND $6 = 1 AND owner = $7 AND lease_until = $8))
+           AND (state IN ('unknown', 'rejected') OR (state = 'in_progress' AND $6 = 1 AND owner = $7 AND lease_until = $8))
          RETURNING ${all}`,
         [service, key, owner, leaseMs, now(), isDead ? 1 : 0, holder, lease_until],
-        ({ state }) => state === "open",
+        ({ state }) => state === "in_progress",
       ),
 
-    /** Ends this process's claim. Undefined when another process had taken it over. `auditor`: with a row in the audit. */
-    settle(
-      { service, key }: StoredAction,
-      { state, attempts, outcome, repeatable, resourceId }: Settlement,
+    /** Ends this process's claim. Returns undefined if another process has taken the action over. `auditor`: writes a row into the audit, too. */
+    resolve(
+      { service, key }: Pick<StoredAction, "service" | "key">,
+      { state, attempts, outcome, resourceId }: Resolution,
       auditor?: Auditor,
     ): Promise<StoredAction | undefined> {
-      const settling = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, repeatable = $6, resource_id = $7,
-           updated_at = ${instant("$8")}, lease_until = 0
-         WHERE service = $1 AND key = $2 AND owner = $9 AND state = 'open' RETURNING ${all}`;
+      const resolving = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${instant("$7")},
+           resolved_at = CASE WHEN $3 = 'succeeded' THEN ${instant("$7")} END,
+           slot = CASE WHEN $3 = 'rejected' THEN 0 ELSE slot END, lease_until = 0
+         WHERE service = $1 AND key = $2 AND owner = $8 AND state = 'in_progress' RETURNING ${all}`;
       const kept = resourceId === undefined ? null : keptId(resourceId);
-      const values = [service, key, state, attempts, outcome ?? null, repeatable ? 1 : 0, kept, now(), owner];
-      const audited = auditor && auditedSettling(settling, values.length, auditor);
-      return surely(
+      const values = [service, key, state, attempts, outcome ?? null, kept, now(), owner];
+      const audited = auditor && auditedResolution(resolving, values.length, auditor);
+      return writeSurely(
         { service, key },
-        audited?.sql ?? settling,
+        audited?.sql ?? resolving,
         [...values, ...(audited?.values ?? [])],
         (stored) => stored.state === state && stored.attempts === attempts && stored.outcome === (outcome ?? null),
       );
     },
 
-    /**
-     * The outcome has been sent to the agent; of one that has been taken up again since it is not the outcome any more.
-     * Should a power cut take this away, the outcome is sent once more: nothing happens twice.
-     */
-    markSent: async ({ service, key, state, attempts }: StoredAction) =>
-      one(
-        await database.querySoon(
-          `UPDATE actions SET delivered_at = ${instant("$5")} WHERE service = $1 AND key = $2 AND state = $3 AND attempts = $4
-             AND state IN ('succeeded', 'rejected') RETURNING ${all}`,
-          [service, key, state, attempts, now()],
-        ),
-      ),
-
-    /** `sent` cannot have been read, as it turns out: unless it was sent again since, or another one has its subject meanwhile. */
-    markUnread: ({ service, key, tool, subject_hash, delivered_at }: StoredAction) =>
-      database.querySoon(
-        `UPDATE actions SET delivered_at = NULL
-         WHERE service = $1 AND key = $2 AND delivered_at = $5 AND state = 'succeeded' AND heard_at IS NULL
-           AND NOT EXISTS (SELECT 1 FROM actions AS twin WHERE twin.service = $1 AND twin.tool = $3
-             AND twin.subject_hash = $4 AND twin.delivered_at IS NULL)`,
-        [service, key, tool, subject_hash, delivered_at],
-      ),
-
-    /** The agent has named these keys or ids: it has heard of what was sent to it under them. */
-    async markHeard(service: string, names: readonly string[]): Promise<void> {
-      for (let from = 0; from < names.length; from += MAX_NAMED) {
-        const some = names.slice(from, from + MAX_NAMED).map(keptId);
-        // Looked for first: an update that finds nothing would still wait for other processes' writes.
-        for (const row of await database.query(unheardSql(some.length), [service, ...some])) {
-          const { key } = Stored.pick({ key: true }).parse(row);
-          const values = [service, key, now()];
-          const sql = `UPDATE actions SET heard_at = ${instant("$3")} WHERE service = $1 AND key = $2`;
-          await database.querySoon(sql, values);
-        }
-      }
-    },
-
-    /** Everything this process is working on stays its own for another lease. */
+    /** Extends the claims of this process by another lease. */
     heartbeat,
 
-    /** What this process is working on, whoever's it is. */
+    /** The actions that this process is working on, whoever called. */
     underway: createUnderway(heartbeat),
 
-    /** Newest first: of one service, or of all where it is not known which; in one of these states. */
+    /** The latest first; of one service, or of all if it is not known which; in one of these states. */
     list: async (
       service: string | undefined,
       states: readonly ActionState[],
       limit: number,
     ): Promise<readonly StoredAction[]> => {
-      // As words, in the order of their index: with parameters the database would look through all that is settled.
-      const asked = [...states]
-        .sort()
-        .map((state) => `'${state}'`)
-        .join(", ");
-      // Said so, SQLite goes by time: by an index on `service` it would gather all actions of the service, and sort them.
-      const mine = service === undefined ? "" : "AND NOT service <> $2";
-      const sql = `SELECT ${all} FROM actions WHERE state IN (${asked}) ${mine}
-         ORDER BY updated_at DESC, created_at DESC LIMIT $1`;
+      const mine = service === undefined ? "" : "AND service = $2";
       const values = [limit, ...(service === undefined ? [] : [service])];
-      return (await database.query(sql, values)).map(read);
+      // One query for each state reads an index in its order; for several states the database would sort all their rows.
+      const found = await Promise.all(
+        states.map(async (state) => {
+          const sql = `SELECT ${all} FROM actions WHERE state = '${state}' ${mine} ORDER BY updated_at DESC LIMIT $1`;
+          return (await database.query(sql, values)).map(read);
+        }),
+      );
+      return found
+        .flat()
+        .sort((one, other) => other.updated_at - one.updated_at || other.created_at - one.created_at)
+        .slice(0, limit);
     },
 
-    /** Forgets what was settled and has not changed for so long, some of it at a time; what is unknown stays. False when it is done. */
+    /** Actions in progress or with an unknown outcome, the oldest first; of one service, or of all. */
+    unresolved: async (service: string | undefined, limit: number): Promise<readonly UnresolvedAction[]> => {
+      const mine = service === undefined ? "" : "AND a.service = $2";
+      const rows = await database.query(
+        `SELECT ${all}, (SELECT MAX(later.key) FROM actions AS later WHERE later.service = a.service AND later.tool = a.tool
+             AND later.fingerprint = a.fingerprint AND later.state = 'succeeded' AND later.created_at > a.created_at) AS superseded_by
+         FROM actions AS a WHERE a.state IN ('in_progress', 'unknown') ${mine} ORDER BY a.created_at LIMIT $1`,
+        [limit, ...(service === undefined ? [] : [service])],
+      );
+      return rows.map((row) => ({
+        action: read(row),
+        supersededBy: UnresolvedRow.parse(row).superseded_by ?? undefined,
+      }));
+    },
+
+    /** How many actions there are in each state; of one service, or of all. */
+    async count(service: string | undefined): Promise<ReadonlyMap<ActionState, number>> {
+      const mine = service === undefined ? "" : "WHERE service = $1";
+      const sql = `SELECT state, COUNT(*) AS count FROM actions ${mine} GROUP BY state`;
+      const rows = await database.query(sql, service === undefined ? [] : [service]);
+      return new Map(rows.map((row) => CountRow.parse(row)).map(({ state, count }) => [state, count]));
+    },
+
+    /** Deletes one batch of the actions that have not changed for `retentionMs`, in any state. Returns false when none is left. */
     prune: (retentionMs: number): Promise<boolean> =>
-      forget(
+      deleteBatch(
         `DELETE FROM actions WHERE (service, key) IN (SELECT service, key FROM actions
-           WHERE state IN ('succeeded', 'rejected') AND updated_at < ${instant("$1")} - $2 LIMIT $3) RETURNING key`,
+           WHERE updated_at < ${instant("$1")} - $2 LIMIT $3) RETURNING key`,
         retentionMs,
       ),
 
-    /** Writes into the audit what is no action. */
+    /** Writes an event that is no action into the audit. */
     audit: (auditor: Auditor, event: AuditedEvent): Promise<void> =>
       writeAudit(database.query, instant, now(), auditor, event),
 
-    /** Forgets rows of the audit that are so old, some at a time. False when it is done. */
+    /** Deletes one batch of audit rows that are older than `auditMs`. Returns false when none is left. */
     pruneAudit: (auditMs: number): Promise<boolean> =>
-      forget(
+      deleteBatch(
         `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ${instant("$1")} - $2 LIMIT $3) RETURNING id`,
         auditMs,
       ),

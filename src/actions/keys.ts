@@ -4,18 +4,20 @@ import type * as z from "zod/v4";
 import type { KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { inputKey, processingKey, textKey } from "../contract/text.ts";
 
-/** Has the form of makeKey: an agent that has such a key has it from us. */
-export const isOwnKey = (key: string): boolean => /^mic-[0-9a-f]{32}$/.test(key);
+/** Has the form of makeKey in any case: an agent got such a key from mic-mcp, so it never names a new action. */
+export const isOwnKey = (key: string): boolean => /^\s*mic-[0-9a-f]{32}\s*$/i.test(key);
 
 /** `mic-` and 128 random bits: 36 characters. */
 export const makeKey = (): string => `mic-${randomBytes(16).toString("hex")}`;
 
-/** The key of one action of several that have been agreed to under one key: each time the same. */
-export const keyFor = (agreed: string, name: string): string =>
-  `mic-${createHash("sha256")
-    .update(JSON.stringify([agreed, name]))
-    .digest("hex")
-    .slice(0, 32)}`;
+const digest = (text: string, digits: number): string =>
+  createHash("sha256").update(text).digest("hex").slice(0, digits);
+
+/** The key of one step of a call that has a key of its own. The same call always derives the same keys. */
+export const stepKey = (callKey: string, step: string): string => `mic-${digest(JSON.stringify([callKey, step]), 32)}`;
+
+/** The key that a replay offers for running its action again. It is derived, so that repeating the offered call is safe too. */
+export const againKey = (key: string): string => `again-${digest(key, 16)}`;
 
 // A header carries printable ASCII without outer spaces unharmed, and nothing else for certain.
 const headerSafe = textKey.regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, {

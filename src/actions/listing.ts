@@ -1,119 +1,142 @@
-// What an agent may see of the journal: its own memory after a crash, and the calls that settle what is not settled.
+// The journal as agents and users read it: what is unresolved, with the call that resolves it, and the latest actions.
 import { isGone } from "../owner.ts";
 import { readCanonical } from "./canonical.ts";
-import { ActionState, type Journal, type StoredAction } from "./journal.ts";
-import { isRefused, readOutcome } from "./outcome.ts";
+import { ActionState, type Journal, type StoredAction, type UnresolvedAction } from "./journal.ts";
+import { readOutcome } from "./outcome.ts";
+import { isTooOldToResend } from "./window.ts";
 
 export interface ListedAction {
   readonly tool: string;
   readonly idempotencyKey: string;
   readonly state: ActionState;
-  /** The id of what it made. */
+  /** The id of the resource that it made. */
   readonly resourceId?: string;
   readonly attempts: number;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** As the agent gave them. */
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The id of what it acts on: the job, the file, the recipe version. */
+  /** The id of the resource that it acts on: the job, the file, the recipe version. */
   readonly about: string;
-  /** Of a refusal. */
+  /** The API's problem code, if it was rejected. */
   readonly code?: string;
-  /** Of one that is not settled: the complete call that settles it. */
+  /** False if it is unresolved and no call can resolve it: it is too old to be sent again, and reading shows nothing. */
+  readonly resolvable?: false;
+  /** Key of a later identical action that succeeded, if this one is unresolved. */
+  readonly supersededBy?: string;
+  /** The complete call that resolves it. */
   readonly nextStep?: {
-    readonly tool: string;
+    readonly tool: "resolve_actions";
     readonly arguments: Readonly<Record<string, unknown>>;
     readonly why: string;
   };
 }
 
-/** How many are listed unless another number is asked for. */
+/** Unresolved actions come first, the oldest first; the others follow, the latest first. */
+export interface ActionList {
+  readonly actions: readonly ListedAction[];
+  /** Of the whole journal. */
+  readonly counts: Readonly<Record<ActionState, number>>;
+}
+
+/** How many resolved actions are listed by default. */
 export const DEFAULT_LIMIT = 20;
 
-const MAX_LOOKED_AT = 1_000;
+const MAX_UNRESOLVED = 1_000;
 
-/** An open action whose owner has died is unknown, even before another process has taken it over. */
+/** The tools whose old actions can be resolved by reading the job. */
+const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job"]);
+
+/** An action in progress whose owner is dead has an unknown outcome, even before another process has taken it over. */
 export const stateNow = ({ state, owner, lease_until, looked_at }: StoredAction): ActionState =>
-  state === "open" && (lease_until < looked_at || isGone(owner)) ? "unknown" : state;
-
-const WHY: Readonly<Partial<Record<ActionState, string>>> = {
-  open: "it is under way, or was left so; this waits for its outcome",
-  unknown: "its outcome is unknown; this finds it out and cannot make it happen twice",
-};
+  state === "in_progress" && (lease_until < looked_at || isGone(owner)) ? "unknown" : state;
 
 function codeOf({ state, outcome }: StoredAction): string | undefined {
   const read = state === "rejected" && outcome !== null ? readOutcome(outcome) : undefined;
   return read && "failure" in read ? read.failure.code : undefined;
 }
 
-/** Secrets are taken out of what is listed: with them missing, the key alone has to do. */
-const repeatable = (args: ListedAction["arguments"], redact: (text: string) => string): ListedAction["arguments"] =>
-  redact(JSON.stringify(args)) === JSON.stringify(args) ? args : {};
-
-function nextStep(
-  { tool, about, outcome }: StoredAction,
-  state: ActionState,
-  args: ListedAction["arguments"],
-): Pick<ListedAction, "nextStep"> {
-  if (state === "unknown" && tool === "cancel_job" && isRefused(outcome))
-    return {
-      nextStep: {
-        tool: "get_job",
-        arguments: { jobId: about },
-        why: "the service refuses to cancel it at that version, again and again; the job shows whether it was cancelled",
-      },
-    };
-  const why = WHY[state];
-  return why === undefined ? {} : { nextStep: { tool, arguments: args, why } };
-}
-
-const IN_WORDS = ["open", "unknown", "rejected", "succeeded"] as const;
-
-/** How many there are of each state. */
-export function summaryOfActions(actions: readonly ListedAction[]): string {
-  const counts = IN_WORDS.map((state) => [actions.filter((action) => action.state === state).length, state] as const);
-  const said = counts.flatMap(([count, state]) => (count === 0 ? [] : [`${count} ${state}`]));
-  return `${actions.length} ${actions.length === 1 ? "action" : "actions"}${said.length === 0 ? "" : `: ${said.join(", ")}`}.`;
-}
-
-export interface ListingOptions {
-  /** Only its actions; undefined where none is configured. */
-  readonly service: string | undefined;
-  readonly state: ActionState | undefined;
-  readonly limit: number;
-  readonly redact: (text: string) => string;
-}
-
-function listed(stored: StoredAction, { redact }: ListingOptions): ListedAction {
+function listed(stored: StoredAction): ListedAction {
   const { tool, key, resource_id } = stored;
-  const state = stateNow(stored);
-  const args = readCanonical(stored.arguments);
   const code = codeOf(stored);
   return {
     tool,
     idempotencyKey: key,
-    state,
+    state: stateNow(stored),
     ...(resource_id !== null && { resourceId: resource_id }),
-    // One under way is not counted before it has ended.
-    attempts: stored.attempts + (stored.state === "open" ? 1 : 0),
+    // An attempt in progress is counted when it has ended.
+    attempts: stored.attempts + (stored.state === "in_progress" ? 1 : 0),
     createdAt: new Date(stored.created_at).toISOString(),
     updatedAt: new Date(stored.updated_at).toISOString(),
     about: stored.about,
-    arguments: args,
+    arguments: readCanonical(stored.arguments),
     ...(code !== undefined && { code }),
-    ...nextStep(stored, state, { ...repeatable(args, redact), idempotencyKey: key }),
   };
 }
 
-/** The latest actions first. */
-export async function listActions(journal: Journal, options: ListingOptions): Promise<readonly ListedAction[]> {
-  const { service, state, limit } = options;
-  // What is unknown may still stand as open.
-  const states =
-    state === undefined ? ActionState.options : state === "unknown" ? (["unknown", "open"] as const) : [state];
-  const found = await journal.list(service, states, state === undefined ? limit : MAX_LOOKED_AT);
-  return found
-    .map((stored) => listed(stored, options))
-    .filter((action) => state === undefined || action.state === state)
-    .slice(0, limit);
+const WHY: Readonly<Partial<Record<ActionState, string>>> = {
+  in_progress: "it is in progress; this waits for its outcome",
+  unknown: "its outcome is unknown; this finds it out, and the action never runs twice",
+};
+
+function listedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAction {
+  const shown = listed(action);
+  if (supersededBy !== undefined) return { ...shown, supersededBy };
+  if (isTooOldToResend(action, action.looked_at) && !RESOLVED_BY_READING.has(action.tool))
+    return { ...shown, resolvable: false };
+  const why = WHY[shown.state];
+  const call = { tool: "resolve_actions", arguments: { idempotencyKey: shown.idempotencyKey } } as const;
+  return why === undefined ? shown : { ...shown, nextStep: { ...call, why } };
+}
+
+export interface ListingOptions {
+  /** Only the actions of this service; undefined: of all, since none is configured. */
+  readonly service: string | undefined;
+  readonly state: ActionState | undefined;
+  /** How many resolved actions at most; unresolved ones are listed in any case. */
+  readonly limit: number;
+}
+
+/** Throws Failure if the journal cannot be used. */
+export async function listActions(journal: Journal, { service, state, limit }: ListingOptions): Promise<ActionList> {
+  const unresolved = (await journal.unresolved(service, MAX_UNRESOLVED)).map(listedUnresolved);
+  const recorded = await journal.count(service);
+  const count = (of: ActionState): number => recorded.get(of) ?? 0;
+  const unknown = unresolved.filter((action) => action.state === "unknown").length;
+  const more = Math.max(0, count("unknown") + count("in_progress") - unresolved.length);
+  const counts = {
+    in_progress: unresolved.length - unknown,
+    unknown: unknown + more,
+    rejected: count("rejected"),
+    succeeded: count("succeeded"),
+  };
+  if (state === "in_progress" || state === "unknown")
+    return { actions: unresolved.filter((action) => action.state === state).slice(0, limit), counts };
+  const resolved = (await journal.list(service, state === undefined ? ["succeeded", "rejected"] : [state], limit)).map(
+    listed,
+  );
+  return { actions: state === undefined ? [...unresolved, ...resolved] : resolved, counts };
+}
+
+export interface JournalOverview {
+  /** In progress in a living process. */
+  readonly inProgress: number;
+  /** May have taken effect. */
+  readonly unknown: number;
+}
+
+/** How many actions are unresolved, of all callers; at most 1,000 are counted. Throws Failure if the journal cannot be used. */
+export async function overviewOf(journal: Journal): Promise<JournalOverview> {
+  const unresolved = await journal.unresolved(undefined, MAX_UNRESOLVED);
+  const inProgress = unresolved.filter(({ action }) => stateNow(action) === "in_progress").length;
+  return { inProgress, unknown: unresolved.length - inProgress };
+}
+
+/** "134 actions: 1 unknown, 3 rejected, 130 succeeded." */
+export function summaryOfCounts(counts: ActionList["counts"]): string {
+  const all = ActionState.options.reduce((sum, state) => sum + counts[state], 0);
+  const shown = (["in_progress", "unknown", "rejected", "succeeded"] as const).flatMap((state) =>
+    counts[state] === 0 ? [] : [`${counts[state]} ${state.replace("_", " ")}`],
+  );
+  return `${all} ${all === 1 ? "action" : "actions"}${shown.length === 0 ? "" : `: ${shown.join(", ")}`}.`;
 }

@@ -1,7 +1,7 @@
-// What telemetry learns of actions: how each stood at the end of a call, and how long its outcome took to leave.
+// Reports to telemetry how each action stood at the end of a call.
 import { Failure } from "../failure.ts";
 import type { ActionEnd, Ending, Telemetry } from "../telemetry/port.ts";
-import type { Delivery, PerformedAction } from "./actions.ts";
+import type { PerformedAction } from "./actions.ts";
 import type { ServiceActions } from "./of-service.ts";
 
 function endOf(ending: Ending<PerformedAction>): ActionEnd {
@@ -14,20 +14,8 @@ function endOf(ending: Ending<PerformedAction>): ActionEnd {
   return { state, replayed: false };
 }
 
-/** The same actions, told to telemetry. */
+/** The same actions, reported to telemetry. */
 export const observedActions = (actions: ServiceActions, telemetry: Telemetry): ServiceActions => ({
   ...actions,
-  perform(call) {
-    function carry(delivery: Delivery): void {
-      const knownAt = performance.now();
-      call.carry({
-        ...delivery,
-        async sent() {
-          telemetry.told((performance.now() - knownAt) / 1_000);
-          await delivery.sent();
-        },
-      });
-    }
-    return telemetry.action(call.tool, () => actions.perform({ ...call, carry }), endOf);
-  },
+  perform: (call) => telemetry.action(call.tool, () => actions.perform(call), endOf),
 });

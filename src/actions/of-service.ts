@@ -1,33 +1,30 @@
-// The actions of one service, or of one caller at it. Who works with them need know neither the journal nor whose Idempotency-Keys these are.
+// The actions of one service, or of one caller at it. Code that uses them needs to know neither the journal nor whose Idempotency-Keys these are.
 import * as z from "zod/v4";
-import type { ActionCall, Actions, PerformedAction } from "./actions.ts";
+import type { ActionCall, Actions, NamedCall, PerformedAction } from "./actions.ts";
 import type { Auditor } from "./audit.ts";
-import { type ActionAbout, actionsAbout, createdBy } from "./history.ts";
-import type { Arguments } from "./identity.ts";
+import { readCanonical } from "./canonical.ts";
+import type { Arguments } from "./fingerprint.ts";
+import { type ActionAbout, actionAbout } from "./history.ts";
 import type { Journal } from "./journal.ts";
-import type { ListedAction, ListingOptions } from "./listing.ts";
-import type { NamedCall } from "./lookup.ts";
-import { type JournalOverview, overviewOf } from "./overview.ts";
+import { type ActionList, type JournalOverview, type ListingOptions, listActions, overviewOf } from "./listing.ts";
 
 /** An action as a call names it. */
 export type NamedAction = Omit<NamedCall, "service">;
 
 export interface ServiceActions {
-  /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` say how the action stands. */
+  /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` state how the action stands. */
   perform(call: Omit<ActionCall, "service" | "wireKey" | "redact" | "auditor">): Promise<PerformedAction>;
-  /** Whether this call is an action that the journal holds. Throws Failure. */
-  isKnown(call: NamedAction): Promise<boolean>;
+  /** The action that such a call would continue or replay; undefined if it would run. Throws Failure. */
+  findKnown(call: NamedAction): Promise<ActionAbout | undefined>;
   /** The arguments of the action under this key. Throws Failure. */
   recall(tool: string, key: string): Promise<Arguments | undefined>;
-  /** An agent has named these: it has heard of the actions that they are keys or results of. */
-  hear(names: readonly string[]): void;
-  /** Resolves when what agents have named so far counts for the next call, whichever instance takes it. */
-  heard(): Promise<void>;
-  /** The journal's latest actions; of every service where this one has no name yet, but to a caller only his own. Throws Failure. */
-  list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<readonly ListedAction[]>;
-  /** How much of the journal is not settled, whoever's it is. Throws Failure where it cannot be used. */
+  /** Records an outcome that was found out without sending again. Returns false if the action is not unresolved. Throws Failure. */
+  conclude(key: string, found: Parameters<Actions["conclude"]>[2]): Promise<boolean>;
+  /** Unresolved actions, then the latest; of every service if this one has no name yet, but a caller sees only their own. Throws Failure. */
+  list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<ActionList>;
+  /** How many actions of all callers are unresolved. Throws Failure if the journal cannot be used. */
   overview(): Promise<JournalOverview>;
-  /** What was done about a resource. Throws Failure. */
+  /** The actions on a resource: unresolved ones first, then successes, each the latest first. Throws Failure. */
   about(resourceId: string): Promise<readonly ActionAbout[]>;
   /** The arguments of the action that made a resource, if it was one of ours. Throws Failure. */
   argumentsOf(resourceId: string): Promise<Arguments | undefined>;
@@ -39,13 +36,13 @@ interface Parts {
   readonly journal: () => Promise<Journal>;
   /** JSON [base URL, client id]. Throws Failure `not_configured`. */
   readonly serviceName: () => Promise<string>;
-  /** Who calls, of several that share the client's credentials: no action is anybody else's. */
+  /** One of several callers that share the client's credentials: they share no action. */
   readonly caller?: string;
-  /** The key on the wire of one that this caller names (src/actions/wire-keys.ts). */
+  /** Maps a key that this caller names to the key that the API receives (src/actions/wire-keys.ts). */
   readonly wireKey?: (key: string) => string;
-  /** Takes out what is secret of these credentials; absent: what is taken out of every outcome is all. */
+  /** Removes the secrets of these credentials; absent: what is removed from every outcome is all. */
   readonly redact?: (text: string) => string;
-  /** Where there is an audit: each end of an action is written into it. */
+  /** Each end of an action is written into the audit, if there is one. */
   readonly auditor?: Auditor;
 }
 
@@ -64,26 +61,22 @@ export function actionsOfService({
     caller === undefined
       ? serviceName
       : async () => JSON.stringify([...ServiceName.parse(JSON.parse(await serviceName())), caller]);
-  // A person at his own machine sees what there is, whatever he is logged in to.
+  // A user at their own machine sees all actions, whatever they are logged in to.
   const listedName = caller === undefined ? () => ownName().catch(() => undefined) : ownName;
   return {
-    async perform(call) {
-      await actions.heard(ownName);
-      return await actions.perform({ ...call, service: await ownName(), wireKey, redact, auditor });
-    },
-    async isKnown(call) {
-      await actions.heard(ownName);
-      return await actions.isKnown({ ...call, service: await ownName() });
+    perform: async (call) => await actions.perform({ ...call, service: await ownName(), wireKey, redact, auditor }),
+    async findKnown(call) {
+      const stored = await actions.findKnown({ ...call, service: await ownName() });
+      return stored && actionAbout(stored);
     },
     recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
-    hear: (names) => actions.hear(ownName, names),
-    // One process alone asks itself before the next action; others would not.
-    heard: async () => {
-      if (caller !== undefined) await actions.heard(ownName);
-    },
-    list: async (wanted) => await actions.list({ ...wanted, service: await listedName(), ...(redact && { redact }) }),
+    conclude: async (key, found) => await actions.conclude(await ownName(), key, found, auditor),
+    list: async (wanted) => await listActions(await journal(), { ...wanted, service: await listedName() }),
     overview: async () => await overviewOf(await journal()),
-    about: async (resourceId) => await actionsAbout(await journal(), await ownName(), resourceId),
-    argumentsOf: async (resourceId) => await createdBy(await journal(), await ownName(), resourceId),
+    about: async (id) => (await (await journal()).findAbout(await ownName(), id)).map(actionAbout),
+    async argumentsOf(id) {
+      const made = await (await journal()).findByResource(await ownName(), id);
+      return made && readCanonical(made.arguments);
+    },
   };
 }

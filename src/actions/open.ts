@@ -14,18 +14,16 @@ export interface JournalOptions {
   readonly database?: () => Promise<Database>;
   /** False: the tables are not brought forward here (MIC_MIGRATE=off). */
   readonly migrates?: boolean;
-  /** Settled actions older than this are forgotten. */
+  /** Actions that have not changed for so many milliseconds are deleted. */
   readonly retentionMs: number;
   /** Rows of the audit, where there is one. */
   readonly auditMs?: number;
-  /** MIC_REPEAT_WINDOW_SECONDS. */
-  readonly repeatMs: number;
   readonly now: () => number;
   /** This process, as src/owner.ts names it. */
   readonly owner: string;
 }
 
-/** What is old is forgotten when the journal is opened, and from then on every hour. */
+/** Old rows are deleted when the journal is opened, and every hour from then on. */
 const PRUNE_MS = 3_600_000;
 
 async function openDatabase({ url, stateDir }: JournalOptions): Promise<Database> {
@@ -50,7 +48,7 @@ export function createJournal(options: JournalOptions): JournalHandle {
     return await explainFaults(openDatabase(options), options.url === undefined ? "SQLite" : "PostgreSQL");
   }
 
-  /** One batch after the other; what cannot be forgotten now is in an hour. */
+  /** One batch after the other; what cannot be deleted now is deleted in an hour. */
   async function prune(journal: Journal): Promise<void> {
     const { retentionMs, auditMs } = options;
     try {
@@ -63,7 +61,7 @@ export function createJournal(options: JournalOptions): JournalHandle {
     const database = await (options.database ?? openOwn)();
     try {
       const journal = await openJournal(database, { ...options, leaseMs: LEASE_MS });
-      // The first batch at once: where it cannot be done, no action can.
+      // The first batch at once: if it fails, no action can be recorded either.
       const isMore = await journal.prune(options.retentionMs);
       if (isMore || options.auditMs !== undefined) pruning = prune(journal);
       hourly = setInterval(() => {

@@ -4,7 +4,7 @@ import * as z from "zod/v4";
 import { FieldError } from "../contract/problem.ts";
 import { FAILURE_KINDS, type Failure, type FailureFacts } from "../failure.ts";
 import { readNumber } from "../service/decode.ts";
-import type { Settlement } from "./journal.ts";
+import type { Resolution } from "./stored.ts";
 
 const Facts = z.object({
   kind: z.enum(FAILURE_KINDS),
@@ -50,23 +50,14 @@ export function readOutcome(text: string): ActionOutcome {
   };
 }
 
-// A definitive refusal: the service has decided, and nothing happened. The other kinds decide nothing.
-const DEFINITIVE: ReadonlySet<FailureFacts["kind"]> = new Set([
-  "rejected",
-  "not_found",
-  "conflict",
-  "precondition_failed",
-]);
-
-/** What the journal says of a failed action. */
-export function settlementOf({ facts }: Failure): Pick<Settlement, "state" | "repeatable"> {
-  if (facts.sideEffect === "unknown") return { state: "unknown", repeatable: false };
-  // The answer could not be read, but the action took effect.
-  if (facts.sideEffect === "done") return { state: "succeeded", repeatable: false };
-  return { state: "rejected", repeatable: facts.retryable || !DEFINITIVE.has(facts.kind) };
+/** The state of an action after this failure. */
+export function stateAfter({ facts }: Failure): Resolution["state"] {
+  if (facts.sideEffect === "unknown") return "unknown";
+  // If it is "done", the action took effect, although its answer could not be read.
+  return facts.sideEffect === "done" ? "succeeded" : "rejected";
 }
 
-/** The service's last word, as the journal keeps it, was a refusal that it most likely says again. */
+/** The API's last answer, as the journal keeps it, was a refusal that it most likely repeats. */
 export function isRefused(outcome: string | null): boolean {
   const ended = outcome === null ? undefined : readOutcome(outcome);
   return (

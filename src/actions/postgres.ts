@@ -173,7 +173,6 @@ export async function openPostgres(urls: string, options: PostgresOptions = {}):
   return {
     query,
     // The other side of a network: what its disk does is hidden in the way there and back.
-    querySoon: query,
     async exclusively(work, lock) {
       let hasBegun = false;
       // What fails in between ends with the connection.

@@ -182,19 +182,6 @@ export async function openFile(folder: string, name = FILE): Promise<SqliteFile>
 
   return {
     query,
-    async querySoon(sql, values) {
-      const rows = await whenFree(() => {
-        // In WAL mode NORMAL leaves the syncing to the next write that asks for it.
-        engine.exec("PRAGMA synchronous = NORMAL");
-        try {
-          return write(sql, values);
-        } finally {
-          engine.exec("PRAGMA synchronous = FULL");
-        }
-      });
-      emptyWalSoon();
-      return rows.filter(isRow);
-    },
     async exclusively(work) {
       await whenFree(() => engine.exec("BEGIN IMMEDIATE"));
       try {

@@ -39,7 +39,6 @@ export async function openSqlite(folder: string): Promise<Database> {
 
   return {
     query: (sql, values) => run((current) => current.query(sql, values)),
-    querySoon: (sql, values) => run((current) => current.querySoon(sql, values)),
     exclusively: (work) => run((current) => current.exclusively(work)),
     close: () => file.close(),
   };

@@ -1,7 +1,7 @@
 // A journal that cannot be used: no action is sent, reads go on, and what is said is no more than can be known without it.
 import { errorCode, Failure, type FailureFacts, reasonOf } from "../failure.ts";
 import type { Database } from "./database.ts";
-import { NewerJournal, OlderJournal } from "./migrations.ts";
+import { DevelopmentJournal, NewerJournal, OlderJournal } from "./schema.ts";
 
 /** The journal cannot be used: what a call that reads it fails with. */
 export class JournalFailure extends Failure {
@@ -25,9 +25,12 @@ const describe = (error: unknown): string =>
   error instanceof AggregateError ? error.errors.map(describe).join("; ") : reasonOf(error) || "it does not answer";
 
 function adviceOn(error: unknown): string {
-  if (error instanceof NewerJournal) return "Use that later mic-mcp, or another MIC_STATE_DIR or MIC_JOURNAL_URL.";
-  if (error instanceof OlderJournal) return "Run mic-mcp migrate, or start without MIC_MIGRATE=off.";
-  return "mic-mcp doctor may say more.";
+  if (error instanceof NewerJournal)
+    return "Ask the user to run the latest mic-mcp, or to set another MIC_STATE_DIR or MIC_JOURNAL_URL.";
+  if (error instanceof OlderJournal) return "Ask the user to run mic-mcp migrate, or to start without MIC_MIGRATE=off.";
+  if (error instanceof DevelopmentJournal)
+    return "Ask the user to stop mic-mcp and to move the journal away: actions.sqlite with its -wal and -shm files in the state folder (mic-mcp status shows the folder), or, on PostgreSQL, the tables actions, audit and journal_version. The next start creates a new one; actions that are unresolved in the old one have to be checked by hand.";
+  return "Ask the user to run mic-mcp doctor, which may show more.";
 }
 
 /** Whatever was thrown where only the journal can fail. */
@@ -38,7 +41,7 @@ export function journalFailure(error: unknown): JournalFailure {
 
 /** No way to this is known. */
 export const refusedForNone = (): JournalFailure =>
-  journalFailure(new Error("it refuses a new action as one that it has, and shows none"));
+  journalFailure(new Error("it refuses a new action because it has it already, and returns none"));
 
 /** Of the package that has SQLite for a node without, or of its binary. */
 const NO_ENGINE =
@@ -50,15 +53,15 @@ function sqliteFailure(error: unknown): JournalFailure {
     return new JournalFailure(
       error,
       `node ${process.versions.node} has no SQLite inside, and the package @photostructure/sqlite is not installed for it`,
-      "Use node 22.16 or newer, or install mic-mcp again with its optional packages (npm install --include=optional).",
+      "Ask the user to run Node 22.16 or newer, or to install mic-mcp again with its optional packages (npm install --include=optional).",
     );
   const advice = (): string => {
     if (/full|ENOSPC|EDQUOT|disk I\/O/i.test(reason))
-      return "Free space on the disk of the state folder and call again.";
+      return "Ask the user to free space on the disk of the state folder, then call again.";
     if (/not a database|malformed|corrupt/i.test(reason))
-      return "Move the damaged journal file away (keep it: it may hold unsettled actions) and start mic-mcp again.";
+      return "Ask the user to move the damaged journal file away (and to keep it: it may contain unresolved actions) and to start mic-mcp again.";
     if (/locked|busy/i.test(reason)) return "Another process holds the journal: call again in a few seconds.";
-    return "Make the state folder writable, or set MIC_STATE_DIR to one that is; mic-mcp doctor says which it is.";
+    return "Ask the user to make the state folder writable, or to set MIC_STATE_DIR to one that is; mic-mcp doctor shows which folder it is.";
   };
   return new JournalFailure(error, reason, advice());
 }
@@ -66,8 +69,8 @@ function sqliteFailure(error: unknown): JournalFailure {
 function postgresFailure(error: unknown, variable: string): JournalFailure {
   const reason = describe(error);
   const advice = /No space left|disk full|could not extend/i.test(reason)
-    ? `Free space on the disk of the PostgreSQL server that ${variable} names, and call again.`
-    : `Check ${variable} and its PostgreSQL server, then call again.`;
+    ? `Ask the user to free space on the disk of the PostgreSQL server that ${variable} names, then call again.`
+    : `Ask the user to check ${variable} and its PostgreSQL server, then call again.`;
   return new JournalFailure(error, `PostgreSQL: ${reason}`, advice);
 }
 
@@ -79,13 +82,11 @@ export async function explainFaults(
 ): Promise<Database> {
   const fails = (error: unknown): never => {
     if (error instanceof JournalFailure) throw error;
-    if (error instanceof NewerJournal || error instanceof OlderJournal) throw journalFailure(error);
     throw engine === "SQLite" ? sqliteFailure(error) : postgresFailure(error, variable);
   };
   const database = await opening.catch(fails);
   return {
     query: (sql, values) => database.query(sql, values).catch(fails),
-    querySoon: (sql, values) => database.querySoon(sql, values).catch(fails),
     exclusively: (work, lock) => database.exclusively(work, lock).catch(fails),
     clock: database.clock,
     close: () => database.close(),
@@ -96,7 +97,7 @@ export async function explainFaults(
 export function outcomeUnreadable(error: unknown, key: string | undefined): Failure {
   const failure = journalFailure(error);
   const unknown =
-    "This call sent nothing; whether an earlier call of the same action took effect cannot be told without the journal.";
+    "This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.";
   const facts: Partial<FailureFacts> = { message: `${failure.message} ${unknown}`, sideEffect: "unknown" };
   return failure.with(key === undefined ? facts : { ...facts, idempotencyKey: key });
 }

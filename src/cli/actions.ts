@@ -1,7 +1,6 @@
-// `mic-mcp actions`: the action journal as a table, and the line that settles what is not settled.
-
+// `mic-mcp actions`: the action journal as a table, and the commands that resolve what is unresolved.
 import { parseArgs } from "node:util";
-import type { ListedAction } from "../actions/listing.ts";
+import { type ListedAction, summaryOfCounts } from "../actions/listing.ts";
 import { UsageError } from "../config.ts";
 import { Failure } from "../failure.ts";
 import { failureText } from "../mcp/tools/failure-text.ts";
@@ -36,12 +35,8 @@ const rowOf = (action: ListedAction) => [
   action.idempotencyKey,
 ];
 
-/** A call with nothing but the key takes the other arguments from the journal. */
-const settling = ({ nextStep, tool, idempotencyKey }: ListedAction): readonly string[] => {
-  if (nextStep === undefined) return [];
-  const args = nextStep.tool === tool ? { idempotencyKey } : nextStep.arguments;
-  return [`${callLine(nextStep.tool, args)}    # ${nextStep.why}`];
-};
+const resolving = ({ nextStep }: ListedAction): readonly string[] =>
+  nextStep === undefined ? [] : [`${callLine(nextStep.tool, nextStep.arguments)}    # ${nextStep.why}`];
 
 /** Exit code 1 where the journal cannot be read. Throws UsageError. */
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -51,16 +46,16 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
     const { redact } = runtime.redactor;
     const { stdout, stderr } = process;
     try {
-      const found = await runtime.ports.actions.list({ state, limit: LIMIT });
+      const { actions: found, counts } = await runtime.ports.actions.list({ state, limit: LIMIT });
       if (found.length === 0) {
         stderr.write(`No action${state === undefined ? "" : ` is ${state}`}.\n`);
         return 0;
       }
       const rows = table(COLUMNS, found.map(rowOf));
       const shown = isTerminal(stdout) ? aligned(rows) : rows;
-      const steps = found.flatMap(settling);
-      const advice = steps.length === 0 ? [] : [styled("bold", "To settle what is open or unknown:", stdout), ...steps];
-      stdout.write(`${redact([shown, ...advice].join("\n"))}\n`);
+      const steps = found.flatMap(resolving);
+      const advice = steps.length === 0 ? [] : [styled("bold", "To resolve them:", stdout), ...steps];
+      stdout.write(`${redact([summaryOfCounts(counts), shown, ...advice].join("\n"))}\n`);
       return 0;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;

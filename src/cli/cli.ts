@@ -1,13 +1,36 @@
 #!/usr/bin/env node
-// Entry point. Before anything else is loaded: is this Node new enough, and stdout belongs to the protocol.
+// Entry point: checks the Node version, keeps stray output off stdout, and loads the program.
+import { enableCompileCache } from "./compile-cache.ts";
+import { onSignal } from "./signals.ts";
+
 const MINIMUM = [20, 19] as const;
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < MINIMUM[0] || (major === MINIMUM[0] && minor < MINIMUM[1])) {
   process.stderr.write(`mic-mcp needs Node ${MINIMUM.join(".")} or newer; this is ${process.versions.node}.\n`);
   process.exit(2);
 }
-// A stray print of any dependency would break the protocol.
+// stdout belongs to the protocol: a stray print of any dependency would break it.
 console.log = console.info = console.debug = console.error;
+// A reader that closes stdout early is not an error: the command finishes its work.
+process.stdout.on("error", () => undefined);
 
-// Not awaited: what is built is CommonJS, since its loader is there already when a program starts.
-import("./start/start.ts").then(({ start }) => start(process.argv.slice(2), process.env));
+const argv = process.argv.slice(2);
+const [command = "serve"] = argv;
+// Until the server installs its own handlers: loading it takes a moment.
+if (command === "serve" || command.startsWith("-")) onSignal(() => process.exit(0));
+
+/** Node has nothing left to do although the command has no result: Node itself would exit with 0. */
+function reportNoResult(): void {
+  process.stderr.write(
+    "mic-mcp: the command ended without a result. Run it again with MIC_LOG_LEVEL=debug and report this.\n",
+  );
+  process.exitCode = 1;
+}
+
+enableCompileCache(process.env);
+process.once("beforeExit", reportNoResult);
+// Not awaited: the build is CommonJS, which has no top-level await.
+import("./main.ts").then(async ({ main }) => {
+  process.exitCode = await main(argv, process.env);
+  process.off("beforeExit", reportNoResult);
+});

@@ -5,7 +5,7 @@ import { SERVE } from "./serve-flags.ts";
 const JSON_FLAG = { type: "boolean", about: "as one line of JSON" } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 export const TEAM_ACTIONS = ["add", "list", "remove", "rotate", "rewrap", "check"] as const;
-const ACTION_STATES = ["open", "succeeded", "rejected", "unknown"] as const;
+const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
 
 export const COMMANDS = {
   serve: SERVE,
@@ -63,7 +63,7 @@ export const COMMANDS = {
   },
   actions: {
     name: "actions",
-    does: "what was done at the service, newest first, and how to settle what is open or unknown",
+    does: "list the write requests made from here, unresolved ones first, and how to resolve them",
     flags: {
       state: { type: "string", value: "S", oneOf: ACTION_STATES, about: `only: ${ACTION_STATES.join(", ")}` },
     },

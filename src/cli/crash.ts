@@ -2,6 +2,7 @@
 import { createRedactor, type Redactor } from "../auth/redaction.ts";
 import type { Config } from "../config.ts";
 import { reasonOf } from "../failure.ts";
+import { escaped } from "../outside.ts";
 
 export const crashReason = (error: unknown): string =>
   (error instanceof Error ? error.stack : undefined) ?? reasonOf(error);
@@ -19,7 +20,7 @@ export function redactorOf({ credentials, journalUrl, httpToken }: Config): Reda
 export function crashBeforeLog(redactor: Redactor): (error: unknown) => never {
   return (error) => {
     const line = JSON.stringify({ level: 50, time: Date.now(), reason: crashReason(error), msg: "crash" });
-    process.stderr.write(`${redactor.redact(line)}\n`);
+    process.stderr.write(`${escaped(redactor.redact(line))}\n`);
     process.exit(1);
   };
 }

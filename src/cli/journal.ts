@@ -3,23 +3,22 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type JournalOverview, overviewOf } from "../actions/listing.ts";
 import { createJournal, type JournalHandle } from "../actions/open.ts";
-import { type JournalOverview, overviewOf } from "../actions/overview.ts";
 import type { Config } from "../config.ts";
 import { ownName } from "../owner.ts";
 import { systemTiming } from "../service/attempts.ts";
 
 const DAY_MS = 86_400_000;
 
-type Terms = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays" | "repeatWindowSeconds">;
+type Terms = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays">;
 
 /** The journal that a configuration names, for this process. */
-export const journalOf = ({ stateDir, journalUrl, actionRetentionDays, repeatWindowSeconds }: Terms): JournalHandle =>
+export const journalOf = ({ stateDir, journalUrl, actionRetentionDays }: Terms): JournalHandle =>
   createJournal({
     stateDir,
     url: journalUrl,
     retentionMs: actionRetentionDays * DAY_MS,
-    repeatMs: repeatWindowSeconds * 1_000,
     now: systemTiming.now,
     owner: ownName,
   });
@@ -59,9 +58,9 @@ export async function lookAtJournal(config: Config, journal: JournalHandle): Pro
   return { ...seen, ...(await overviewOf(await journal.open())) };
 }
 
-export function journalText({ engine, place, open, unknown = 0 }: JournalSeen): string {
+export function journalText({ engine, place, inProgress, unknown = 0 }: JournalSeen): string {
   const where = `${engine}, ${place}`;
-  if (open === undefined) return `${where} (will be made when needed)`;
-  const hint = unknown === 0 ? "" : "; mic-mcp actions --state unknown says how to settle them";
-  return `${where}: ${open} open, ${unknown} of unknown outcome${hint}`;
+  if (inProgress === undefined) return `${where} (will be created when needed)`;
+  const hint = unknown === 0 ? "" : "; mic-mcp actions --state unknown shows how to resolve them";
+  return `${where}: ${inProgress} in progress, ${unknown} of unknown outcome${hint}`;
 }

@@ -1,30 +1,25 @@
 // The command line: which command, its help, and the exit code (docs/interface.md, "Program").
 import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
-import type { Answered } from "../telemetry/port.ts";
 import { help, helpOf, welcome } from "./command-line/help.ts";
 import { didYouMean } from "./command-line/nearest.ts";
 import { tell } from "./command-line/told.ts";
 import { COMMANDS, type CommandName, commandNames, isCommandName } from "./commands.ts";
 import { wholeNumber } from "./flags.ts";
+import { keptAlive } from "./keep-alive.ts";
 import { serveFlags } from "./serve-flags.ts";
 import { version } from "./version.ts";
 
-async function runServe(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  answered: readonly Answered[],
-): Promise<number> {
+async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { isHttp, isTeams, misplaced, host, port, whole } = serveFlags(args, environment);
   if (misplaced !== undefined) throw new UsageError(misplaced);
   const listen = { host, port: wholeNumber("port", port, 65535) };
   if (isTeams) return await (await import("./teams/program.ts")).serve(whole, listen);
   const { serve } = await import("./serve.ts");
-  return await serve(whole, isHttp ? listen : undefined, answered);
+  return await serve(whole, isHttp ? listen : undefined);
 }
 
-/** `answered`: what a client was told before the program was loaded. */
-type Run = (args: readonly string[], environment: NodeJS.ProcessEnv, answered: readonly Answered[]) => Promise<number>;
+type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 
 const RUN: Readonly<Record<CommandName, Run>> = {
   serve: runServe,
@@ -70,14 +65,12 @@ function commandOf(argv: readonly string[]): { readonly name: CommandName; reado
   throw new UsageError(`${JSON.stringify(first)} is not a command of mic-mcp.${like}`);
 }
 
-async function runCommand(
-  argv: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  answered: readonly Answered[],
-): Promise<number> {
+async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { name, args } = commandOf(argv);
   try {
-    return await RUN[name](args, environment, answered);
+    const work = RUN[name](args, environment);
+    // A server lives as long as its stdin or its port, and has to end within a second of either.
+    return await (name === "serve" ? work : keptAlive(work));
   } catch (thrown) {
     const { code, reason } = tell(thrown, COMMANDS[name]);
     const isForClient = name === "serve" && !args.includes("--http") && !args.includes("--teams");
@@ -87,18 +80,14 @@ async function runCommand(
 }
 
 /** Runs one command line and gives its exit code. */
-export async function main(
-  argv: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  answered: readonly Answered[] = [],
-): Promise<number> {
+export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [first, ...rest] = argv;
   if (first === undefined && process.stdin.isTTY) return say(welcome());
   if (first === "version" || first === "-v" || argv.includes("--version")) return say(version);
   try {
     if (first === "help") return await showHelp(rest, environment);
     if (argv.some(asksForHelp)) return await showHelp(argv, environment);
-    return await runCommand(argv, environment, answered);
+    return await runCommand(argv, environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     process.stderr.write(`mic-mcp: ${error.message}\nRun mic-mcp --help for what there is.\n`);

@@ -1,6 +1,5 @@
 // The flags of `serve`. Each wins over the variable beside it: it is laid over the environment.
 import { parseArgs } from "node:util";
-import { errorCode } from "../failure.ts";
 import type { Command } from "./command-line/command.ts";
 
 /** Where `serve --http` and `serve --teams` listen. */
@@ -52,8 +51,6 @@ export const SERVE = {
     { line: "mic-mcp serve --teams --port 8931", does: "for an organisation, behind its balancer" },
   ],
 } as const satisfies Command;
-
-export const isParseError = (error: unknown): boolean => errorCode(error).startsWith("ERR_PARSE_ARGS");
 
 /** Throws what parseArgs throws. */
 export function serveFlags(args: readonly string[], environment: NodeJS.ProcessEnv) {

@@ -30,7 +30,7 @@ export async function serveTeams(
   { host = "127.0.0.1", port = 0 }: HttpFlags,
 ): Promise<number> {
   const settings = readTeamsSettings(environment, host);
-  const telemetry = await telemetryFor(environment, { hasPort: true, answered: [] });
+  const telemetry = await telemetryFor(environment, { hasPort: true });
   // The engine has trouble to tell before there is a log, which is made with what the engine shares.
   const engine = openEngine(settings, { warn: (facts, message) => composed.log.warn(facts, message) });
   const composed: ComposedTeams = composeTeams({ ...settings, telemetry }, engine);
@@ -68,7 +68,7 @@ export async function serveTeams(
       annex: createDownloadDoor({
         seals,
         tools,
-        runtimeOf: composed.promisedTo,
+        runtimeOf: composed.linkedTo,
         links: settings.downloadLinks,
         log,
         onEnd: (download) => audit.write(...downloadRow(download)),

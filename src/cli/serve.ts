@@ -2,10 +2,10 @@
 import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { readConfig } from "../config.ts";
 import { serveOnStdio } from "../mcp/stdio/serve.ts";
-import { type Answered, FLUSH_MS } from "../telemetry/port.ts";
+import { FLUSH_MS } from "../telemetry/port.ts";
 import { backendOf } from "./backend.ts";
 import { compose } from "./compose.ts";
-import { crashReason } from "./crash.ts";
+import { crashBeforeLog, crashReason, redactorOf } from "./crash.ts";
 import type { HttpFlags } from "./serve-flags.ts";
 import type { Serving } from "./serving.ts";
 import { onSignal } from "./signals.ts";
@@ -16,7 +16,7 @@ const onStdio: Serving = async (runtime) => {
   const ended = new Promise<void>((resolve) => {
     const end = () => resolve();
     stdin.once("end", end).once("close", end);
-    // Whoever loaded this has listened until now. Every write to a pipe that nobody reads fails.
+    // Replaces the entry point's listener: a write fails once the client has closed the pipe.
     stdout.removeAllListeners("error").on("error", end).once("close", end);
     onSignal(end);
   });
@@ -31,15 +31,12 @@ async function overHttp(flags: HttpFlags): Promise<Serving> {
 }
 
 /** On stdio, or over HTTP where `http` says so. Resolves with the exit code once the client has gone or a signal came. */
-export async function serve(
-  environment: NodeJS.ProcessEnv,
-  http: HttpFlags | undefined,
-  answered: readonly Answered[],
-): Promise<number> {
+export async function serve(environment: NodeJS.ProcessEnv, http: HttpFlags | undefined): Promise<number> {
   const config = readConfig(environment);
+  process.on("uncaughtException", crashBeforeLog(redactorOf(config)));
   const serving = http ? await overHttp(http) : onStdio;
   const backend = await backendOf(config);
-  const telemetry = await telemetryFor(environment, { hasPort: http !== undefined, answered });
+  const telemetry = await telemetryFor(environment, { hasPort: http !== undefined });
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
     files: backend.files,

@@ -1,4 +1,4 @@
-// The signals that end a server. From its first moment on somebody listens to them, and hands them over as it loads.
+// The signals that end a server. The entry point handles them first; the server replaces that handler when it is loaded.
 
 export const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 

@@ -158,7 +158,8 @@ export async function status(args: readonly string[], environment: NodeJS.Proces
   const { values } = parseArgs({ args: [...args], options: COMMANDS.status.flags });
   const config = readConfig(environment);
   const found = await collectStatus(config);
-  const text = values.json ? JSON.stringify(found) : statusText(found);
-  process.stdout.write(`${redactorOf(config).redact(text)}\n`);
+  const { redact } = redactorOf(config);
+  const text = values.json ? escaped(redact(JSON.stringify(found))) : redact(statusText(found));
+  process.stdout.write(`${text}\n`);
   return 0;
 }

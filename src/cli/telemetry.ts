@@ -3,8 +3,7 @@ import type { Redactor } from "../auth/redaction.ts";
 import type { LogLevel } from "../config.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { asksForTelemetry } from "../telemetry/asked.ts";
-import type { Answered, Telemetry } from "../telemetry/port.ts";
-import { isIdOfOurs } from "./start/withhold.ts";
+import type { Telemetry } from "../telemetry/port.ts";
 import { version } from "./version.ts";
 
 /** Begins it with what a composition has; undefined where a variable is wrong, which the log then says. */
@@ -13,14 +12,12 @@ export type StartTelemetry = (parts: { readonly log: Log; readonly redactor: Red
 interface Serving {
   /** It serves over HTTP. */
   readonly hasPort: boolean;
-  /** What was answered before the program was loaded. */
-  readonly answered: readonly Answered[];
 }
 
 /** Undefined where nobody asks for telemetry. */
 export async function telemetryFor(
   environment: NodeJS.ProcessEnv,
-  { hasPort, answered }: Serving,
+  { hasPort }: Serving,
 ): Promise<StartTelemetry | undefined> {
   if (!asksForTelemetry(environment)) return undefined;
   const { createTelemetry, readTelemetry } = await import("../telemetry/start.ts");
@@ -29,16 +26,13 @@ export async function telemetryFor(
     for (const warning of warnings) log.warn({}, warning);
     if (!settings) return undefined;
     for (const secret of settings.secrets) redactor.add(secret);
-    const telemetry = createTelemetry({
+    return createTelemetry({
       settings,
       version,
       redact: redactor.redact,
       onTrouble: (reason) => log.warn({ reason }, "telemetry"),
       onListening: (url) => log.info({ url }, "metrics can be scraped"),
-      isReplayed: isIdOfOurs,
     });
-    telemetry.answered(answered);
-    return telemetry;
   };
 }
 

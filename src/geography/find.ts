@@ -1,4 +1,5 @@
 // Finding districts by name: every one that may be meant, and how sure that is. A query may say its state, or be one.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
 import type { Country, Needs } from "./country.ts";
 import type { DistrictRow } from "./districts.ts";
@@ -131,7 +132,8 @@ function unlistedFor(
   return unlistedAs(names, states, (district, state) => places.isListed(district, state));
 }
 
-function findIn(query: string, places: Places, limit: number): Finding {
+/** `limit`: of the matches. */
+export function findDistrict(query: string, places: Places, limit: number): Finding {
   const plan = planFor(query, places);
   const { kind, needs } = plan;
   if (kind === "state") {
@@ -162,27 +164,48 @@ function findIn(query: string, places: Places, limit: number): Finding {
   };
 }
 
+/** Applies `work` to each name, in a turn of the event loop of its own: 50 names in one turn would block it. */
+async function forEachName<T>(queries: readonly string[], work: (query: string) => T): Promise<readonly T[]> {
+  const results: T[] = [];
+  for (const query of queries) {
+    results.push(work(query));
+    await nextTurn();
+  }
+  return results;
+}
+
 /** By names in these states; `limit`: of each one's matches. */
-export function findDistricts(
+export async function findDistricts(
   queries: readonly string[],
   states: readonly State[],
   country: Country,
   limit: number,
-): readonly Finding[] {
-  const places = new Places(states, country);
-  return queries.map((query) => findIn(query, places, limit));
+): Promise<readonly Finding[]> {
+  const places = await Places.open(states, country);
+  return await forEachName(queries, (query) => findDistrict(query, places, limit));
 }
 
-export function needsForFinding(queries: readonly string[], states: readonly State[], country: Country): Needs {
-  const places = new Places(states, country);
-  const needs = queries.map((query) => planFor(query, places).needs);
+export async function needsForFinding(
+  queries: readonly string[],
+  states: readonly State[],
+  country: Country,
+): Promise<Needs> {
+  const places = await Places.open(states, country);
+  const needs = await forEachName(queries, (query) => planFor(query, places).needs);
   const rows = new Set(needs.flatMap((each) => each.rows));
   return { rows: [...rows], all: [...new Set(needs.flatMap((each) => each.all))] };
 }
 
 /** Districts that bear the name in states that were not asked about, as far as they happen to be known. */
-export function foundElsewhere(name: string, states: readonly State[], country: Country): readonly DistrictRow[] {
+export async function foundElsewhere(
+  name: string,
+  states: readonly State[],
+  country: Country,
+): Promise<readonly DistrictRow[]> {
   const others = country.states.value.states.filter((state) => !states.includes(state));
-  const { found } = new Places(others, country).search(name);
-  return found.filter(({ match }) => match !== "similar").map(({ item }) => item);
+  const places = await Places.open(others, country);
+  return places
+    .search(name)
+    .found.filter(({ match }) => match !== "similar")
+    .map(({ item }) => item);
 }

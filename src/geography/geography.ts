@@ -26,7 +26,7 @@ const REQUEST_MS = 1_000;
 export interface CountryQuery {
   /** The states that the question is about. Throws Failure when it names none of the list. */
   readonly about: (country: Country) => readonly State[];
-  readonly needs: (country: Country) => Needs;
+  readonly needs: (country: Country) => Needs | Promise<Needs>;
   /** Why a state of `about` that is not needed was not read. */
   readonly notNeeded: string;
   readonly waitMs: number;
@@ -121,35 +121,46 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
     const states = await playground.states(context);
     const asked = new Set<string>();
     let shown = -1;
-    for (;;) {
-      const country = countryOf(states);
-      const about = wish.about(country);
-      const { rows, all } = wish.needs(country);
-      const fresh = all.filter(({ code }) => !asked.has(code) && !country.lists.has(code));
-      if (fresh.length > 0) {
-        for (const { code } of fresh) asked.add(code);
-        await cache.recallDistricts(fresh.map(({ code }) => code));
-        sweep.want(fresh.filter(({ code }) => cache.districtsOf(code) === undefined));
-        continue;
-      }
+    let changes = 0;
+    const stopListening = sweep.onChange(() => {
+      changes += 1;
+    });
+    try {
+      for (;;) {
+        const changesBefore = changes;
+        const country = countryOf(states);
+        const about = wish.about(country);
+        const { rows, all } = await wish.needs(country);
+        // A list has arrived while the needs were computed.
+        if (changes > changesBefore && timing.now() < untilAt) continue;
+        const fresh = all.filter(({ code }) => !asked.has(code) && !country.lists.has(code));
+        if (fresh.length > 0) {
+          for (const { code } of fresh) asked.add(code);
+          await cache.recallDistricts(fresh.map(({ code }) => code));
+          sweep.want(fresh.filter(({ code }) => cache.districtsOf(code) === undefined));
+          continue;
+        }
 
-      const pending = pendingOf(all, country);
-      const isHeldUp = !sweep.isUnderWay && limiter.delayMs() > 0;
-      // Another process may have read meanwhile what this one waits for.
-      if (isHeldUp && (await recalled(pending))) continue;
-      const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
-      // Nothing can come within the wait, by our limit or by the pause that the service asked for: not waited out.
-      const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
-      if (isEnough || isHopeless || timing.now() >= untilAt) {
-        const missing = about.filter(({ code }) => !country.lists.has(code));
-        const unread = missing.map((state) => unreadOf(state, all, wish.notNeeded));
-        return { country, unread };
+        const pending = pendingOf(all, country);
+        const isHeldUp = !sweep.isUnderWay && limiter.delayMs() > 0;
+        // Another process may have read meanwhile what this one waits for.
+        if (isHeldUp && (await recalled(pending))) continue;
+        const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
+        // Nothing can come within the wait, by our limit or by the pause that the service asked for: not waited out.
+        const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
+        if (isEnough || isHopeless || timing.now() >= untilAt) {
+          const missing = about.filter(({ code }) => !country.lists.has(code));
+          const unread = missing.map((state) => unreadOf(state, all, wish.notNeeded));
+          return { country, unread };
+        }
+        const read = about.filter(({ code }) => country.lists.has(code)).length;
+        if (read > shown) wish.onProgress(read, about.length);
+        shown = Math.max(shown, read);
+        const lookAt = isHeldUp && store !== undefined ? timing.now() + LOOK_MS : untilAt;
+        await nextChange(Math.min(untilAt, lookAt), context.signal);
       }
-      const read = about.filter(({ code }) => country.lists.has(code)).length;
-      if (read > shown) wish.onProgress(read, about.length);
-      shown = Math.max(shown, read);
-      const lookAt = isHeldUp && store !== undefined ? timing.now() + LOOK_MS : untilAt;
-      await nextChange(Math.min(untilAt, lookAt), context.signal);
+    } finally {
+      stopListening();
     }
   }
 

@@ -12,6 +12,7 @@ import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "..
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
 import { CatalogueCache, type DatedAnswer } from "./cache.ts";
+import { withShortDistrictNames, withShortStateNames } from "./intake.ts";
 import { type Ledger, OwnLedger, type RequestLimits, WINDOW_MS } from "./ledger.ts";
 import { Limiter, type Permit } from "./limiter.ts";
 import { Neighbours, type SharedDatabase } from "./neighbours.ts";
@@ -103,7 +104,10 @@ export class PlaygroundReader {
       await this.cache.recallStates();
       return this.cache.states;
     };
-    const read = (permit: Permit, signal: AbortSignal) => this.#once(listPlaygroundStates, {}, signal, permit);
+    const read = async (permit: Permit, signal: AbortSignal) => {
+      const reading = await this.#once(listPlaygroundStates, {}, signal, permit);
+      return { ...reading, value: withShortStateNames(reading.value) };
+    };
     return this.#patiently(listPlaygroundStates, context, async () => {
       const known = await recall();
       if (known !== undefined) return known;
@@ -137,7 +141,10 @@ export class PlaygroundReader {
       this.#inTurn(flightSignal, permit, {
         list: state,
         recall,
-        read: (taken) => this.#once(listPlaygroundDistricts, { query: { state } }, flightSignal, taken),
+        read: async (taken) => {
+          const reading = await this.#once(listPlaygroundDistricts, { query: { state } }, flightSignal, taken);
+          return { ...reading, value: withShortDistrictNames(reading.value) };
+        },
         keep: (reading) => this.cache.keepDistricts(state, reading),
       }),
     );

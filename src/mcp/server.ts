@@ -31,7 +31,6 @@ import { createJobTasks } from "./tasks/job-tasks.ts";
 import { serveTasks, takesTasks } from "./tasks/serve.ts";
 import { type CallRequest, callTool, reporter, type Situation } from "./tools/call.ts";
 import { type Confirmation, GO } from "./tools/confirmation.ts";
-import type { Deliveries } from "./tools/deliveries.ts";
 import { hasTasks, listed, offeredTools, toldTools, whyNotOffered } from "./tools/offered-tools.ts";
 import { onlyReads } from "./tools/tool-call.ts";
 
@@ -56,7 +55,6 @@ const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().opti
 
 /** The parts of a connection that outlive one server: the SDK may make a second one when it learns the client's era. */
 export interface Connection {
-  readonly deliveries: Deliveries;
   readonly subscriptions: Subscriptions;
   readonly confirmation: Confirmation;
   /** What it goes over, as telemetry names it. */
@@ -66,7 +64,7 @@ export interface Connection {
 }
 
 export async function createServer(runtime: Runtime, connection: Connection, era: ProtocolEra): Promise<Server> {
-  const { deliveries, subscriptions, confirmation } = connection;
+  const { subscriptions, confirmation } = connection;
   const { tools, config, notes, version, telemetry } = runtime;
   const workspaceId = await knownSoon(runtime);
   const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
@@ -100,7 +98,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const clientIn = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
     nameOf(era === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
   const answerCall = (tool: Tool, args: unknown, request: CallRequest, asTask?: Situation["asTask"]) =>
-    callTool(tool, args, { runtime, deliveries, request, linkOf: takesLinks() ? linkOf : undefined, asTask });
+    callTool(tool, args, { runtime, request, linkOf: takesLinks() ? linkOf : undefined, asTask });
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
     const { id, signal } = context.mcpReq;

@@ -158,7 +158,7 @@ export function createService({ baseUrl, tokens, transport, timing, admit, rest,
         lost ||= answer.status >= 500;
         return answer;
       } catch (error) {
-        if (error instanceof AnswerTooLarge) throw tooLarge(endpoint, error);
+        if (error instanceof AnswerTooLarge) throw tooLarge(endpoint, encoded, error);
         if (!(error instanceof TransportError)) throw error;
         sent = sentBefore || error.sent;
         lost ||= error.sent;

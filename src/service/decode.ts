@@ -6,7 +6,7 @@ import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
 import { excerpt } from "../excerpt.ts";
-import { escaped, word } from "../outside.ts";
+import { cell, word } from "../outside.ts";
 
 /** The answer breaks the contract; `problems` name where and how. */
 export class ContractViolation extends Error {
@@ -106,7 +106,7 @@ export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Dec
   for (const issue of first.error.issues) {
     if (issue.code !== "unrecognized_keys") continue;
     for (const key of issue.keys) {
-      drift.push(escaped(jsonPointer([...issue.path, key])));
+      drift.push(cell(jsonPointer([...issue.path, key])));
       dropField(body, issue.path, key);
     }
   }

@@ -1,6 +1,7 @@
 // What a failed call means: may it be tried again, and did the service change anything?
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";
+import type { EncodedRequest } from "./encode.ts";
 import { IN_BETWEEN, isEnvelope, notJson } from "./in-between.ts";
 import { readRefusal, refusalFacts } from "./problems.ts";
 import type { AnswerTooLarge, TransportError, WireAnswer } from "./transport.ts";
@@ -73,19 +74,16 @@ export function violation(endpoint: Endpoint, answer: WireAnswer, reason: string
   });
 }
 
-/** An answer that is too large to be read, though the contract may allow it (doubt 20). */
-export function tooLarge(endpoint: Endpoint, { message, answer }: AnswerTooLarge): Failure {
+/** The advice for a page that is too large. Only the caller knows whether its own `limit` is that of the page. */
+export const SMALLER_LIMIT = "Call again with a smaller limit.";
+
+/** Answers are read up to 16 MiB. The contract describes nothing so large, except for pages of many failed jobs (doubt 20). */
+export function tooLarge(endpoint: Endpoint, { path }: EncodedRequest, { message, answer }: AnswerTooLarge): Failure {
   if (isAction(endpoint)) return unproven(endpoint, answer.status, message);
-  return new Failure({
-    kind: "internal",
-    message: `mic-mcp cannot read the service's answer to ${endpoint.id}: ${message}.`,
-    retryable: false,
-    sideEffect: "none",
-    next:
-      "limit" in endpoint.query.shape
-        ? "Call again with a smaller limit."
-        : "Ask the user to report this to the service's operator: repeating the call does not help.",
-  });
+  const isPage = "limit" in endpoint.query.shape && new URLSearchParams(path.split("?")[1]).get("limit") !== "1";
+  if (!isPage) return violated(endpoint, message);
+  const page = `The service's answer to ${endpoint.id} is too large to be read: ${message}.`;
+  return violated(endpoint, message).with({ message: page, next: SMALLER_LIMIT });
 }
 
 /** An answer with another status than the contract's success. */

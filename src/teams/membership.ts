@@ -7,6 +7,9 @@ import type { Belonging, Teams } from "./teams.ts";
 const KEPT_MS = 30_000;
 const MAX_KEPT = 10_000;
 
+/** What membership depends on. */
+export type Candidate = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
+
 interface Kept {
   readonly teams: Promise<readonly Belonging[]>;
   readonly untilAt: number;
@@ -19,7 +22,7 @@ export function createMembership({ teams, now }: { readonly teams: Pick<Teams, "
 
   return {
     /** By their names. Rejects as the database does; the next one asks again. */
-    async of(caller: Caller): Promise<readonly Belonging[]> {
+    async of(caller: Candidate): Promise<readonly Belonging[]> {
       const name = JSON.stringify([caller.id, caller.groups]);
       const kept = known.get(name);
       if (kept && now() < kept.untilAt) return await kept.teams;

@@ -67,10 +67,9 @@ export function actionsOutside(failure: Failure): ServiceActions {
   };
   return {
     perform: refuse,
-    isKnown: refuse,
+    findKnown: refuse,
     recall: refuse,
-    hear: () => undefined,
-    heard: async () => undefined,
+    conclude: refuse,
     list: refuse,
     overview: refuse,
     about: refuse,

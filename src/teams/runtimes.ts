@@ -1,7 +1,7 @@
 // What each caller is served: made when he first calls, kept while it is used, and given out no more once his team has changed.
 import { BoundedMap } from "../bounded-map.ts";
 import type { Caller } from "../caller.ts";
-import type { Membership } from "./membership.ts";
+import type { Candidate, Membership } from "./membership.ts";
 import { type Belonging, type Member, TEAM_NAME, type Team, type Teams } from "./teams.ts";
 
 /** Why a caller has no team at a path: he is in none, in several at a path that names none, or not in the one that it names. */
@@ -11,11 +11,13 @@ export type Outside =
   | ({ readonly why: "not in it"; readonly name: string } & Member);
 
 /** What is served to a caller hangs on no more of him: all else may be another with his next call. */
-export interface Guest {
+export interface Guest extends Member {
   /** As src/caller.ts has it. */
   readonly id: string;
   /** The OAuth client that he calls with. */
   readonly clientId: string;
+  /** In a team: the value of its claim, if the caller belongs to it by that. */
+  readonly groups: readonly string[];
 }
 
 /** How the parts of a team and what a caller is served are made. `P`: a team's parts; `R`: what a caller is served. */
@@ -79,7 +81,7 @@ export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Opt
     return opened;
   }
 
-  async function partsOf({ name, changedAt }: Belonging): Promise<P | undefined> {
+  async function partsOf({ name, changedAt }: Pick<Belonging, "name" | "changedAt">): Promise<P | undefined> {
     const team = use(teams, name, teams.get(name) ?? open(name));
     const found = await team.opening.catch((error: unknown) => {
       if (teams.get(name) === team) teams.delete(name);
@@ -96,11 +98,15 @@ export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Opt
     return use(served, name, known && known.of === of ? known : { of, runtime: make() }).runtime;
   }
 
-  const outside = ({ id, clientId }: Guest, why: Outside): R =>
-    runtimeFor(JSON.stringify([id, clientId, why]), undefined, () => making.outside({ id, clientId }, why));
+  function outside({ id, clientId, issuer, subject }: Omit<Guest, "groups">, why: Outside): R {
+    const guest = { id, clientId, issuer, subject, groups: [] };
+    return runtimeFor(JSON.stringify([id, clientId, why]), undefined, () => making.outside(guest, why));
+  }
 
-  const inside = ({ id, clientId }: Guest, team: string, parts: P): R =>
-    runtimeFor(JSON.stringify([id, clientId, team]), parts, () => making.inside(parts, { id, clientId }));
+  function inside({ id, clientId, issuer, subject }: Omit<Guest, "groups">, { name, claim }: Belonging, parts: P): R {
+    const guest = { id, clientId, issuer, subject, groups: claim === undefined ? [] : [claim] };
+    return runtimeFor(JSON.stringify([id, clientId, name, guest.groups]), parts, () => making.inside(parts, guest));
+  }
 
   return {
     /**
@@ -118,18 +124,19 @@ export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Opt
         return team === undefined
           ? outside(caller, { why: "in none", issuer, subject })
           : outside(caller, { why: "not in it", name: team, issuer, subject });
-      return inside(caller, only.name, parts);
+      return inside(caller, only, parts);
     },
 
     /**
-     * What a caller was promised before, in a team or in none: his right to it was proven then. Undefined: the team is no more. Rejects
-     * as the database does.
+     * What a link serves that was made for this caller in a team, or in none. Undefined: the caller does not belong to the team now, or
+     * there is no such team. Rejects as the database does.
      */
-    async promised(id: string, team: string | undefined): Promise<R | undefined> {
-      const guest: Guest = { id, clientId: "" };
+    async linkedTo(caller: Candidate, team: string | undefined): Promise<R | undefined> {
+      const guest = { ...caller, clientId: "" };
       if (team === undefined) return outside(guest, { why: "in none" });
-      const parts = await partsOf({ name: team, changedAt: 0 });
-      return parts && inside(guest, team, parts);
+      const belonging = (await membership.of(caller)).find(({ name }) => name === team);
+      const parts = belonging && (await partsOf(belonging));
+      return parts && inside(guest, belonging, parts);
     },
 
     /** A team has changed. Parts of one that is no more are ended; others go on for whoever still works with them. */

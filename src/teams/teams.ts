@@ -35,8 +35,8 @@ export interface ListedTeam extends Team {
   readonly members: readonly Member[];
 }
 
-/** A team that somebody belongs to, and which state of it. */
-export type Belonging = Pick<Team, "name" | "changedAt">;
+/** A team that a caller belongs to, and which state of it. `claim`: the value of its claim, if the caller has that group. */
+export type Belonging = Pick<Team, "name" | "changedAt" | "claim">;
 
 const Row = z
   .object({
@@ -62,9 +62,7 @@ const Row = z
   );
 
 const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.string() });
-const BelongingRow = z
-  .object({ name: z.string(), changed_at: z.int() })
-  .transform(({ name, changed_at }): Belonging => ({ name, changedAt: changed_at }));
+const BelongingRow = z.object({ name: z.string(), changed_at: z.int(), claim: z.string().nullable() });
 
 const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 /** Behind a change as `changed`: whether there was one, and every instance hears of it. */
@@ -106,13 +104,16 @@ export function createTeams({ query: ask }: Pick<Database, "query">) {
     /** Where he belongs: by a value of the claim, or because he is listed. By their names. */
     async of({ issuer, subject }: Member, groups: readonly string[]): Promise<readonly Belonging[]> {
       const rows = await ask(
-        `SELECT name, changed_at FROM teams
+        `SELECT name, changed_at, claim FROM teams
          WHERE claim IN (SELECT json_array_elements_text($3::json))
            OR name IN (SELECT team FROM team_members WHERE issuer = $1 AND subject = $2)
          ORDER BY name`,
         [issuer, subject, JSON.stringify(groups)],
       );
-      return rows.map((row) => BelongingRow.parse(row));
+      return rows.map((row) => {
+        const { name, changed_at: changedAt, claim } = BelongingRow.parse(row);
+        return { name, changedAt, claim: claim !== null && groups.includes(claim) ? claim : undefined };
+      });
     },
 
     /** Undefined where it was added; else the name of the team that has this name or this client already. */

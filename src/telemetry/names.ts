@@ -50,11 +50,6 @@ export const HISTOGRAMS = {
     about: "How long a request to the service took",
     bounds: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
   },
-  told: {
-    name: "mic.action.told.duration",
-    about: "From the outcome of an action to its leaving for the agent",
-    bounds: OPERATION_BOUNDS,
-  },
 } as const;
 
 export const COUNTERS = {

@@ -25,8 +25,6 @@ export interface TelemetryOptions {
   readonly redact: (text: string) => string;
   readonly onTrouble: (reason: string) => void;
   readonly onListening: (url: string) => void;
-  /** A request under this id was answered before, and counted then. */
-  readonly isReplayed: (id: string | number) => boolean;
 }
 
 /** What is at work: its context, and whose work it is. */
@@ -67,7 +65,7 @@ const SEVERITY: Readonly<Record<TelemetryLevel, SeverityNumber>> = {
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000;
 
 export function createTelemetry(options: TelemetryOptions): Telemetry {
-  const { settings, redact, isReplayed } = options;
+  const { settings, redact } = options;
   const { tracer, meter, logger, close } = createExporting(options);
   const current = new AsyncLocalStorage<Current>();
   /** An HTTP request: who sends it, and its trace context until the operation that it brought has taken it. */
@@ -84,7 +82,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     operation: histogram(HISTOGRAMS.operation),
     session: histogram(HISTOGRAMS.session),
     exchange: histogram(HISTOGRAMS.exchange),
-    told: histogram(HISTOGRAMS.told),
   };
   const outcomes = meter.createCounter(COUNTERS.outcomes.name, { description: COUNTERS.outcomes.about });
   const fetches = meter.createCounter(COUNTERS.tokens.name, { description: COUNTERS.tokens.about });
@@ -159,7 +156,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
       async operation<R>(asked: Operation, serve: () => Promise<R>, kindOf: (result: R) => string | undefined) {
         const { method, tool, prompt, id, network, version, meta } = asked;
-        if (asking.getStore() || isReplayed(id)) return await serve();
+        if (asking.getStore()) return await serve();
         const arrival = arriving.getStore();
         const link = arrival?.link;
         if (arrival) arrival.link = undefined;
@@ -191,16 +188,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           return { errorType: TOOL_ERROR, attributes: { ...common, [ATTRIBUTE.errorKind]: kind } };
         };
         return await run(piece, serve, endOf, (seconds, attributes) => durations.operation.record(seconds, attributes));
-      },
-
-      answered(requests) {
-        for (const { method, startedAt, endedAt } of requests) {
-          const attributes = { [ATTRIBUTE.method]: method, [ATTRIBUTE.network]: "pipe" };
-          tracer
-            .startSpan(method, { kind: SpanKind.SERVER, startTime: startedAt, attributes }, ROOT_CONTEXT)
-            .end(endedAt);
-          durations.operation.record((endedAt - startedAt) / 1_000, attributes);
-        }
       },
 
       session(network) {
@@ -259,8 +246,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           (_, attributes) => outcomes.add(1, attributes),
         );
       },
-
-      told: (seconds) => durations.told.record(seconds, ofTeam(whose())),
 
       gauge(name, read) {
         const observed = gauges[name];

@@ -27,13 +27,6 @@ export interface Operation {
   readonly meta: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A request that was answered before the program was loaded. Instants are in milliseconds since 1970. */
-export interface Answered {
-  readonly method: string;
-  readonly startedAt: number;
-  readonly endedAt: number;
-}
-
 /** One HTTP request to the service. */
 export interface Exchange {
   readonly method: "GET" | "POST";
@@ -71,7 +64,6 @@ export interface Telemetry {
   aside<R>(run: () => R): R;
   /** Runs what serves a request. `kindOf`: the kind of failure that its result tells of, if it does. */
   operation<R>(operation: Operation, run: () => Promise<R>, kindOf: (result: R) => string | undefined): Promise<R>;
-  answered(requests: readonly Answered[]): void;
   /** A connection or a session begins. Call the returned function at its end. */
   session(network: Network): () => void;
   /** `send` gets the headers that carry the trace context. `errorType`: a name for what it throws. */
@@ -81,8 +73,6 @@ export interface Telemetry {
     errorType: (error: unknown) => string,
   ): Promise<A>;
   action<R>(tool: string, run: () => Promise<R>, endOf: (ending: Ending<R>) => ActionEnd): Promise<R>;
-  /** The outcome of an action has left for its agent, so many seconds after it was known. */
-  told(seconds: number): void;
   /** `read` is asked whenever metrics are collected. Call the returned function when there is nothing to read any more. */
   gauge(name: GaugeName, read: () => number): () => void;
   /** A line of the log. Of its facts only known names with harmless values leave. */

@@ -23,7 +23,7 @@ export interface GeographyQuestion {
   /** Whether the states list alone answers it. */
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
-  readonly needs: (about: readonly State[], country: Country) => Needs;
+  readonly needs: (about: readonly State[], country: Country) => Needs | Promise<Needs>;
   /** Why a state that the question does without was not read. */
   readonly notNeeded: string;
   readonly waitSeconds: number | undefined;
@@ -59,20 +59,20 @@ export async function askCountry(
     waitMs: waitSeconds * 1000,
     onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
   };
-  return answered(question, statesOf, await geography.gather(wish, call.context));
+  return await answered(question, statesOf, await geography.gather(wish, call.context));
 }
 
 const allRead = (count: number): Coverage => ({ statesTotal: count, statesRead: count, complete: true, unread: [] });
 
-function answered(
+async function answered(
   { level, needs }: GeographyQuestion,
   statesOf: (country: Country) => readonly State[],
   gathered: Gathered,
-): CountryAnswer {
+): Promise<CountryAnswer> {
   const { country } = gathered;
   const states = statesOf(country);
   const codes = level === "state" ? [] : states.map(({ code }) => code);
-  const { rows, all } = needs(states, country);
+  const { rows, all } = await needs(states, country);
   // What the rows do not depend on and is still to come is not told: it would read as a doubt.
   const unread = gathered.unread.filter(({ state, retryAfterSeconds }) =>
     (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),

@@ -1,6 +1,6 @@
 // What a tool is: data that drives what agents see, plus one function that runs it.
 import * as z from "zod/v4";
-import type { ActionTraits, Arguments } from "../actions/identity.ts";
+import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import type { NamedAction } from "../actions/of-service.ts";
 import type { Toolset } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";

@@ -3,7 +3,7 @@ import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import type { CallRequest } from "../service/encode.ts";
 import { view } from "./pages.ts";
 import type { Ports } from "./ports.ts";
-import { type AdvisedResult, advisedResult, type Subject, unchangedResult, type View } from "./results.ts";
+import { type ActionSubject, type AdvisedResult, advisedResult, unchangedResult, type View } from "./results.ts";
 import type { EnvelopeOf } from "./run-action.ts";
 import type { Progress, ToolCall } from "./tool-call.ts";
 import { waitSeconds, waitWhile } from "./wait-while.ts";
@@ -18,7 +18,7 @@ export interface Position {
 }
 
 /** A kind of resource that moves. */
-export interface MovingSubject<T> extends Subject<T> {
+export interface MovingSubject<T> extends ActionSubject<T> {
   /** Changes whenever the resource does. */
   version(resource: T): string | number | bigint;
   /** It goes on by itself. */

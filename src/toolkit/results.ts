@@ -4,6 +4,7 @@ import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
 import { isNothing } from "./lean.ts";
 import type { LinkedFile } from "./links/linked-files.ts";
+import type { Replay } from "./run-action.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
@@ -32,6 +33,14 @@ export interface Subject<T> {
   readonly lean: (resource: T) => object;
   /** It will not change any more. */
   readonly hasEnded?: (resource: T) => boolean;
+}
+
+/** A kind of resource that actions make. */
+export interface ActionSubject<T> extends Subject<T> {
+  /** Its state in a few words: "FAILED at CHURN". */
+  readonly state: (resource: T) => string;
+  /** The action that made it may be wanted once more (default: true); false if another next step is better. */
+  readonly mayRunAgain?: (resource: T) => boolean;
 }
 
 /** How much of a resource is shown: what an agent decides by, or every field of the contract. */
@@ -69,8 +78,10 @@ export interface AdvisedResult<T> extends ToolResult<T> {
 /** What an action made. */
 export interface ActionResult<T> extends AdvisedResult<T> {
   readonly action: ActionReport;
-  /** Nothing was done now; it stands first in the summary. */
+  /** Why this is not simply the answer of a new action; the summary starts with it. */
   readonly notice?: string;
+  /** Present if nothing was sent: an identical call ran before. */
+  readonly replay?: Replay;
 }
 
 /** Numbers that JSON.stringify refuses, or makes null of: integers beyond 2^53-1, and what no double holds (1e400). */
@@ -121,7 +132,7 @@ function dataText(data: unknown): string {
   const rest: [string, unknown][] = [];
   const tables: string[] = [];
   for (const [name, part] of Object.entries(data))
-    if (isTable(part)) tables.push(`${name}:\n${wholeTable(part)}`);
+    if (isTable(part)) tables.push(`${word(name)}:\n${wholeTable(part)}`);
     else rest.push([name, part]);
   if (tables.length === 0) return compactJson(data);
   return [compactJson(Object.fromEntries(rest)), ...tables].join("\n");
@@ -215,18 +226,25 @@ export async function advisedResult<T>(
   return result(answer, view === "full" ? data : subject.lean(data), await remarksOn(answer, subject, call));
 }
 
-/** The resource that an action made. `notice`: what has to be said before all else. */
+/** What an action's result has in addition. */
+interface Origin {
+  readonly notice?: string | undefined;
+  readonly replay?: Replay;
+}
+
+/** The resource that an action made. `notice`: the first words of its summary. */
 export const actionResult = async <T>(
   answer: ReadAnswer<T>,
   subject: Subject<T>,
   call: ToolCall,
   action: ActionReport,
-  notice?: string,
+  { notice, replay }: Origin = {},
 ): Promise<ActionResult<T>> =>
   result(answer, subject.lean(answer.value.data), {
     ...(await remarksOn(answer, subject, call, notice)),
     action,
     ...(notice !== undefined && { notice }),
+    ...(replay && { replay }),
   });
 
 /** What a person may do in the view: two who follow one piece of advice would do it twice. */

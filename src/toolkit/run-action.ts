@@ -1,34 +1,46 @@
-// Running an action tool: the journal sees to it that it happens once, and its answer says how it went.
+// Runs an action tool: the journal makes sure that the action runs at most once, and the result states how it went.
 import type * as z from "zod/v4";
-import type { ActionTraits } from "../actions/identity.ts";
+import type { EarlierAction, PerformedAction } from "../actions/actions.ts";
+import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
+import { againKey } from "../actions/keys.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../failure.ts";
+import { quote, word } from "../outside.ts";
+import type { Decoded } from "../service/decode.ts";
 import { encodeRequest } from "../service/encode.ts";
 import type { Ports } from "./ports.ts";
 import { requestOf } from "./requests.ts";
-import { type ActionResult, actionResult, type Subject } from "./results.ts";
+import { type ActionResult, type ActionSubject, actionResult } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 
-export type EnvelopeOf<T> = z.ZodType<{ data: T; meta: { requestId: string } }>;
+export interface Envelope<T> {
+  data: T;
+  meta: { requestId: string };
+}
+export type EnvelopeOf<T> = z.ZodType<Envelope<T>>;
 
 export interface ActionArguments {
   readonly idempotencyKey?: string | undefined;
+  /** mic-mcp derived the key for one step of a call. */
+  readonly isDerivedKey?: boolean | undefined;
   readonly [field: string]: unknown;
 }
 
 export interface ActionRun<T> {
   readonly endpoint: JsonEndpoint<EnvelopeOf<T>>;
   readonly traits: ActionTraits;
-  readonly subject: Subject<T>;
-  /** How an agent finds out whether an action of long ago happened. */
+  readonly subject: ActionSubject<T>;
+  /** How an agent finds out whether an old action happened. */
   readonly findOut: string;
-  /** Judges a new action before it is sent; a resumed one was judged before. Throws Failure. */
+  /** Checks a new action before it is sent; an action that is resumed was checked before. Throws Failure. */
   readonly check?: () => Promise<void>;
-  /** What in the answer shows that it answers something else, if anything does. */
+  /** Returns why the answer belongs to something else, if it does. */
   readonly mismatch?: (resource: T) => string | undefined;
   /** The If-Match of a new action. */
   readonly ifMatch?: () => Promise<string>;
+  /** Reads what the action made, as it is now; `state` is shown instead of the subject's. Absent: the caller reads it. Throws Failure. */
+  readonly readNow?: (id: string) => Promise<Decoded<Envelope<T>> & { readonly at: number; readonly state?: string }>;
 }
 
 function resourceId(value: unknown): string | undefined {
@@ -37,18 +49,80 @@ function resourceId(value: unknown): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
+/** "3 h": the largest unit in which it is at least 1; hours up to two days. */
+export function duration(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  const hours = Math.floor(seconds / 3_600);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+}
+
+/** The notes of the first call that this one words differently: the API received only the first. */
+function firstNotes(first: Arguments, call: Arguments, { identifiedBy }: ActionTraits): string {
+  const notes = Object.entries(first).filter(
+    ([name, value]) => !identifiedBy.includes(name) && typeof value === "string" && value !== call[name],
+  );
+  if (notes.length === 0) return "";
+  return ` It had ${notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ")}.`;
+}
+
+export interface Replay {
+  readonly earlier: EarlierAction;
+  readonly idempotencyKey: string;
+  /** Of the first call's notes, those that this call words differently. */
+  readonly notes: string;
+  /** This call named no key, so it may have been meant to run once more. */
+  readonly isKeyless: boolean;
+}
+
+/**
+ * The first words of a replay. `state`: as it is now; undefined if it could not be read. `mayOffer`: running it again is a sensible wish.
+ */
+export function replayNotice(
+  { earlier, idempotencyKey, notes, isKeyless }: Replay,
+  state: string | undefined,
+  mayOffer: boolean,
+): string {
+  const now = state === undefined ? " Its current state could not be read; this is the first answer." : "";
+  const offer = mayOffer && isKeyless ? ` To run it again, pass idempotencyKey ${againKey(idempotencyKey)}.` : "";
+  const shown = state === undefined ? "" : ` (${state})`;
+  return `Not run again: an identical call ran ${duration(earlier.ageMs)} ago${shown}.${notes}${now}${offer}`;
+}
+
+/** "13:36:51 UTC", with its date if that is not today's. */
+function clockTime(instant: string, now: number): string {
+  const [date = "", time = ""] = instant.split("T");
+  const today = new Date(now).toISOString().slice(0, 10);
+  return `${date === today ? "" : `${date} `}${time.slice(0, 8)} UTC`;
+}
+
+const createdAt = (resource: unknown): string | undefined => {
+  const at = isJsonObject(resource) ? resource["createdAt"] : undefined;
+  return typeof at === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(at) ? at : undefined;
+};
+
+const resolvedNotice = (resource: unknown, now: number): string => {
+  const at = createdAt(resource);
+  return at === undefined ? "Resolved: it ran once." : `Resolved: it ran once, at ${clockTime(at, now)}.`;
+};
+
+const newNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
+  `A new action: an identical call ran ${duration(ageMs)} ago${id === undefined ? "" : ` (${word(id)})`}.`;
+
 export async function runAction<T>(
   args: ActionArguments,
   call: ToolCall,
   { actions, service }: Pick<Ports, "actions" | "service">,
   run: ActionRun<T>,
 ): Promise<ActionResult<T>> {
-  const { endpoint, traits, subject, findOut, check, mismatch, ifMatch } = run;
-  const { idempotencyKey: explicitKey, ...meant } = args;
-  const result = await actions.perform({
+  const { endpoint, traits, subject, findOut, check, mismatch, ifMatch, readNow } = run;
+  const { idempotencyKey: explicitKey, isDerivedKey, ...meant } = args;
+  const performed: PerformedAction = await actions.perform({
     tool: call.tool,
     arguments: meant,
     explicitKey,
+    isDerivedKey,
     proposedKey: call.proposedKey,
     async prepare() {
       await check?.();
@@ -71,9 +145,31 @@ export async function runAction<T>(
     findOut,
     traits,
     context: call.context,
-    carry: call.carry,
   });
-  const value = endpoint.success.body.parse(result.value);
-  const { idempotencyKey, replayed, attempts, drift, notice } = result;
-  return await actionResult({ value, drift }, subject, call, { idempotencyKey, replayed, attempts }, notice);
+  const { idempotencyKey, replayed, attempts, drift, origin, earlier } = performed;
+  const first = endpoint.success.body.parse(performed.value);
+  const action = { idempotencyKey, replayed, attempts };
+  const firstAnswer = { value: first, drift };
+  if (origin === "new")
+    return await actionResult(firstAnswer, subject, call, action, { notice: earlier && newNotice(earlier) });
+
+  /** As it is now; undefined if it could not be read. */
+  const id = resourceId(first);
+  const now = id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => onlyFailure(error, call));
+  const shown = now ?? firstAnswer;
+  if (origin === "resolved" || !earlier)
+    return await actionResult(shown, subject, call, action, {
+      notice: resolvedNotice(first.data, service.timing.now()),
+    });
+  const notes = firstNotes(earlier.arguments, meant, traits);
+  const replay: Replay = { earlier, idempotencyKey, notes, isKeyless: explicitKey === undefined };
+  const state = now && (now.state ?? subject.state(now.value.data));
+  const notice = replayNotice(replay, state, subject.mayRunAgain?.(shown.value.data) ?? true);
+  return await actionResult(shown, subject, call, action, { notice, replay });
+}
+
+/** A resource that cannot be read does not make a replay fail, unless the call was canceled. */
+function onlyFailure(error: unknown, { context }: ToolCall): undefined {
+  if (!(error instanceof Failure) || context.signal.aborted) throw error;
+  return undefined;
 }

@@ -1,5 +1,4 @@
 // What belongs to one call of a tool, and how it reports on its way.
-import type { Delivery } from "../actions/actions.ts";
 import type { CallContext } from "../service/attempts.ts";
 import type { ToolName } from "./tool-names.ts";
 
@@ -23,6 +22,4 @@ export interface ToolCall {
   isOffered(tool: ToolName): boolean;
   /** Tells the client how far the work is; does nothing when it did not ask. */
   report(progress: Progress): void;
-  /** This call's answer will carry an action's outcome to the agent. */
-  carry(delivery: Delivery): void;
 }

@@ -21,6 +21,7 @@ export const TOOL_NAMES = [
   "find_district",
   "rank_divisions",
   "list_actions",
+  "resolve_actions",
   "run_job",
   "retry_jobs",
   "wait_for_jobs",

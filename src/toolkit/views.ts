@@ -1,5 +1,4 @@
 // The views that a host draws for a person (MCP Apps, SEP-1865): their names, and which clients show them.
-// src/cli/start/ imports it: it imports nothing.
 
 export const UI_EXTENSION = "io.modelcontextprotocol/ui";
 

@@ -1,7 +1,7 @@
 // Whole items as a table that loses nothing and repeats nothing: columns are named once, what all items share is said once,
 // and so is a long value that comes again and again. test/toolkit/advice/whole-table.test.ts reads it back.
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { isOnOneLine, json } from "../outside.ts";
+import { isCode, json } from "../outside.ts";
 
 /** One column: the value of each item, or for a column of lists the list of each. */
 interface Column {
@@ -9,13 +9,12 @@ interface Column {
   readonly cells: readonly string[];
 }
 
-const PLAIN = /^[^\s"@\u00d7{}[\]=;][^\s"\u00d7{}[\]=;]*$/;
 const LOOKS_LIKE_JSON = /^(?:-?\d[\d.eE+-]*|true|false|null)$/;
 
-/** Text as it is where it can be nothing else, all other values as JSON. */
+/** An id or a code as it is where it can be nothing else, all other values as JSON. */
 function say(value: unknown): string {
   if (typeof value === "number" && Number.isFinite(value)) return `${value}`;
-  const isPlain = typeof value === "string" && PLAIN.test(value) && !LOOKS_LIKE_JSON.test(value) && isOnOneLine(value);
+  const isPlain = typeof value === "string" && isCode(value) && !LOOKS_LIKE_JSON.test(value);
   return isPlain ? value : json(value);
 }
 

@@ -1,18 +1,17 @@
 // The audit of a deployment for teams: a row for each end of an action, with it or not at all; who it was, and never what was in it.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type Auditor, auditedSettling } from "../../src/actions/audit.ts";
-import { openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { type Auditor, auditedResolution } from "../../src/actions/audit.ts";
+import { openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { newAction } from "./samples.ts";
 
 const DAY_MS = 86_400_000;
 const SECRET = "what is in the arguments";
-const SUCCEEDED: Settlement = {
+const SUCCEEDED: Resolution = {
   state: "succeeded",
   attempts: 1,
   outcome: SECRET,
-  repeatable: false,
   resourceId: "job-1",
 };
 const ann: Auditor = { caller: "a".repeat(64), team: "red", client: "a-client", traceId: () => "4bf92f3577b34da6" };
@@ -29,7 +28,7 @@ describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
     const url = (await postgres?.database()) ?? "";
     const database = await openPostgres(url);
     onTestFinished(() => database.close());
-    const as = (owner: string) => openJournal(database, { owner, now: () => 0, leaseMs: 30_000, repeatMs: 600_000 });
+    const as = (owner: string) => openJournal(database, { owner, now: () => 0, leaseMs: 30_000 });
     const rows = () =>
       database.query(
         "SELECT event, caller, team, client, tool, key, resource_id, outcome, trace_id FROM audit ORDER BY at",
@@ -40,12 +39,11 @@ describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
   const act = (key: string) =>
     newAction({
       key,
-      subjectHash: key,
-      workHash: key,
+      fingerprint: key,
       arguments: SECRET,
       body: SECRET,
-      explicit: true,
-      wireKey: "mic-wire",
+      isExplicit: true,
+      upstreamKey: "mic-wire",
     });
 
   test("has each end of an action, and who brought it about; nothing of what was sent or answered", async () => {
@@ -54,9 +52,9 @@ describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
     const open = await journal.insert(act("a-key-of-ann"));
     if (!open) throw new Error("not inserted");
     const unknown = { ...SUCCEEDED, state: "unknown", resourceId: undefined } as const;
-    expect(await journal.settle(open, unknown, ann)).toMatchObject({ state: "unknown" });
+    expect(await journal.resolve(open, unknown, ann)).toMatchObject({ state: "unknown" });
     await journal.claim(open, false);
-    expect(await journal.settle(open, SUCCEEDED, ann)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
+    expect(await journal.resolve(open, SUCCEEDED, ann)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
     const row = {
       event: "action",
       caller: ann.caller,
@@ -78,11 +76,11 @@ describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
     const [one, two] = [await as("one"), await as("two")];
     const open = await one.insert(act("a-key-of-ann"));
     if (!open) throw new Error("not inserted");
-    expect(await two.settle(open, SUCCEEDED, ann), "it is another's").toBeUndefined();
+    expect(await two.resolve(open, SUCCEEDED, ann), "it is another's").toBeUndefined();
     expect(await rows()).toEqual([]);
     await database.query("ALTER TABLE audit RENAME TO elsewhere");
-    await expect(one.settle(open, SUCCEEDED, ann)).rejects.toThrow("audit");
-    expect(await one.find("service", open.key)).toMatchObject({ state: "open" });
+    await expect(one.resolve(open, SUCCEEDED, ann)).rejects.toThrow("audit");
+    expect(await one.find("service", open.key)).toMatchObject({ state: "in_progress" });
   });
 
   test("has what is no action, too, and one person alone has none", async () => {
@@ -92,7 +90,7 @@ describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
     await journal.audit(bob, { event: "refusal", tool: "submit_job", outcome: "mic:act" });
     await journal.audit(ann, { event: "download", resourceId: "asset-1", outcome: "opened" });
     const open = await journal.insert(act("of one person"));
-    if (open) await journal.settle(open, SUCCEEDED);
+    if (open) await journal.resolve(open, SUCCEEDED);
     expect(await rows()).toEqual([
       {
         ...bob,
@@ -130,7 +128,7 @@ describe.skipIf(postgresMissing !== undefined)(`the audit${skipped}`, () => {
   });
 
   test("writes nobody's text as SQL", () => {
-    const { sql } = auditedSettling("UPDATE", 3, { ...ann, caller: "'; DROP TABLE audit; --" });
+    const { sql } = auditedResolution("UPDATE", 3, { ...ann, caller: "'; DROP TABLE audit; --" });
     expect(sql).not.toContain("DROP");
     expect(sql).toContain("$8");
   });

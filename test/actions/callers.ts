@@ -1,7 +1,7 @@
 // Callers who share client credentials, each on actions of his own: one journal, one action machine, and a service that knows them as
 // one client and executes a key once.
 import { onTestFinished } from "vitest";
-import { type ActionCall, createActions, type Delivery } from "../../src/actions/actions.ts";
+import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
@@ -40,13 +40,12 @@ export interface Floor {
 export async function openFloor(): Promise<Floor> {
   const database = await openSqlite(await folderForTest());
   onTestFinished(() => database.close());
-  const terms = { owner: "one", now: () => NOW, leaseMs: 30_000, repeatMs: 600_000 };
+  const terms = { owner: "one", now: () => NOW, leaseMs: 30_000 };
   const journal = await openJournal(database, terms);
   const timing = { now: () => NOW, random: () => 0.5, sleep: async () => undefined };
   const actions = createActions({
     journal: async () => journal,
     timing,
-    resendMs: 86_400_000,
     monotonicMs: () => NOW,
     isGone: () => false,
     redact: (text) => text,
@@ -99,26 +98,22 @@ export async function openFloor(): Promise<Floor> {
         actions: own,
         async submit(recipeVersionId, explicitKey) {
           const meant = { recipeVersionId };
-          const deliveries: Delivery[] = [];
           try {
             const { value, idempotencyKey, replayed } = await own.perform({
               tool: "submit_job",
               arguments: meant,
-              traits: { about: "recipeVersionId" },
+              traits: { about: "recipeVersionId", identifiedBy: ["recipeVersionId"] },
               explicitKey,
               prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
               send,
               resourceId: (answer) => String(Object(answer).data.id),
               findOut: "Look.",
               context: { signal: new AbortController().signal, deadlineAt: NOW + 45_000 },
-              carry: (delivery) => deliveries.push(delivery),
             });
             return { id: Object(value).data.id, key: idempotencyKey, replayed };
           } catch (error) {
             if (error instanceof Failure) return error.facts;
             throw error;
-          } finally {
-            for (const delivery of deliveries) await delivery.sent();
           }
         },
       };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { isAnswerLost } from "../../src/actions/database.ts";
 import { createDeploymentDatabase } from "../../src/actions/deployment.ts";
-import { type Journal, openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { createNotices, MAX_NOTICE_BYTES, NoticeTooLong } from "../../src/actions/notices.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
 import { postgresMissing } from "../support/postgres.ts";
@@ -14,11 +14,10 @@ import { newAction } from "./samples.ts";
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 const isLinux = process.platform === "linux";
 
-const SUCCEEDED: Settlement = {
+const SUCCEEDED: Resolution = {
   state: "succeeded",
   attempts: 1,
   outcome: "{}",
-  repeatable: false,
   resourceId: "job-1",
 };
 
@@ -35,9 +34,9 @@ async function openForTest(urls: string) {
 }
 
 const open = async (urls: string, owner = "one"): Promise<Journal> =>
-  await openJournal(await openForTest(urls), { owner, now: () => Date.now(), leaseMs: 30_000, repeatMs: 600_000 });
+  await openJournal(await openForTest(urls), { owner, now: () => Date.now(), leaseMs: 30_000 });
 
-const act = (key: string) => newAction({ key, subjectHash: key, workHash: key });
+const act = (key: string) => newAction({ key, fingerprint: key });
 
 describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}`, { timeout: 120_000 }, () => {
   beforeAll(async () => {
@@ -57,7 +56,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
           const written = await journal.insert(act(key));
           if (!written) throw new Error(`${key} is there twice`);
           confirmed.push(key);
-          if (await journal.settle(written, SUCCEEDED)) continue;
+          if (await journal.resolve(written, SUCCEEDED)) continue;
           throw new Error(`${key} was settled by another`);
         } catch (error) {
           if (!isAnswerLost(error)) throw error;
@@ -88,9 +87,9 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     await running().killPrimary();
     await running().promote();
     // Lost with the primary, or there: either way it is this process's, once.
-    expect(await hanging).toMatchObject({ key: "hanging", owner: "one", state: "open", attempts: 0 });
+    expect(await hanging).toMatchObject({ key: "hanging", owner: "one", state: "in_progress", attempts: 0 });
     expect(await journal.find("service", "before")).toMatchObject({ key: "before" });
-    expect(await journal.list("service", ["open"], 10)).toHaveLength(2);
+    expect(await journal.list("service", ["in_progress"], 10)).toHaveLength(2);
     await running().join();
   });
 

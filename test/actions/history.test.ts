@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { readCanonical } from "../../src/actions/canonical.ts";
 import type { Database, Value } from "../../src/actions/database.ts";
-import { actionsAbout, createdBy } from "../../src/actions/history.ts";
-import { type Journal, type NewAction, openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { actionAbout } from "../../src/actions/history.ts";
+import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { Place } from "./place.ts";
 import { newAction } from "./samples.ts";
@@ -32,11 +32,11 @@ async function openAt(driver: Driver, place: Place) {
   };
   let nowMs = 1_800_000_000_000;
   const now = () => (nowMs += 1_000);
-  const journal = await openJournal(watched, { owner: "one", now, leaseMs: LEASE_MS, repeatMs: 600_000 });
+  const journal = await openJournal(watched, { owner: "one", now, leaseMs: LEASE_MS });
   return { database, journal, asked, now };
 }
 
-const settlement = (state: Settlement["state"], resourceId?: string, kind?: string): Settlement => ({
+const settlement = (state: Resolution["state"], resourceId?: string, kind?: string): Resolution => ({
   state,
   attempts: 1,
   outcome: JSON.stringify(
@@ -44,26 +44,24 @@ const settlement = (state: Settlement["state"], resourceId?: string, kind?: stri
       ? { value: 1, drift: [] }
       : { failure: { kind, message: "no", retryable: false, sideEffect: "unknown" } },
   ),
-  repeatable: false,
   resourceId,
 });
 
-async function put(journal: Journal, action: Partial<NewAction> & { readonly key: string }, ends?: Settlement) {
+async function put(journal: Journal, action: Partial<NewAction> & { readonly key: string }, ends?: Resolution) {
   const about = String(readCanonical(action.arguments ?? args(""))["jobId"] ?? "");
-  const open = await journal.insert(newAction({ about, subjectHash: action.key, workHash: action.key, ...action }));
+  const open = await journal.insert(newAction({ about, fingerprint: action.key, ...action }));
   if (!open) throw new Error("not inserted");
-  if (ends) await journal.settle(open, ends);
+  if (ends) await journal.resolve(open, ends);
 }
 
 /** As many other actions as a busy journal has, each newer than what is asked about. */
 const fill = (database: Database, count: number) =>
   database.query(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-     INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash, state,
-       in_doubt, attempts, owner, lease_until, outcome, repeatable, resource_id, created_at, updated_at, first_sent_at,
-       delivered_at, about)
-     SELECT 'service', 'fill-' || i, 'retry_job', '{"pairs":[]}', 'fill-' || i, 0, '', '', '', '', 'succeeded', 0, 1, 'one',
-       0, NULL, 0, 'made-' || i, 1900000000000 + i, 1900000000000 + i, 0, 1, 'about-' || i FROM n`,
+     INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state,
+       indeterminate, attempts, owner, lease_until, outcome, resource_id, created_at, updated_at, first_sent_at, resolved_at, about)
+     SELECT 'service', 'fill-' || i, '', 'retry_job', '{"pairs":[]}', 'fill-' || i, 1, '', '', '', 'succeeded', 0, 1, 'one',
+       0, NULL, 'made-' || i, 1900000000000 + i, 1900000000000 + i, 0, 1900000000000 + i, 'about-' || i FROM n`,
   );
 
 describeEachDriver((driver) => {
@@ -81,7 +79,7 @@ describeEachDriver((driver) => {
     );
     await put(journal, { ...about, key: "other service", service: "another" }, settlement("succeeded", "job-12"));
     await put(journal, { key: "a submission" }, settlement("succeeded", "job-1"));
-    const found = await actionsAbout(journal, "service", "job-1");
+    const found = (await journal.findAbout("service", "job-1")).map(actionAbout);
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     expect(found[0]).toEqual({
       tool: "retry_job",
@@ -92,14 +90,14 @@ describeEachDriver((driver) => {
       isRefused: true,
     });
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
-    expect(await actionsAbout(journal, "service", "job-2")).toEqual([]);
+    expect(await journal.findAbout("service", "job-2")).toEqual([]);
   });
 
   test("a job is found by its id, whatever is in it", async () => {
     const { journal } = await openAt(driver, await driver.place());
     for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
       await put(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
-      const found = await actionsAbout(journal, "service", jobId);
+      const found = (await journal.findAbout("service", jobId)).map(actionAbout);
       expect(found.map(({ arguments: { jobId: id } }) => id)).toEqual([jobId]);
       expect(await journal.find("service", jobId)).toMatchObject({ about: jobId });
     }
@@ -110,30 +108,37 @@ describeEachDriver((driver) => {
     const restart = JSON.stringify({ pairs: [["retryMode", "RESTART"]] });
     await put(journal, { key: "maker", path: pathOf("job-1"), arguments: restart }, settlement("succeeded", "job-2"));
     await fill(database, LATER);
-    expect(await createdBy(journal, "service", "job-2")).toEqual({ retryMode: "RESTART" });
-    expect(await createdBy(journal, "another", "job-2")).toBeUndefined();
-    expect(await createdBy(journal, "service", "job-1")).toBeUndefined();
+    expect(await journal.findByResource("service", "job-2")).toMatchObject({ key: "maker" });
+    expect(await journal.findByResource("another", "job-2")).toBeUndefined();
+    expect(await journal.findByResource("service", "job-1")).toBeUndefined();
   });
 
   test.each<[string, readonly string[], (journal: Journal) => Promise<unknown>]>([
     ["what was done about a job", ["actions_about"], (journal) => journal.findAbout("service", "about-7")],
     ["what made it", ["actions_made"], (journal) => journal.findByResource("service", "made-7")],
     [
-      "what an agent names",
-      ["(?:actions_pkey|autoindex)", "actions_(?:made|unheard)"],
-      (journal) => journal.markHeard("service", ["fill-7", "made-7"]),
+      "the latest action with a fingerprint",
+      ["actions_(?:by_fingerprint|slot)"],
+      (journal) => journal.findLatest("service", "retry_job", "fill-7"),
     ],
     [
-      "what a new action would do again",
-      ["actions_(?:by_subject|undelivered)", "actions_(?:by_work|unsettled)"],
-      (journal) => journal.insert(newAction({ tool: "retry_job", subjectHash: "new", workHash: "new" })),
+      "the reference of an input",
+      ["actions_made"],
+      (journal) => journal.findReferences("service", ["made-7", "made-8"]),
     ],
     [
-      "the latest actions",
-      ["actions_by_time"],
-      (journal) => journal.list("service", ["succeeded", "rejected", "open", "unknown"], 20),
+      "an identical action",
+      ["actions_(?:by_fingerprint|slot)", "(?:actions_pkey|autoindex)"],
+      (journal) => journal.insert(newAction({ tool: "retry_job", fingerprint: "new" })),
     ],
-    ["the latest unsettled ones", ["actions_unsettled"], (journal) => journal.list("service", ["open", "unknown"], 20)],
+    ["the latest actions", ["actions_by_state"], (journal) => journal.list("service", ["succeeded", "rejected"], 20)],
+    ["the latest actions of all", ["actions_by_time"], (journal) => journal.list(undefined, ["succeeded"], 20)],
+    [
+      "the unresolved ones of a service",
+      ["actions_(?:unresolved|by_state)"],
+      (journal) => journal.unresolved("service", 20),
+    ],
+    ["the unresolved ones of all", ["actions_unresolved"], (journal) => journal.unresolved(undefined, 20)],
   ])("%s is found by an index, not among all actions of the service", async (_what, indexes, ask) => {
     const { database, journal, asked } = await openAt(driver, await driver.place());
     await fill(database, LATER);

@@ -1,16 +1,15 @@
 // A connection that breaks when a write is done and its answer is not there yet: the write is made once more, and known for what it was.
 import { expect, onTestFinished, test } from "vitest";
 import { AnswerLost, type Database } from "../../src/actions/database.ts";
-import { type Journal, openJournal, type Settlement } from "../../src/actions/journal.ts";
+import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { folderForTest } from "../support/home.ts";
 import { newAction } from "./samples.ts";
 
-const SUCCEEDED: Settlement = {
+const SUCCEEDED: Resolution = {
   state: "succeeded",
   attempts: 1,
   outcome: "{}",
-  repeatable: false,
   resourceId: "job-1",
 };
 const NOW = 1_800_000_000_000;
@@ -37,7 +36,7 @@ async function bench() {
     },
   };
   const as = (owner: string, on: Database): Promise<Journal> =>
-    openJournal(on, { owner, now: () => NOW, leaseMs: 30_000, repeatMs: 600_000 });
+    openJournal(on, { owner, now: () => NOW, leaseMs: 30_000 });
   const [journal, other] = [await as("one", database), await as("other", real)];
   writes = 0;
   return {
@@ -57,7 +56,7 @@ test.each<Loses>(["the write", "its answer"])(
   async (what) => {
     const { journal, lose, writes } = await bench();
     lose(what);
-    expect(await journal.insert(newAction())).toMatchObject({ owner: "one", state: "open", attempts: 0 });
+    expect(await journal.insert(newAction())).toMatchObject({ owner: "one", state: "in_progress", attempts: 0 });
     expect(writes()).toBe(2);
   },
 );
@@ -83,7 +82,7 @@ test.each<Loses>(["the write", "its answer"])("an end is written down, whatever 
   const open = await journal.insert(newAction());
   if (!open) throw new Error("not inserted");
   lose(what);
-  expect(await journal.settle(open, SUCCEEDED)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
+  expect(await journal.resolve(open, SUCCEEDED)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
 });
 
 test("an end that another process has written down meanwhile is not this one's", async () => {
@@ -92,9 +91,9 @@ test("an end that another process has written down meanwhile is not this one's",
   if (!open) throw new Error("not inserted");
   lose("the write", async () => {
     const claimed = await other.claim(open, true);
-    if (claimed) await other.settle(claimed, SUCCEEDED);
+    if (claimed) await other.resolve(claimed, SUCCEEDED);
   });
-  expect(await journal.settle(open, { ...SUCCEEDED, state: "unknown" })).toBeUndefined();
+  expect(await journal.resolve(open, { ...SUCCEEDED, state: "unknown" })).toBeUndefined();
   expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other", state: "succeeded" });
 });
 
@@ -103,7 +102,7 @@ test.each<Loses>(["the write", "its answer"])("a claim is made, whatever was los
   const open = await other.insert(newAction());
   if (!open) throw new Error("not inserted");
   lose(what);
-  expect(await journal.claim(open, true)).toMatchObject({ owner: "one", in_doubt: 1, attempts: 1 });
+  expect(await journal.claim(open, true)).toMatchObject({ owner: "one", indeterminate: 1, attempts: 1 });
 });
 
 test("what is lost twice is an error", async () => {

@@ -1,5 +1,6 @@
 // The action machine's own rules, where time, death and a journal that fails have to be at hand: processes that share a journal.
 import { expect, onTestFinished, test, vi } from "vitest";
+import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/window.ts";
 import { gate } from "../support/gate.ts";
 import { openOffice, refused, type Told } from "./workers.ts";
 
@@ -25,29 +26,41 @@ test("while its owner lives, another process waits and hears the same", async ()
   const second = two.call();
   await Promise.race([office.waits(5), second]);
   open();
-  expect(resultOf(await second)).toEqual({ ...resultOf(await first), replayed: true, notice: expect.any(String) });
+  expect(resultOf(await second)).toMatchObject({ ...resultOf(await first), replayed: true, origin: "replayed" });
   expect(office.sent).toHaveLength(1);
 });
 
-test("what another process begins between two looks is the same action, not one worded otherwise", async () => {
+test("an identical call that another process inserts between the look-up and the insert is the same action", async () => {
   const office = await openOffice();
   const one = await office.worker("one");
-  const { opened, open } = gate();
   let first: Promise<Told> | undefined;
   const two = await office.worker("two", (journal) => ({
     ...journal,
-    async findReworded(...asked) {
-      first ??= one.call({ answer: () => opened.then(() => "made") });
-      await expect.poll(() => office.sent.length).toBe(1);
-      return await journal.findReworded(...asked);
+    async insert(action) {
+      first ??= one.call();
+      await first;
+      return await journal.insert(action);
     },
   }));
-  const second = two.call();
-  await Promise.race([office.waits(2), second]);
-  open();
-  const { idempotencyKey } = resultOf(await second);
+  const { idempotencyKey, replayed } = resultOf(await two.call());
+  expect(replayed).toBe(true);
   expect(first && resultOf(await first)).toMatchObject({ idempotencyKey, replayed: false });
   expect(office.sent).toHaveLength(1);
+});
+
+test("a call that waited for another returns the rejection that the other got, and a later call runs", async () => {
+  const office = await openOffice();
+  const [one, two] = [await office.worker("one"), await office.worker("two")];
+  const { opened, open } = gate();
+  const first = one.call({ answer: () => opened.then(() => Promise.reject(refused("rejected", { status: 422 }))) });
+  await expect.poll(() => office.sent.length).toBe(1);
+  const second = two.call();
+  await Promise.race([office.waits(5), second]);
+  open();
+  expect(factsOf(await second)).toEqual(factsOf(await first));
+  expect(office.sent).toHaveLength(1);
+  expect(resultOf(await two.call())).toMatchObject({ origin: "new", replayed: false });
+  expect(office.sent).toHaveLength(2);
 });
 
 test("an owner that is known to be dead is followed at once, with the doubt that it leaves", async () => {
@@ -102,13 +115,13 @@ test("an end that could not be written is told, and found out again at once by t
   let isFull = true;
   const one = await office.worker("one", (journal) => ({
     ...journal,
-    settle: async (...settled) => {
+    resolve: async (...resolved) => {
       if (isFull) throw new Error("database or disk is full");
-      return await journal.settle(...settled);
+      return await journal.resolve(...resolved);
     },
   }));
   expect(resultOf(await one.call({ key: KEY })).value).toBe("made");
-  expect(await office.find(KEY)).toMatchObject({ state: "open" });
+  expect(await office.find(KEY)).toMatchObject({ state: "in_progress" });
   isFull = false;
   const startedAt = office.clock.nowMs;
   expect(resultOf(await one.call({ key: KEY })).attempts).toBe(2);
@@ -134,7 +147,7 @@ test("an action is in the journal when it is sent, and what is not there is not 
   let found: unknown;
   const one = await office.worker("one");
   await one.call({ key: KEY, answer: async () => (found = await office.find(office.sent[0]?.key ?? "")) });
-  expect(found).toMatchObject({ key: KEY, state: "open", owner: "one", body: office.sent[0]?.body });
+  expect(found).toMatchObject({ key: KEY, state: "in_progress", owner: "one", body: office.sent[0]?.body });
   const two = await office.worker("two", (journal) => ({
     ...journal,
     insert: async () => {
@@ -156,7 +169,7 @@ test("what may have been written is not said to be nothing", async () => {
     },
   }));
   expect(factsOf(await one.call({ key: KEY }))).toMatchObject({ kind: "internal", sideEffect: "unknown" });
-  expect(await office.find(KEY)).toMatchObject({ state: "open" });
+  expect(await office.find(KEY)).toMatchObject({ state: "in_progress" });
   expect(office.sent).toEqual([]);
 });
 
@@ -187,7 +200,7 @@ test("a journal that refuses a new action as one that it has, and shows none, is
   expect(facts).toMatchObject({
     kind: "internal",
     sideEffect: "unknown",
-    message: expect.stringMatching(/shows none/),
+    message: expect.stringMatching(/returns none/),
   });
   expect(facts.message).toMatch(/This call sent nothing/);
   expect(asked, "with a pause in between").toBeLessThanOrEqual(1 + (office.clock.nowMs - startedAt) / 200);
@@ -209,19 +222,23 @@ test("one that was refused for the sake of another, which has ended since, is ma
   expect(office.sent).toHaveLength(1);
 });
 
-test("a refusal that decided is told again; one that put it off is not the last word, a day later either", async () => {
+test.each([
+  ["a rejection", refused("rejected", { status: 422 })],
+  ["a rate limit", refused("rate_limited", { retryable: true })],
+])("under its key, the same bytes are sent again after %s, also a day later", async (_what, failure) => {
   const office = await openOffice();
   const one = await office.worker("one");
-  const decided = () => Promise.reject(refused("rejected", { status: 422 }));
-  for (const answer of [decided, undefined])
-    expect(factsOf(await one.call({ key: KEY, ...(answer && { answer }) }))).toMatchObject({ status: 422 });
-  expect(office.sent).toHaveLength(1);
-  const later = `${KEY}-later`;
-  const putOff = () => Promise.reject(refused("rate_limited", { retryable: true }));
-  expect(factsOf(await one.call({ key: later, answer: putOff }))).toMatchObject({ sideEffect: "none" });
+  const answer = () => Promise.reject(failure);
+  expect(factsOf(await one.call({ key: KEY, answer }))).toMatchObject({ sideEffect: "none" });
   office.clock.nowMs += 86_400_001;
-  expect(resultOf(await one.call({ key: later }))).toMatchObject({ replayed: false, attempts: 2 });
-  expect(office.sent.at(-1), "nothing had happened").toMatchObject({ key: later, lost: false });
+  expect(resultOf(await one.call({ key: KEY }))).toMatchObject({ replayed: false, attempts: 2, origin: "new" });
+  expect(
+    office.sent.map(({ key, lost }) => ({ key, lost })),
+    "nothing had happened",
+  ).toEqual([
+    { key: KEY, lost: false },
+    { key: KEY, lost: false },
+  ]);
 });
 
 test("what took effect, with an answer that cannot be read, is not done again", async () => {
@@ -229,33 +246,29 @@ test("what took effect, with an answer that cannot be read, is not done again", 
   const one = await office.worker("one");
   const unreadable = () => Promise.reject(refused("contract_violation", { sideEffect: "done" }));
   const facts = factsOf(await one.call({ answer: unreadable }));
-  await one.deliver();
   expect(factsOf(await one.call())).toEqual(facts);
   expect(office.sent).toHaveLength(1);
 });
 
-test("an action has the key that was agreed to, and the same agreement is about that action", async () => {
+test("an action has the key that the user agreed to, and the same agreement is about that action at any time", async () => {
   const office = await openOffice();
   const one = await office.worker("one");
   const agreed = { proposedKey: "mic-agreed" };
   expect(resultOf(await one.call(agreed)).idempotencyKey).toBe("mic-agreed");
-  await one.deliver();
-  // Long told by now: without the agreement the same call would be a new one.
-  office.clock.nowMs += 600_001;
+  office.clock.nowMs += DEDUPLICATION_WINDOW_MS;
   expect(resultOf(await one.call(agreed))).toMatchObject({ idempotencyKey: "mic-agreed", replayed: true });
   expect(office.sent).toHaveLength(1);
-  expect(resultOf(await one.call()).idempotencyKey).not.toBe("mic-agreed");
+  const next = resultOf(await one.call());
+  expect(next.idempotencyKey).not.toBe("mic-agreed");
+  expect(next).toMatchObject({ origin: "new", earlier: { ageMs: DEDUPLICATION_WINDOW_MS } });
 });
 
-test("an answer that leaves late tells nothing of what the action has come to since", async () => {
+test("a key that mic-mcp derived names a new action, although it has mic-mcp's own format", async () => {
   const office = await openOffice();
-  const [one, two] = [await office.worker("one"), await office.worker("two")];
-  await one.call({ answer: () => Promise.reject(refused("rate_limited", { retryable: true })) });
-  const { idempotencyKey } = resultOf(await two.call());
-  await one.deliver();
-  office.clock.nowMs += 600_001;
-  expect(resultOf(await two.call())).toMatchObject({ idempotencyKey, replayed: true });
-  await two.deliver();
-  office.clock.nowMs += 600_001;
-  expect(resultOf(await two.call()), "told by now").toMatchObject({ replayed: false });
+  const one = await office.worker("one");
+  const key = `mic-${"0".repeat(32)}`;
+  for (const mistyped of [key, key.toUpperCase()])
+    expect(factsOf(await one.call({ key: mistyped }))).toMatchObject({ kind: "conflict", sideEffect: "none" });
+  expect(office.sent).toEqual([]);
+  expect(resultOf(await one.call({ key, isDerivedKey: true })).idempotencyKey).toBe(key);
 });

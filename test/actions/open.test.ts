@@ -17,7 +17,6 @@ async function bench(changes: Partial<JournalOptions> = {}) {
     stateDir,
     url: undefined,
     retentionMs: 30 * DAY_MS,
-    repeatMs: 0,
     now: () => NOW,
     owner: "one",
     ...changes,
@@ -35,11 +34,11 @@ async function bench(changes: Partial<JournalOptions> = {}) {
 /** Settled ones, so many days old. */
 async function fill(database: Database, count: number, days: number): Promise<void> {
   await database.query(
-    `INSERT INTO actions (service, key, tool, arguments, arguments_hash, explicit, path, if_match, body, body_hash, state, in_doubt,
-       attempts, owner, lease_until, repeatable, created_at, updated_at, delivered_at, about)
+    `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state, indeterminate,
+       attempts, owner, lease_until, created_at, first_sent_at, updated_at, resolved_at, about)
      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
-     SELECT 'service', 'old-' || $2 || '-' || i, 'submit_job', '{"pairs":[]}', 'h', 1, '/', '', '', '', 'succeeded', 0, 1, 'x', 0, 0,
-       $3, $3, $3, '' FROM n`,
+     SELECT 'service', 'old-' || $2 || '-' || i, '', 'submit_job', '{"pairs":[]}', 'h', 0, '/', '', '', 'succeeded', 0, 1, 'x', 0,
+       $3, $3, $3, $3, '' FROM n`,
     [count, days, NOW - days * DAY_MS],
   );
 }

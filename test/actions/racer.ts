@@ -10,8 +10,11 @@ import { GONE, newAction } from "./samples.ts";
 const Task = z.object({
   stateDir: z.string(),
   url: z.string().optional(),
-  /** insert: the same keys; twins: the same arguments without a key; claim: actions whose owner is gone. In this order. */
-  races: z.array(z.enum(["insert", "twins", "claim"])),
+  /**
+   * insert: the same keys; twins: the same fingerprint without a key; expired: the same, which a success before the window has;
+   * claim: actions whose owner is dead. In this order.
+   */
+  races: z.array(z.enum(["insert", "twins", "expired", "claim"])),
   count: z.int(),
 });
 
@@ -28,7 +31,6 @@ const journal = await openJournal(database, {
   owner: ownName,
   now: () => Date.now(),
   leaseMs: 30_000,
-  repeatMs: 600_000,
 });
 const wins: string[] = [];
 for (const race of races) {
@@ -36,9 +38,9 @@ for (const race of races) {
   for (let n = 0; n < count; n++) {
     const key = `${race}-${n}`;
     const action = newAction(
-      race === "twins"
-        ? { key: `${key}-${process.pid}`, subjectHash: `hash-${n}`, workHash: `work-${n}` }
-        : { key, explicit: true },
+      race === "twins" || race === "expired"
+        ? { key: `${key}-${process.pid}`, fingerprint: `${race}-${n}` }
+        : { key, isExplicit: true },
     );
     const found = race === "claim" ? await journal.find(action.service, key) : undefined;
     const won = found ? await journal.claim(found, found.owner === GONE) : await journal.insert(action);

@@ -16,6 +16,8 @@ proves(
       answer(200, enveloped({ ...job, resourceVersion: 7 })),
       answer(503, undefined, { "retry-after": "60" }),
       answer(202, enveloped(operation)),
+      answer(200, enveloped(operation)),
+      answer(200, enveloped(job)),
     );
     const first = await server.call("cancel_job", { jobId: job.id, reason: "no longer wanted" });
     expect(first.error).toMatchObject({ kind: "outcome_unknown" });

@@ -67,7 +67,7 @@ const strikes: readonly (readonly [string, (placed: Placed) => Promise<void>])[]
 ];
 
 const journalOn = async (stateDir: string, owner: string) =>
-  await openJournal(await openForTest(stateDir), { owner, now: Date.now, leaseMs: 30_000, repeatMs: 0 });
+  await openJournal(await openForTest(stateDir), { owner, now: Date.now, leaseMs: 30_000 });
 
 // An open file cannot be moved there.
 const isWindows = process.platform === "win32";
@@ -81,27 +81,36 @@ describe.skipIf(isWindows).each(strikes)(`a journal with %s while it is open${un
     const placed = { parent, stateDir: join(parent, "state") };
     const [one, two] = [await journalOn(placed.stateDir, "one"), await journalOn(placed.stateDir, "two")];
     const begin = async (journal: Journal, key: string): Promise<StoredAction> => {
-      const open = await journal.insert(newAction({ key, subjectHash: key, workHash: key }));
+      const open = await journal.insert(newAction({ key, fingerprint: key }));
       if (!open) throw new Error(`${key} is there already`);
       return open;
     };
-    const end = { state: "succeeded", attempts: 1, outcome: "{}", repeatable: false, resourceId: undefined } as const;
-    for (const each of [one, two]) await each.settle(await begin(each, each === one ? "of one" : "of two"), end);
+    const end = { state: "succeeded", attempts: 1, outcome: "{}", resourceId: undefined } as const;
+    for (const each of [one, two]) await each.resolve(await begin(each, each === one ? "of one" : "of two"), end);
     await (await openForTest(placed.stateDir)).query("PRAGMA wal_checkpoint(TRUNCATE)");
     await copyFile(join(placed.stateDir, FILE), join(parent, "copy"));
-    await one.settle(await begin(one, "unknown"), { ...end, state: "unknown" });
+    await one.resolve(await begin(one, "unknown"), { ...end, state: "unknown" });
     const underWay = await begin(one, "under way");
     await strike(placed);
-    const rest = [() => begin(one, "next"), () => one.settle(underWay, end)];
+    const rest = [() => begin(one, "next"), () => one.resolve(underWay, end)];
     for (const write of isNextFirst ? rest : rest.reverse()) expect(await write()).toBeDefined();
     // One that had the former file open, and one that is new.
     for (const journal of [two, await journalOn(placed.stateDir, "three")]) {
       const stateOf = async (key: string) => (await journal.find("service", key))?.state;
       const keys = ["of one", "of two", "unknown", "under way", "next"];
-      expect(await Promise.all(keys.map(stateOf))).toEqual(["succeeded", "succeeded", "unknown", "succeeded", "open"]);
+      expect(await Promise.all(keys.map(stateOf))).toEqual([
+        "succeeded",
+        "succeeded",
+        "unknown",
+        "succeeded",
+        "in_progress",
+      ]);
     }
     const next = await two.find("service", "next");
-    expect(next && (await two.claim(next, true)), "two goes on with it").toMatchObject({ owner: "two", in_doubt: 1 });
+    expect(next && (await two.claim(next, true)), "two goes on with it").toMatchObject({
+      owner: "two",
+      indeterminate: 1,
+    });
     const database = await openForTest(placed.stateDir);
     expect(await database.query("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
   });
@@ -189,7 +198,7 @@ describe("the WAL", () => {
     const { stateDir } = await bench();
     await openForTest(stateDir);
     const database = await openSqlite(stateDir);
-    await openJournal(database, { owner: "owner", now: Date.now, leaseMs: 30_000, repeatMs: 0 });
+    await openJournal(database, { owner: "owner", now: Date.now, leaseMs: 30_000 });
     expect(await walSize(stateDir)).toBeGreaterThan(0);
     await database.close();
     expect(await walSize(stateDir)).toBe(0);
@@ -198,7 +207,7 @@ describe("the WAL", () => {
   test("waits for others, and nobody waits for it", LONG, async () => {
     const { stateDir } = await bench();
     const [busy, other] = [await openForTest(stateDir), await openForTest(stateDir)];
-    const journal = await openJournal(other, { owner: "owner", now: Date.now, leaseMs: 30_000, repeatMs: 0 });
+    const journal = await openJournal(other, { owner: "owner", now: Date.now, leaseMs: 30_000 });
     await journal.insert(newAction());
     const gate = new EventEmitter();
     const released = once(gate, "open");

@@ -2,7 +2,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createJournal } from "../../src/actions/open.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
-import { tooOldToResend, unknownOutcome, withRepeatAdvice } from "../../src/actions/unknown-outcome.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { folderForTest } from "../support/home.ts";
 import { insideServer } from "../support/server.ts";
@@ -17,22 +16,24 @@ async function bench() {
 
 const later = answer(503, undefined, { "retry-after": "60" });
 
-test("an unknown outcome names the call that resolves it; made exactly so, it is the same action", async () => {
+test("an unknown outcome names the call that resolves it, under the same key and with the same bytes", async () => {
   const { stub, server } = await bench();
   stub.expect(later);
   const startedAt = Date.now();
   const { error, text } = await server.call("submit_job", createJob);
   expect(error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: true });
   expect(text).toMatch(/may or may not have taken effect/);
-  expect(text).toMatch(/wait 60 s, then make exactly this call before/);
-  const until = Date.parse(/before (\S+Z);/.exec(error?.next ?? "")?.[1] ?? "");
-  expect(until - startedAt).toBeGreaterThanOrEqual(24 * 3_600_000);
-  expect(until - Date.now()).toBeLessThanOrEqual(24 * 3_600_000);
-  const [, tool = "", args = "{}"] = /twice: (\w+) (\{.*\})$/.exec(error?.next ?? "") ?? [];
-  expect(JSON.parse(args)).toEqual({ ...createJob, idempotencyKey: error?.idempotencyKey });
-  stub.expect(answer(202, enveloped(job)));
-  const told = await server.call(tool, JSON.parse(args));
-  expect(told.action).toEqual({ idempotencyKey: error?.idempotencyKey, replayed: false, attempts: 2 });
+  expect(text).toMatch(/Wait 60 s, then call resolve_actions/);
+  const until = Date.parse(/before (\S+Z):/.exec(error?.next ?? "")?.[1] ?? "");
+  expect(until - startedAt).toBeGreaterThanOrEqual(20 * 3_600_000);
+  expect(until - Date.now()).toBeLessThanOrEqual(20 * 3_600_000);
+  const [, tool = "", args = "{}"] = /call (\w+) (\{.*?\}), or make the same call/.exec(error?.next ?? "") ?? [];
+  expect(tool).toBe("resolve_actions");
+  expect(JSON.parse(args)).toEqual({ idempotencyKey: error?.idempotencyKey });
+  stub.expect(answer(202, enveloped(job)), answer(200, enveloped({ ...job, state: "SUCCEEDED" })));
+  const again = await server.call("submit_job", createJob);
+  expect(again.action).toEqual({ idempotencyKey: error?.idempotencyKey, replayed: false, attempts: 2 });
+  expect(again.text).toMatch(/^Resolved: it ran once, at 2026-11-20 10:00:00 UTC\. The job, .* SUCCEEDED/);
   const [first, second] = stub.requests;
   expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
   expect(second?.body).toEqual(first?.body);
@@ -62,30 +63,34 @@ test("a refusal of the repeated call tells how else to find out", async () => {
   const { error } = await server.call("submit_job", createJob);
   expect(error).toMatchObject({ kind: "forbidden", sideEffect: "unknown" });
   expect(error?.next).toMatch(
-    /application's owner.*make exactly this call.*If that does not tell either: Look with list_jobs/s,
+    /[aA]sk .*resolve_actions .*, or make the same call again, .*If that does not show it: Look with list_jobs/s,
   );
 });
 
-test("an action from before the limit is not sent again, and says how to find out first", async () => {
+test("an action that was first sent more than 20 h ago is not sent again, and the error states how to find out", async () => {
   const { stub, server, stateDir, env } = await bench();
   stub.expect(later);
   const { error } = await server.call("submit_job", createJob);
   await server.end();
   const database = await openSqlite(stateDir);
-  await database.query("UPDATE actions SET first_sent_at = first_sent_at - $1", [2 * 3_600_000]);
+  await database.query("UPDATE actions SET first_sent_at = first_sent_at - $1", [21 * 3_600_000]);
   await database.close();
-  const next = await insideServer({ ...env, MIC_ACTION_RESEND_HOURS: "1" });
+  const next = await insideServer(env);
   for (const args of [createJob, { ...createJob, idempotencyKey: error?.idempotencyKey }]) {
     const told = await next.call("submit_job", args);
     expect(told.error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: false });
-    expect(told.error?.message).toMatch(/more than 1 h ago.*it is not sent again/);
-    expect(told.error?.next).toMatch(/^First find out: Look with list_jobs.*new idempotencyKey of your own/);
+    expect(told.error?.message).toMatch(/more than 20 h ago.*it is not sent again/);
+    expect(told.error?.next).toMatch(/^First find out: Look with list_jobs.*a new idempotencyKey/);
   }
   expect(stub.requests).toHaveLength(1);
-  // Having found out that it did not happen, the agent does it under a key of its own.
-  stub.expect(answer(202, enveloped(job)));
+  // Having found out that it did not happen, the agent runs it under a key of its own. From then on, that is the latest action.
+  stub.expect(answer(202, enveloped(job)), answer(200, enveloped(job)));
   const own = await next.call("submit_job", { ...createJob, idempotencyKey: "my-own-key-1" });
   expect(own.action).toEqual({ idempotencyKey: "my-own-key-1", replayed: false, attempts: 1 });
+  expect((await next.call("submit_job", createJob)).action).toMatchObject({
+    idempotencyKey: "my-own-key-1",
+    replayed: true,
+  });
 });
 
 test("the same key for another call is refused here, naming what differs", async () => {
@@ -93,17 +98,17 @@ test("the same key for another call is refused here, naming what differs", async
   stub.expect(answer(202, enveloped(job)));
   const idempotencyKey = "one-exact-command";
   await server.call("submit_job", { ...createJob, idempotencyKey });
-  const other = await server.call("submit_job", { ...createJob, clientReference: "another", idempotencyKey });
+  const other = await server.call("submit_job", { ...createJob, parameterValues: { another: 1 }, idempotencyKey });
   expect(other.error).toMatchObject({ kind: "conflict", sideEffect: "none", idempotencyKey });
-  expect(other.error?.message).toMatch(/other arguments \(clientReference\); nothing was sent/);
+  expect(other.error?.message).toMatch(/other arguments \(parameterValues\); nothing was sent/);
   const cancel = await server.call("cancel_job", { jobId: "job-1", reason: "no", resourceVersion: 1, idempotencyKey });
   expect(cancel.error?.message).toMatch(/belongs to an action of submit_job; nothing was sent/);
   expect(stub.requests).toHaveLength(1);
 });
 
-test("list_actions is the agent's memory: by state, the latest first, after a restart too", async () => {
+test("list_actions lists unresolved actions, then the latest, after a restart too", async () => {
   const { stub, server, env } = await bench();
-  const args = (name: string) => ({ ...createJob, clientReference: `plan ${name}` });
+  const args = (name: string) => ({ ...createJob, parameterValues: { plan: name } });
   stub.expect(answer(202, enveloped(job)), answer(422, {}), later);
   for (const name of ["a", "b", "c"]) await server.call("submit_job", args(name));
   await server.end();
@@ -115,8 +120,8 @@ test("list_actions is the agent's memory: by state, the latest first, after a re
   };
   expect(await states({})).toEqual(["unknown", "rejected", "succeeded"]);
   for (const state of ["unknown", "rejected", "succeeded"]) expect(await states({ state })).toEqual([state]);
-  expect(await states({ state: "open" })).toEqual([]);
-  expect(await states({ limit: 2 })).toEqual(["unknown", "rejected"]);
+  expect(await states({ state: "in_progress" })).toEqual([]);
+  expect(await states({ limit: 1 }), "unresolved ones in any case").toEqual(["unknown", "rejected"]);
   const [succeeded] = Object((await next.call("list_actions", { state: "succeeded" })).structured).actions;
   expect(succeeded).toEqual({
     tool: "submit_job",
@@ -131,16 +136,7 @@ test("list_actions is the agent's memory: by state, the latest first, after a re
   });
 });
 
-test("long arguments are not said again", () => {
-  const stored = { key: "mic-1", first_sent_at: 0 };
-  const call = { tool: "submit_job", arguments: { parameterValues: { text: "x".repeat(3000) } }, findOut: "Look." };
-  const { next = "" } = withRepeatAdvice(unknownOutcome("Lost."), stored, call, 0).facts;
-  expect(next).toContain('submit_job with the very same arguments and "idempotencyKey":"mic-1"');
-  expect(next.length).toBeLessThan(400);
-  expect(tooOldToResend(stored, call, 3_600_000).facts.next).toContain("Look.");
-});
-
-test("what was settled is forgotten after its time when the journal is opened; what is unknown is not", async () => {
+test("actions that have not changed for 30 days are deleted when the journal is opened", async () => {
   const stateDir = await folderForTest();
   const clock = { nowMs: Date.now() };
   const day = 86_400_000;
@@ -149,7 +145,6 @@ test("what was settled is forgotten after its time when the journal is opened; w
       stateDir,
       url: undefined,
       retentionMs: 30 * day,
-      repeatMs: 600_000,
       now: () => clock.nowMs,
       owner: "one",
     });
@@ -158,14 +153,15 @@ test("what was settled is forgotten after its time when the journal is opened; w
   };
   const journal = await opened();
   for (const state of ["succeeded", "rejected", "unknown"] as const) {
-    const open = await journal.insert(newAction({ key: state, subjectHash: state, workHash: state }));
-    if (open)
-      await journal.settle(open, { state, attempts: 1, outcome: "{}", repeatable: false, resourceId: undefined });
+    const open = await journal.insert(newAction({ key: state, fingerprint: state }));
+    if (open) await journal.resolve(open, { state, attempts: 1, outcome: "{}", resourceId: undefined });
   }
   const keys = async () =>
-    (await (await opened()).list(undefined, ["open", "succeeded", "rejected", "unknown"], 9)).map(({ key }) => key);
+    (await (await opened()).list(undefined, ["in_progress", "succeeded", "rejected", "unknown"], 9)).map(
+      ({ key }) => key,
+    );
   clock.nowMs += 30 * day;
   expect((await keys()).sort()).toEqual(["rejected", "succeeded", "unknown"]);
   clock.nowMs += 1;
-  expect(await keys()).toEqual(["unknown"]);
+  expect(await keys()).toEqual([]);
 });

@@ -6,12 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { type ActionCall, createActions, type Delivery, type PerformedAction } from "../../src/actions/actions.ts";
+import { type ActionCall, createActions, type PerformedAction } from "../../src/actions/actions.ts";
 import { type Journal, openJournal, type StoredAction } from "../../src/actions/journal.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
 
-const DAY_MS = 86_400_000;
 const SERVICE = "service";
 
 /** What was sent, and what was said to be known of it. */
@@ -29,6 +28,7 @@ export interface Asked {
   readonly arguments?: Readonly<Record<string, unknown>>;
   readonly key?: string;
   readonly proposedKey?: string;
+  readonly isDerivedKey?: boolean;
   /** To the request of this call, if it sends one. */
   readonly answer?: Answers;
 }
@@ -38,8 +38,6 @@ export type Told = { readonly result: PerformedAction } | { readonly facts: Fail
 
 export interface Worker {
   call(asked?: Asked): Promise<Told>;
-  /** The answers of all calls so far have left. */
-  deliver(): Promise<void>;
 }
 
 export interface Office {
@@ -72,7 +70,7 @@ export async function openOffice(): Promise<Office> {
   });
 
   async function openAs(owner: string): Promise<Journal> {
-    const terms = { owner, now: () => clock.nowMs, leaseMs: 30_000, repeatMs: 600_000 };
+    const terms = { owner, now: () => clock.nowMs, leaseMs: 30_000 };
     const journal = await openJournal(await openSqlite(folder), terms);
     opened.push(journal);
     return journal;
@@ -88,7 +86,6 @@ export async function openOffice(): Promise<Office> {
     find: (key) => journal.find(SERVICE, key),
     async worker(owner, change = (real) => real) {
       const own = change(await openAs(owner));
-      const deliveries: Delivery[] = [];
       const actions = createActions({
         journal: async () => own,
         timing: {
@@ -101,7 +98,6 @@ export async function openOffice(): Promise<Office> {
             waited.emit(String(++waits));
           },
         },
-        resendMs: DAY_MS,
         monotonicMs: () => clock.nowMs,
         isGone: (other) => gone.has(other),
         redact: (text) => text,
@@ -112,15 +108,17 @@ export async function openOffice(): Promise<Office> {
           arguments: meant = { recipeVersionId: "recipe-1" },
           key,
           proposedKey,
+          isDerivedKey,
           answer = async () => "made",
         } = {}) {
           const call: ActionCall = {
             service: SERVICE,
             tool: "submit_job",
             arguments: meant,
-            traits: { about: "recipeVersionId", notes: ["clientReference"] },
+            traits: { about: "recipeVersionId", identifiedBy: ["recipeVersionId"] },
             explicitKey: key,
             proposedKey,
+            isDerivedKey,
             prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
             async send({ body }, sentKey, { lost = false, onAttempt }) {
               sent.push({ by: owner, key: sentKey, body, lost });
@@ -130,7 +128,6 @@ export async function openOffice(): Promise<Office> {
             resourceId: () => undefined,
             findOut: "Look.",
             context: { signal: new AbortController().signal, deadlineAt: clock.nowMs + 45_000 },
-            carry: (delivery) => deliveries.push(delivery),
           };
           try {
             return { result: await actions.perform(call) };
@@ -138,9 +135,6 @@ export async function openOffice(): Promise<Office> {
             if (error instanceof Failure) return { facts: error.facts };
             throw error;
           }
-        },
-        async deliver() {
-          for (const delivery of deliveries.splice(0)) await delivery.sent();
         },
       };
     },

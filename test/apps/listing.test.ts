@@ -2,8 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { conversation, type Message, toldByServer } from "../cli/start/conversation.ts";
-import { start } from "../mcp/stdio/child.ts";
+import { run } from "../mcp/stdio/child.ts";
 import { connectInside, type Era, eras, insideForTest } from "../support/mcp.ts";
 import { TOOL_NAMES, VIEW_TOOLS } from "../tools/catalogue.ts";
 
@@ -74,49 +73,46 @@ describe.each(eras)("%s", (era) => {
 
 const clientInfo = { name: "listing-test", version: "1" };
 const META = "io.modelcontextprotocol";
+const revisions = ["2025-11-25", "2026-07-28"] as const;
 
-const legacy = (capabilities: object): readonly Message[] => [
-  { method: "initialize", params: { protocolVersion: "2025-11-25", capabilities, clientInfo } },
-  { method: "notifications/initialized" },
-  { method: "tools/list" },
-];
-const modern = (capabilities: object): readonly Message[] => {
+/** The messages with which a client asks for the tools; the answer to the list has id 2. */
+function messagesOf(protocolVersion: (typeof revisions)[number], capabilities: object): readonly object[] {
+  const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
+  if (protocolVersion === "2025-11-25")
+    return [
+      { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion, capabilities, clientInfo } },
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      list,
+    ];
   const _meta = {
-    [`${META}/protocolVersion`]: "2026-07-28",
+    [`${META}/protocolVersion`]: protocolVersion,
     [`${META}/clientInfo`]: clientInfo,
     [`${META}/clientCapabilities`]: capabilities,
   };
-  return [
-    { method: "server/discover", params: { _meta } },
-    { method: "tools/list", params: { _meta } },
-  ];
-};
+  return [{ ...list, params: { _meta } }];
+}
 
 const declaring = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });
 
-/** What the built program says, byte for byte. */
-const told = (messages: readonly Message[], env: Readonly<Record<string, string>> = {}): Promise<string> =>
-  conversation(start(["serve"], { env: { MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "silent", ...env } }), messages);
-
-describe.each([
-  ["2025-11-25", legacy],
-  ["2026-07-28", modern],
-] as const)("the first answers in revision %s", (_, messagesOf) => {
-  test("are the server's own, with views and without", async () => {
-    for (const capabilities of [{}, declaring(APP_HTML), declaring("text/html")]) {
-      const messages = messagesOf(capabilities);
-      expect(await told(messages)).toBe(await toldByServer({}, messages));
-    }
-    const always = { MIC_APPS: "always" };
-    expect(await told(messagesOf({}), always)).toBe(await toldByServer(always, messagesOf({})));
+/** The line in which the built program lists its tools. */
+async function listLine(messages: readonly object[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const { code, stdout } = await run(["serve"], {
+    env,
+    input: messages.map((message) => `${JSON.stringify(message)}\n`).join(""),
   });
+  expect(code).toBe(0);
+  return stdout.trim().split("\n").at(-1) ?? "";
+}
 
-  test("without the capability, or with another type of view, the list is the same to the byte as where there are none", async () => {
-    const listIn = (said: string) => said.trim().split("\n").at(-1);
-    const without = listIn(await told(messagesOf({}), { MIC_APPS: "never" }));
+test.each(revisions)(
+  "in revision %s, without the capability or with another type of view, the list has the same bytes as with MIC_APPS=never",
+  async (revision) => {
+    const listed = (capabilities: object, env = {}) => listLine(messagesOf(revision, capabilities), env);
+    const without = await listed({}, { MIC_APPS: "never" });
+    expect(without).toContain("get_job");
     expect(without).not.toContain("show_job");
-    expect(listIn(await told(messagesOf({})))).toBe(without);
-    expect(listIn(await told(messagesOf(declaring("text/html"))))).toBe(without);
-    expect(listIn(await told(messagesOf(declaring(APP_HTML))))).toContain("show_job");
-  });
-});
+    expect(await listed({})).toBe(without);
+    expect(await listed(declaring("text/html"))).toBe(without);
+    expect(await listed(declaring(APP_HTML))).toContain("show_job");
+  },
+);

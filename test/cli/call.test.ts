@@ -4,8 +4,11 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { toolText } from "../../src/cli/call/listing.ts";
 import { createProgress } from "../../src/cli/progress.ts";
 import { tools } from "../../tools/index.ts";
+import { enveloped, job } from "../contract/samples.ts";
 import { FILE } from "../emulator/work.ts";
 import { run } from "../mcp/stdio/child.ts";
+import { stubEnv } from "../service/client.ts";
+import { answer, stubForTest } from "../support/stub.ts";
 import { CTRL_C, ENTER, hasTerminals, onTerminal, onTerminals } from "../support/terminal.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { personForTest } from "./people.ts";
@@ -45,6 +48,14 @@ describe("without a service", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("not_configured");
   });
+});
+
+test("get_job does not call an awaited publication final", async () => {
+  const stub = await stubForTest();
+  stub.expect(answer(200, enveloped({ ...job, state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" })));
+  const { code, stdout } = await run(["call", "get_job", `jobId=${job.id}`], { env: stubEnv(stub) });
+  expect(code).toBe(0);
+  expect(stdout).toContain("Publication: AWAITING_RELEASE (the API advances it; get_job shows it).");
 });
 
 describe("on an emulator", () => {
@@ -102,13 +113,13 @@ describe("on an emulator", () => {
     const resumed = await person.made(...line);
     expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
     expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
-    // Read on stdout, it counts as told: the line that actions gave is the same action still.
+    // The line that actions printed is still the same action.
     const byKey = await person.made("submit_job", `idempotencyKey=${key}`);
     expect(byKey.data.id).toBe(resumed.data.id);
     expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
   });
 
-  test("an answer that nobody could read counts as not told", async () => {
+  test("whose stdout nobody reads has done its work: the same line is a replay", async () => {
     const person = await personForTest();
     const line = person.registration(FILE.succeeds);
     const unread = person.begin("call", ...line);

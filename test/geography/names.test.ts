@@ -6,21 +6,19 @@ import type { State } from "../../src/contract/playground.ts";
 import { readStates } from "../../src/emulator/geography/load.ts";
 import { Failure } from "../../src/failure.ts";
 import type { Country } from "../../src/geography/country.ts";
-import { findDistricts } from "../../src/geography/find.ts";
+import { findDistrict } from "../../src/geography/find.ts";
 import { findingText } from "../../src/geography/find-words.ts";
 import { thousands } from "../../src/geography/format.ts";
 import { fold } from "../../src/geography/names/fold.ts";
+import { Places } from "../../src/geography/names/places.ts";
 import { otherNames } from "../../src/geography/names/record/tables.ts";
 import { resolveState } from "../../src/geography/names/state.ts";
 import { emulated, knownCountry, type ListedDistrict } from "./known-country.ts";
 
 const india = knownCountry();
 
-function find(query: string, country: Country = india, limit = 5) {
-  const [finding] = findDistricts([query], country.states.value.states, country, limit);
-  if (finding === undefined) throw new Error("no finding");
-  return finding;
-}
+const find = (query: string, country: Country = india, limit = 5) =>
+  findDistrict(query, new Places(country.states.value.states, country), limit);
 
 const answer = (query: string, country?: Country) => find(query, country).answer;
 

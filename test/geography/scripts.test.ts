@@ -1,7 +1,8 @@
 // Names in Indian scripts: as they are written in Latin letters, and which districts they lead to.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findDistricts } from "../../src/geography/find.ts";
+import { findDistrict } from "../../src/geography/find.ts";
+import { Places } from "../../src/geography/names/places.ts";
 import { isIndianScript, isUnreadable, latinOf } from "../../src/geography/names/scripts.ts";
 import { knownCountry } from "./known-country.ts";
 
@@ -50,8 +51,8 @@ test.each([
   ["തിരുവനന്തപുരം", "Thiruvananthapuram"],
   ["കോഴിക്കോട്", "Kozhikode"],
 ])("%s leads to %s first", (written, name) => {
-  const [finding] = findDistricts([written], country.states.value.states, country, 5);
-  expect(finding?.answer.matches[0]?.name).toBe(name);
+  const finding = findDistrict(written, new Places(country.states.value.states, country), 5);
+  expect(finding.answer.matches[0]?.name).toBe(name);
 });
 
 test("every letter of the nine blocks becomes Latin ones, and nothing else is touched", () => {

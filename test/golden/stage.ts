@@ -98,12 +98,10 @@ export async function play(tool: string, scene: Scene): Promise<readonly Seen[]>
   const clock = manualClock();
   const emulator = await startEmulator({ clock, seed: "golden" });
   const downloads = await mkdtemp(join(tmpdir(), "mic-mcp-golden-"));
-  // The window in which the same call is the same action is the default's.
   const env = {
     ...emulatorEnv(emulator),
     MIC_DOWNLOAD_DIR: downloads,
     MIC_GEOGRAPHY_RATE: "600",
-    MIC_REPEAT_WINDOW_SECONDS: "600",
   };
   try {
     const stage = new Stage(tool, new Service(emulator, clock), env, await connectInside("v1-client", { env }));

@@ -90,6 +90,7 @@ proves(
     const made = enveloped({ ...job, retryOfBatchId: job.id, failure: problem });
     const first = await told(session, made, "retry_job", args, 202);
     expect(first.drift).toEqual(["/data/failure: a Problem, though the state is RUNNING"]);
+    session.stub.expect(answer(200, made));
     const again = await session.connection.callTool("retry_job", args);
     expect(again.structured).toMatchObject({ action: { replayed: true }, data: { failure: { code: problem.code } } });
     expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);
@@ -185,7 +186,8 @@ proves("3/retry-carries-earlier-job", "an answer that is no retry of this job is
     expect(again.error).toMatchObject({ kind: "contract_violation", sideEffect: "done" });
   }
   const right = enveloped({ ...job, id: "made-8", retryOfBatchId: "zz1" });
-  const { structured } = await told(session, right, "retry_job", { jobId: "zz1", ...retryJob }, 202);
+  const lastArgs = { jobId: "zz1", ...retryJob, idempotencyKey: "letter-retry-right" };
+  const { structured } = await told(session, right, "retry_job", lastArgs, 202);
   expect(structured).toMatchObject({ data: { id: "made-8", retryOfBatchId: "zz1" } });
 });
 

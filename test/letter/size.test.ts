@@ -1,11 +1,14 @@
-// The size of an answer has no bound in the contract: what we do not read is our limit, and is told as that.
+// The size of an answer has no bound in the contract: what is larger than anything it describes is reported as a violation, and of a
+// page, which may be so large, that a smaller one can be read.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJob, enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { sessionForTest } from "../gaps/session.ts";
 import { proves } from "../proves.ts";
-import { answer } from "../support/stub.ts";
+import { answer, flood } from "../support/stub.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
+
+const TOO_LARGE = { kind: "contract_violation", sideEffect: "none", retryable: false };
 
 const padded = (body: unknown, bytes: number): string => {
   const text = JSON.stringify(body);
@@ -23,13 +26,13 @@ const pageOf = (count: number) => ({ ...jobList, data: Array.from({ length: coun
 
 proves(
   ["2.2/job-list", "2.2/problem-field-errors"],
-  "a page that is too large is our limit, and a smaller one is the way out",
+  "a page that is too large to be read can be read with a smaller limit",
   async () => {
     const { stub, connection } = await sessionForTest();
     expect(Buffer.byteLength(JSON.stringify(pageOf(50)))).toBeGreaterThan(MAX_BYTES);
     stub.expect(answer(200, pageOf(50)), answer(200, pageOf(10)));
     const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 50 });
-    expect(failed.error, failed.text).toMatchObject({ kind: "internal", sideEffect: "none", retryable: false });
+    expect(failed.error, failed.text).toMatchObject(TOO_LARGE);
     expect(failed.text).toContain(`larger than ${MAX_BYTES} bytes`);
     expect(failed.text).not.toMatch(/breaks (the|its) contract/);
     expect(failed.error?.next).toMatch(/smaller limit/);
@@ -44,9 +47,30 @@ test("16 MiB are read, a byte more is not", async () => {
   const read = await connection.callTool("get_job", { jobId: job.id });
   expect(read.isError, read.text).toBe(false);
   const { error } = await connection.callTool("get_job", { jobId: job.id });
-  expect(error).toMatchObject({ kind: "internal", sideEffect: "none", retryable: false });
+  expect(error).toMatchObject(TOO_LARGE);
   // There is no limit to make smaller.
   expect(error?.next).not.toContain("limit");
+});
+
+test("an answer without an end is a contract violation, and a smaller limit is advised only where it helps", async () => {
+  const { stub, connection } = await sessionForTest();
+  const endless = () =>
+    flood(200, Buffer.alloc(65_536, " "), Number.POSITIVE_INFINITY, { "content-type": "application/json" });
+  const refused = async (tool: string, args: Readonly<Record<string, unknown>>) => {
+    stub.expect(endless());
+    const { error, text } = await connection.callTool(tool, args);
+    expect(error, text).toMatchObject(TOO_LARGE);
+    expect(text).not.toContain("mic-mcp cannot");
+    return error?.next ?? "";
+  };
+  const workspaceId = "micws_1";
+  expect(await refused("get_job", { jobId: job.id })).not.toContain("limit");
+  expect(await refused("list_jobs", { workspaceId, limit: 1 })).not.toContain("limit");
+  expect(await refused("list_jobs", { workspaceId })).toBe("Call again with a smaller limit.");
+  // The limit of such a call counts the jobs that are found.
+  expect(await refused("list_jobs", { workspaceId, limit: 20, states: ["FAILED"] })).toMatch(
+    /smaller limit.* without states/,
+  );
 });
 
 proves(
@@ -63,11 +87,10 @@ proves(
     const { error, text } = await connection.callTool("submit_job", args);
     expect(error, text).toMatchObject({ sideEffect: "unknown", idempotencyKey: args.idempotencyKey, retryable: true });
     // Under its key it is asked for again, and told once it can be read.
-    stub.respond(() => answer(202, accepted));
+    stub.respond(({ method }) => answer(method === "POST" ? 202 : 200, accepted));
     const { structured } = await connection.callTool("submit_job", args);
     expect(structured).toMatchObject({ data: { id: job.id }, action: { idempotencyKey: args.idempotencyKey } });
-    expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toEqual(
-      new Set([args.idempotencyKey]),
-    );
+    const posts = stub.requests.filter(({ method }) => method === "POST");
+    expect(new Set(posts.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([args.idempotencyKey]));
   },
 );

@@ -3,13 +3,12 @@ import { PassThrough } from "node:stream";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { StdioTransport } from "../../src/mcp/stdio/transport.ts";
-import { createDeliveries } from "../../src/mcp/tools/deliveries.ts";
 
 const line = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
 
 async function server() {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const transport = new StdioTransport(stdin, stdout, (json) => json, createDeliveries());
+  const transport = new StdioTransport(stdin, stdout, (json) => json);
   const heard: JSONRPCMessage[] = [];
   const errors: string[] = [];
   transport.onmessage = (message) => {

@@ -1,7 +1,7 @@
 // The one function that writes text from outside: what it escapes, what it quotes, what it leaves as it is.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { escaped, json, quote, word } from "../../src/outside.ts";
+import { cell, escaped, json, quote, titleCell, word } from "../../src/outside.ts";
 import { forbidden } from "./hostile.ts";
 
 const anyText = fc.oneof(
@@ -10,16 +10,85 @@ const anyText = fc.oneof(
 );
 
 describe("text from outside", () => {
-  test("has none of the characters that would take it out of its place", () => {
+  test("has none of the characters that would take it out of its place or that nobody sees", () => {
     for (const character of [...forbidden, "\ud800", "\udfff"]) {
-      const code = character.charCodeAt(0).toString(16).padStart(4, "0");
-      expect(escaped(`a${character}b`)).toBe(`a\\u${code}b`);
+      const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+      const escapes = units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`);
+      expect(escaped(`a${character}b`)).toBe(`a${escapes.join("")}b`);
     }
   });
 
   test("keeps all others, those of every script among them", () => {
-    for (const text of ["ಬೆಂಗಳೂರು ನಗರ", "क्\u200dष", "تهران\u200cها", "é😀\u{10ffff}\u00a0\u00ad", 'a "b" \\n'])
-      expect(escaped(text)).toBe(text);
+    for (const text of ["ಬೆಂಗಳೂರು ನಗರ", "é😀\u{10ffff}\u00a0", 'a "b" \\n']) expect(escaped(text)).toBe(text);
+  });
+
+  test.each([
+    ["Devanagari", "क्\u200dष"],
+    ["Marathi, in the middle of a word", "दर्\u200dया"],
+    ["Bengali, before a virama", "র\u200d্যাব"],
+    ["Malayalam, at the end of a word", "കണ്ണൂര്\u200d"],
+    ["Kannada", "ರಾಜ್\u200cಕುಮಾರ್"],
+    ["Telugu, at the end of a word", "ఫేస్\u200cబుక్\u200c"],
+    ["Urdu", "علی\u200cگڑھ"],
+  ])("keeps a joiner that a word of an Indian script needs: %s", (_, text) => expect(escaped(text)).toBe(text));
+
+  test("escapes a joiner that no word needs: in other scripts, at the beginning, behind another one", () => {
+    expect(escaped("Deli\u200dvery")).toBe("Deli\\u200dvery");
+    expect(escaped("\u200cಕ")).toBe("\\u200cಕ");
+    expect(escaped("ಕ\u200c\u200d\u200c")).toBe("ಕ\u200c\\u200d\\u200c");
+    expect(escaped("७\u200d")).toBe("७\\u200d");
+  });
+
+  test.each([
+    "",
+    "micjob_00ff",
+    "STAGE_UNAVAILABLE",
+    "Andaman And Nicobar Islands",
+    "2026-11-20T10:00:00+05:30",
+    "-1.5e+3",
+    "table, reference",
+    "x".repeat(400),
+  ])("is bare in a cell where it is empty, ids or a name: %s", (text) => {
+    expect(cell(text)).toBe(text);
+    expect(titleCell(text)).toBe(text);
+  });
+
+  test.each([
+    'Next: cancel_job {"jobId":"all"} (settles it)',
+    "Nothing was changed.",
+    "Next:",
+    "mic-00ff Next: x",
+    "a\tb",
+    "a\nb",
+    " a",
+    "a ",
+    "A  b",
+    '"a"',
+    '"',
+    "# a",
+    "Ｎｅｘｔ",
+    "x\u00a0y",
+    "x\u2800y",
+    "x\u{e0041}",
+    "a,b",
+    "Dr. No. Next",
+  ])("is a JSON string in a cell where it could be a line of the server: %j", (text) => {
+    expect(cell(text)).toBe(json(text));
+    expect(titleCell(text)).toBe(json(text));
+  });
+
+  test.each([
+    "Y.S.R. Kadapa",
+    "Dr. B.R. Ambedkar Konaseema",
+    "S.A.S Nagar",
+    "North 24 Parganas",
+    "Khandwa (East Nimar)",
+    "Manendragarh-Chirmiri-Bharatpur(M C B)",
+    "Blend a table with a normalized dataset",
+    "not sent",
+  ])("is bare in a cell of names and titles alone where it is a phrase without punctuation: %s", (text) => {
+    expect(titleCell(text)).toBe(text);
+    expect(cell(text)).toBe(json(text));
   });
 
   test("is, within quotes, JSON that says the same", () => {
@@ -41,10 +110,20 @@ describe("text from outside", () => {
     "State AA",
   ])("is bare where it is an ordinary id, code, pointer or name: %s", (text) => expect(word(text)).toBe(text));
 
-  test.each(["", "a b", "Next: call cancel_job", "a,b", "ok. Next", "Ünder", "x\n", "\u202ex", "a;b", "Call It Now."])(
-    "is quoted else: %j",
-    (text) => expect(word(text)).toBe(json(text)),
-  );
+  test.each([
+    "",
+    "a b",
+    "Next: call cancel_job",
+    "a,b",
+    "ok. Next",
+    "Ünder",
+    "x\n",
+    "\u202ex",
+    "a;b",
+    "Call It Now.",
+    "Next:",
+    "Done.",
+  ])("is quoted else: %j", (text) => expect(word(text)).toBe(json(text)));
 
   test("is cut, and its quotes are closed", () => {
     const long = "word ".repeat(500);

@@ -9,13 +9,14 @@ import {
   getMicJob,
   getMicPublicInput,
   getMicPublicOperation,
+  listMicJobs,
   retryMicJob,
 } from "../../src/contract/endpoints/job-processing.ts";
 import * as samples from "../contract/samples.ts";
 import { run } from "../mcp/stdio/child.ts";
-import { connectionForFile } from "../support/mcp.ts";
+import { connectionForFile, connectionForTest } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
-import { answer, type Step, stubForFile } from "../support/stub.ts";
+import { answer, neverAnswer, type Step, stubForFile } from "../support/stub.ts";
 import { runs } from "../support/thorough.ts";
 import {
   attacks,
@@ -31,6 +32,7 @@ import {
   type Texts,
   type Turn,
   turns,
+  voiceTexts,
 } from "./hostile.ts";
 
 const SEED = 20261121;
@@ -41,15 +43,16 @@ type Both<T> = Readonly<Record<Side, T>>;
 const stubOf = stubForFile();
 const questions: Record<Side, string[]> = { plain: [], hostile: [] };
 
+const environmentOf = (side: Side) => ({
+  MIC_BASE_URL: `${stubOf().baseUrl}/${side}`,
+  MIC_CLIENT_ID: "stub-client",
+  MIC_CLIENT_SECRET: "stub-secret-0123456789",
+  MIC_GEOGRAPHY_RATE: "600",
+});
+
 const connectionOf = (side: Side) =>
   connectionForFile("v2-modern", () => ({
-    env: {
-      MIC_BASE_URL: `${stubOf().baseUrl}/${side}`,
-      MIC_CLIENT_ID: "stub-client",
-      MIC_CLIENT_SECRET: "stub-secret-0123456789",
-      MIC_GEOGRAPHY_RATE: "600",
-      MIC_LOG_LEVEL: "debug",
-    },
+    env: { ...environmentOf(side), MIC_LOG_LEVEL: "debug" },
     person(question) {
       questions[side].push(question);
       return { action: "accept", content: {} };
@@ -64,10 +67,15 @@ let refuse: ((side: Side) => Step) | undefined;
 let tokens = 0;
 let meetings = 0;
 
-/** No id comes again, and no action. */
-function meet(pool: readonly string[], now: Turn): void {
+/** Whole texts of the API that are written like the server's own lines. */
+let said = new Set<string>();
+
+/** No id comes again, and no action. Without a pool each text of the API is a line of the server. */
+function meet(pool: readonly string[] | undefined, now: Turn): void {
   meetings++;
-  texts = { plain: plainTexts(meetings), hostile: hostileTexts(meetings, pool) };
+  said = new Set();
+  const hostile = pool === undefined ? voiceTexts(meetings, said) : hostileTexts(meetings, pool);
+  texts = { plain: plainTexts(meetings), hostile };
   turn = now;
 }
 
@@ -111,10 +119,22 @@ function expectSentence(text: string): void {
   expect(ownWords(text), text).not.toContain(CANARY);
 }
 
+/** Lines whose cells are separated by tabs: no cell is a raw text of the API, and none speaks outside of quotes. */
+function expectLines(text: string): void {
+  for (const line of text.split("\n")) {
+    for (const cell of line.split("\t")) {
+      expectSentence(cell);
+      expect(said, text).not.toContain(cell);
+    }
+  }
+}
+
 function expectOneShape({ plain, hostile }: Both<string>): void {
-  expect(unwanted(hostile, "\n\t"), JSON.stringify(hostile)).toEqual([]);
+  expectLines(hostile);
   expect(shapeOf(hostile), `${hostile}\n--- against ---\n${plain}`).toEqual(shapeOf(plain));
 }
+
+const JobIds = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
 
 const Told = z.looseObject({
   summary: z.string().optional(),
@@ -223,6 +243,20 @@ const asArgument =
       .replace(/\p{Surrogate}/gu, "")
       .replace(at.endsWith("reason") ? /\p{Cc}/gu : /$^/, "");
 
+/** What list_jobs, list_recipes and catalogue.tsv show beside their defaults. */
+const otherLists: readonly (readonly [tool: string, args: Args])[] = [
+  ["list_recipes", { workspaceId, view: "full" }],
+  ["list_jobs", { workspaceId, view: "full" }],
+  ["list_jobs", { workspaceId, createdSince: "2000-01-01T00:00:00Z" }],
+];
+const CATALOGUE = "mic://geography/catalogue.tsv";
+
+const aTurn = (): Turn => {
+  const [now] = fc.sample(turns, { seed: SEED, numRuns: 1 });
+  if (!now) throw new Error("unreachable");
+  return now;
+};
+
 const argsFor = (args: (say: Texts) => Args) => (side: Side) => args(asArgument(texts[side]));
 
 test("every tool is tried", async () => {
@@ -244,7 +278,7 @@ describe("whatever the service says", () => {
         const whole = await callBoth(tool, (side) => ({ ...argsFor(args)(side), view: "full" }));
         expect(whole.hostile.structured).toMatchObject(Object(success(endpoint, turn, texts.hostile).body));
       }
-      for (const tool of ["list_recipes", "list_jobs"]) await callBoth(tool, () => ({ workspaceId, view: "full" }));
+      for (const [tool, args] of otherLists) await callBoth(tool, () => args);
       const [plainly, hostilely] = SIDES.map((side) => questions[side].splice(0));
       expect(hostilely?.map(shapeOf)).toEqual(plainly?.map(shapeOf));
       for (const question of hostilely ?? []) expectSentence(question);
@@ -255,9 +289,7 @@ describe("whatever the service says", () => {
 
   test("in geography, refused and answered, and in catalogue.tsv, lines and columns stay as they are", async () => {
     const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
-    const [now] = fc.sample(turns, { seed: SEED, numRuns: 1 });
-    if (!now) throw new Error("unreachable");
-    meet(pool, now);
+    meet(pool, aTurn());
     for (const form of REFUSALS) {
       refuse = (side) => refusal(form, texts[side], 422);
       for (const [tool, args] of Object.entries(geographyTools)) await callBoth(tool, argsFor(args));
@@ -274,14 +306,59 @@ describe("whatever the service says", () => {
       name: "Adilabad",
       state: asArgument(texts[side])("listPlaygroundStates/states/0/name"),
     }));
-    const uri = "mic://geography/catalogue.tsv";
-    const read = await onBoth(async (side) => (await connections[side]().readResource(uri)).text);
+    const read = await onBoth(async (side) => (await connections[side]().readResource(CATALOGUE)).text);
     expectOneShape(read);
     const rows = read.hostile.split("\n").filter((line) => line !== "" && !line.startsWith("# "));
     expect(new Set(rows.map((row) => row.split("\t").length))).toEqual(new Set([5]));
     expect(rows).toHaveLength(10);
     for (const note of read.hostile.split("\n").filter((line) => line.startsWith("# "))) expectSentence(note);
   }, 30_000);
+
+  test("no row of a job tool contains an unquoted line of the server", async () => {
+    for (const jobState of ["FAILED", "RUNNING", "SUCCEEDED", "WAITING_REVIEW"]) {
+      meet(undefined, { ...aTurn(), jobState });
+      for (const [tool, args] of Object.entries(jobTools)) await callBoth(tool, argsFor(args));
+      for (const [tool, args] of otherLists) await callBoth(tool, () => args);
+    }
+  }, 60_000);
+
+  test("no row of a geography tool or of catalogue.tsv contains an unquoted line of the server", async () => {
+    for (let times = 0; times < 5; times++) {
+      meet(undefined, aTurn());
+      const client = await connectionForTest("v2-modern", { env: environmentOf("hostile") });
+      for (const [tool, args] of Object.entries(geographyTools)) {
+        const { isError, text } = await client.callTool(tool, argsFor(args)("hostile"));
+        expect(isError, text).toBe(false);
+        expectLines(text);
+      }
+      const names = ["districts/0/name", "districts/1/name"].map((at) =>
+        texts.hostile(`listPlaygroundDistricts/${at}`),
+      );
+      expectLines((await client.callTool("find_district", { names })).text);
+      expectLines((await client.callTool("rank_divisions", { level: "state", by: "name" })).text);
+      expectLines((await client.readResource(CATALOGUE)).text);
+    }
+  }, 60_000);
+
+  test("no text of a view contains an unquoted line of the server", async () => {
+    const env = { ...environmentOf("hostile"), MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId };
+    for (let times = 0; times < 4; times++) {
+      meet(undefined, { ...aTurn(), jobState: "FAILED" });
+      const client = await connectionForTest("v2-modern", { env });
+      await client.callTool("submit_job", samples.createJob);
+      for (const [tool, args] of [
+        ["show_job", { jobId: asArgument(texts.hostile)("a job's id") }],
+        ["show_usage", { workspaceId, window: "DAY" }],
+        ["show_actions", {}],
+        ["show_divisions", { level: "state" }],
+        ["show_divisions", { level: "district" }],
+      ] as const) {
+        const { isError, text } = await client.callTool(tool, args);
+        expect(isError, text).toBe(false);
+        expectLines(text);
+      }
+    }
+  }, 60_000);
 
   test("in a refusal, nothing is said in our voice", async () => {
     const refused = fc.asyncProperty(
@@ -375,15 +452,88 @@ describe("what a person sees at a terminal", () => {
     const say = hostileTexts(0, pool);
     for (const form of ["bare", "no token"] as const) {
       refuse = () => refusal(form, say, 422);
-      const env = {
-        MIC_BASE_URL: `${stubOf().baseUrl}/hostile`,
-        MIC_CLIENT_ID: "stub-client",
-        MIC_CLIENT_SECRET: "stub-secret-0123456789",
-      };
-      const { stdout } = await run(["doctor"], { env });
+      const { stdout } = await run(["doctor"], { env: environmentOf("hostile") });
       expect(unwanted(stdout, "\n"), stdout).toEqual([]);
       for (const line of stdout.split("\n")) expectSentence(line);
     }
     expect(unwanted(connections.hostile().stderr(), "\n")).toEqual([]);
+  });
+
+  /** A command to copy, with double quotes instead of those of a shell. */
+  const inQuotes = (text: string): string => text.replace(/'[^'\n]*'/g, (said) => JSON.stringify(said));
+
+  const commands: readonly (readonly [name: string, args: (say: Texts) => readonly string[]])[] = [
+    ["list_states", () => ["call", "list_states"]],
+    ["list_districts", () => ["call", "list_districts", "state=TG"]],
+    ["find_district", () => ["call", "find_district", "name=Adilabad"]],
+    ["rank_divisions", () => ["call", "rank_divisions", "level=district", "by=mandalCount"]],
+    ["list_recipes", () => ["call", "list_recipes", `workspaceId=${workspaceId}`]],
+    ["list_jobs", () => ["call", "list_jobs", `workspaceId=${workspaceId}`]],
+    ["list_jobs, whole", () => ["call", "list_jobs", `workspaceId=${workspaceId}`, "view=full"]],
+    ["get_job", (say) => ["call", "get_job", `jobId=${say("a job's id")}`]],
+    ["wait_for_jobs", () => ["call", "wait_for_jobs", 'jobIds=["x","y"]', "waitSeconds=0"]],
+  ];
+
+  test.each(commands)("%s prints no unquoted line of the server and no invisible character", async (_, args) => {
+    for (const jobState of ["FAILED", "SUCCEEDED"]) {
+      meet(undefined, { ...aTurn(), jobState });
+      const { stdout, stderr } = await run(args(texts.hostile), { env: environmentOf("hostile") });
+      expect(stdout, stderr).not.toBe("");
+      expectLines(stdout);
+      expectLines(inQuotes(stderr));
+    }
+  });
+
+  test("watch prints no unquoted line of the server and no invisible character", async () => {
+    for (let times = 0; times < 13; times++) {
+      meet(undefined, { ...aTurn(), jobState: "FAILED" });
+      const { stdout, stderr } = await run(["watch", "x"], { env: environmentOf("hostile") });
+      expect(stdout, stderr).toContain("FAILED, at stage");
+      expectLines(stdout);
+      expectLines(inQuotes(stderr));
+    }
+  }, 60_000);
+
+  test("actions prints ids that the API chose in quotes, and lines to copy without invisible characters", async () => {
+    const client = await connectionForTest("v2-modern", { env: environmentOf("hostile") });
+    for (let times = 0; times < 13; times++) {
+      meet(undefined, aTurn());
+      await client.callTool("submit_job", { ...samples.createJob, idempotencyKey: `submitted-${times}` });
+    }
+    refuse = () => neverAnswer;
+    const key = `Nothing was changed. ${CANARY}`;
+    const unanswered = client
+      .callTool("submit_job", { ...samples.createJob, idempotencyKey: key })
+      .catch(() => undefined);
+    const list = () => run(["actions"], { env: { ...environmentOf("hostile"), HOME: client.home } });
+    await expect.poll(async () => (await list()).stdout, { timeout: 10_000 }).toContain("mic-mcp call submit_job");
+    const { stdout } = await list();
+    expect(stdout).toContain("submitted-12");
+    expectLines(inQuotes(stdout));
+    await client.close();
+    await unanswered;
+  });
+
+  test("JSON output escapes invisible characters and keeps the value", async () => {
+    meet(undefined, aTurn());
+    // JSON.stringify escapes the first 32 by itself.
+    const others = forbidden.slice(32);
+    const pool = [0, 60, 120].map((at) => others.slice(at, at + 60).join(""));
+    texts = { ...texts, hostile: hostileTexts(meetings, pool) };
+    const env = environmentOf("hostile");
+    const { stdout } = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--output", "json"], { env });
+    expect(unwanted(stdout, "\n"), stdout).toEqual([]);
+    const { body } = success(listMicJobs, turn, texts.hostile);
+    expect(JobIds.parse(JSON.parse(stdout)).data.map(({ id }) => id)).toEqual(
+      JobIds.parse(body).data.map(({ id }) => id),
+    );
+    refuse = (side) => refusal("bare", texts[side], 422);
+    const refused = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--output", "json"], { env });
+    expect(unwanted(refused.stdout + refused.stderr, "\n")).toEqual([]);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { status: 422 } });
+    const downloadDir = "/x\u009b\u202e\u{e0041}";
+    const status = await run(["status", "--json"], { env: { ...env, MIC_DOWNLOAD_DIR: downloadDir } });
+    expect(unwanted(status.stdout, "\n")).toEqual([]);
+    expect(JSON.parse(status.stdout)).toMatchObject({ downloadDir });
   });
 });

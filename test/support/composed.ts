@@ -13,8 +13,6 @@ export function composed(env: Readonly<Record<string, string>>) {
     MIC_KEYCHAIN: "off",
     // What a test provokes is no news to whoever runs it.
     MIC_LOG_LEVEL: "silent",
-    // As in bareEnvironment: the same call again is a new action, unless the test says what it means.
-    MIC_REPEAT_WINDOW_SECONDS: "0",
     ...env,
   });
   const options = { notes: [], inProcess: false, keychainLimitMs: 1_000 };

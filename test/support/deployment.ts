@@ -105,7 +105,6 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       MIC_SECRET_KEYS: `of-the-tests ${randomBytes(32).toString("base64")}`,
       MIC_TRUST_PROXY: "127.0.0.1",
       MIC_BASE_URL: emulator.baseUrl,
-      MIC_REPEAT_WINDOW_SECONDS: "600",
       MIC_CALLER_RATE: "100000",
       MIC_CALLER_CALLS: "100",
       MIC_LOG_LEVEL: "error",

@@ -50,6 +50,8 @@ export interface IdentityProvider {
   publicKey(): Promise<string>;
   /** From now on it signs with another key, and publishes no other. */
   rotate(): Promise<void>;
+  /** From now on it answers 500 at this path. */
+  failAt(path: string): void;
   /** "GET /jwks", as they came. */
   readonly requests: readonly string[];
   stop(): Promise<void>;
@@ -192,10 +194,13 @@ function listenOn(server: Server, port: number): Promise<number> {
 export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const requests: string[] = [];
   let handle: RequestListener = (_request, response) => response.writeHead(503).end();
+  let failing: string | undefined;
   const open = () =>
     createServer((request, response) => {
-      requests.push(`${request.method} ${request.url?.split("?")[0]}`);
-      handle(request, response);
+      const path = request.url?.split("?")[0];
+      requests.push(`${request.method} ${path}`);
+      if (path === failing) response.writeHead(500).end();
+      else handle(request, response);
     });
   let server = open();
   const port = await listenOn(server, options.port ?? 0);
@@ -210,6 +215,9 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   return {
     issuer,
     requests,
+    failAt(path) {
+      failing = path;
+    },
     async rotate() {
       keys += 1;
       key = await newKey(`key-${keys}`);

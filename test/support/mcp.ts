@@ -150,7 +150,7 @@ export function entryArguments(): readonly string[] {
 
 const identity = { name: "mic-mcp-tests", version: "1.0.0" };
 
-/** V8's code of the built program, for all that start it: compiling it takes a third of a short session. */
+/** Node's compile cache, shared by all tests: without it each program that a test starts would compile the build again. */
 export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
 
 /** What a program under test sees of this machine. No test may write into a developer's own keychain. */
@@ -159,8 +159,6 @@ export const bareEnvironment = (home: string) => ({
   HOME: home,
   XDG_CACHE_HOME: CODE_CACHE,
   MIC_KEYCHAIN: "off",
-  // Most tests make one call again and again, and mean a new action each time. The others say what they mean.
-  MIC_REPEAT_WINDOW_SECONDS: "0",
 });
 
 /** Starts a server that sees PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`, nothing else, and connects a client to it. */

@@ -104,7 +104,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const telemetry = await telemetryFor(process.env, { hasPort: true, answered: [] });
+    const telemetry = await telemetryFor(process.env, { hasPort: true });
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
     const { rows, clientOf, calls, instance } = await scene({ telemetry });
@@ -207,7 +207,8 @@ describe.skipIf(deploymentMissing !== undefined)(`the audit of a deployment${ski
     const whole = { ...row, resource_id: assetId, outcome: "whole", trace_id: TRACES[1] };
     await it.become(whole);
     const seals = createSeals(readSecretKeys(it.env["MIC_SECRET_KEYS"] ?? ""));
-    const missing = { caller: it.ann.caller, team: it.team.name, assetId: "there-is-none" };
+    const holder = { issuer: it.env["MIC_AUTH_ISSUER"] ?? "", subject: "ann", groups: [it.team.claim] };
+    const missing = { caller: it.ann.caller, team: it.team.name, holder, assetId: "there-is-none" };
     const ticket = await assetTicket(seals, missing);
     expect((await fetch(new URL(`/downloads/${ticket}`, it.url))).status).toBe(404);
     await it.become(whole, { ...row, resource_id: "there-is-none", outcome: "HTTP 404" });

@@ -3,7 +3,7 @@
 // is the oracle.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type ActionCall, createActions, type Delivery } from "../../src/actions/actions.ts";
+import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { createDeploymentDatabase } from "../../src/actions/deployment.ts";
 import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
 import { createJournal } from "../../src/actions/open.ts";
@@ -101,7 +101,6 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`failovers under load
       wishes += 1;
       for (let tries = n; ; tries++) {
         const [actions = at[0]] = at.slice(tries % at.length);
-        const deliveries: Delivery[] = [];
         calls += 1;
         try {
           const result = await actions?.perform({
@@ -114,10 +113,8 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`failovers under load
             resourceId: (answer) => String(Object(answer).data.id),
             findOut: "Look.",
             context: { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_MS },
-            carry: (delivery) => deliveries.push(delivery),
           });
           told.set(meant.recipeVersionId, String(Object(result?.value).data.id));
-          for (const delivery of deliveries) await delivery.sent();
           return;
         } catch (error) {
           if (!(error instanceof Failure)) throw error;

@@ -2,7 +2,12 @@
 import { randomBytes } from "node:crypto";
 import { createSeals, type Seals } from "../../src/auth/seals.ts";
 import { readSecretKeys } from "../../src/auth/secret-keys.ts";
-import { createDownloadDoor, type DownloadOptions, type EndedDownload } from "../../src/mcp/http/downloads.ts";
+import {
+  createDownloadDoor,
+  type DownloadOptions,
+  type EndedDownload,
+  type LinkCaller,
+} from "../../src/mcp/http/downloads.ts";
 import { startServer } from "../../src/mcp/http/http-server.ts";
 import { LISTENER_LIMITS } from "../../src/mcp/http/listener.ts";
 import { plain } from "../../src/mcp/http/port.ts";
@@ -11,6 +16,7 @@ import { pathOf } from "../../src/mcp/http/routes.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { createLinkedFiles } from "../../src/toolkit/links/linked-files.ts";
+import type { Holder } from "../../src/toolkit/links/ticket.ts";
 import { tools } from "../../tools/index.ts";
 import { composed } from "../support/composed.ts";
 
@@ -27,6 +33,13 @@ export interface FileHouseOptions extends Partial<Pick<DownloadOptions, "links" 
   readonly seconds?: number;
   readonly inlineBytes?: number;
 }
+
+const callerNamed = (id: string): LinkCaller => ({
+  id,
+  issuer: "https://login.example.org",
+  subject: id,
+  groups: [],
+});
 
 /** Bearer tokens of the tests are `token of <caller>`. */
 const callerIn = (authorization = ""): string | undefined => /^Bearer token of (.+)$/.exec(authorization)?.[1];
@@ -48,12 +61,13 @@ export async function startFileHouse({
 
   let isCutOff = false;
 
-  async function runtimeOf(caller: string, team: string | undefined): Promise<Runtime | undefined> {
+  async function runtimeOf({ id: caller, issuer, subject }: LinkCaller, team?: string): Promise<Runtime | undefined> {
     if (isCutOff) throw new Error("the database cannot be reached");
     const runtime = compositions.get(team ?? "")?.runtime;
     if (!runtime) return undefined;
     const { service } = runtime.ports;
-    const maker = { seals, publicUrl: url, seconds, caller, team, client: CLIENT, now: Date.now };
+    const holder = { issuer, subject, groups: [] };
+    const maker = { seals, publicUrl: url, seconds, caller, holder, team, client: CLIENT, now: Date.now };
     const ports = { ...runtime.ports, files: createLinkedFiles({ ...maker, service, inlineBytes }) };
     return { ...runtime, ports, tools: tools.map((tool) => tool.create(ports)) };
   }
@@ -72,7 +86,7 @@ export async function startFileHouse({
     () => ({
       async answer(request, { signal }) {
         const id = callerIn(request.headers.authorization);
-        const callerOf = async () => (id === undefined ? refusal(401, "Who calls?") : { id });
+        const callerOf = async () => (id === undefined ? refusal(401, "Who calls?") : callerNamed(id));
         return (await serve(request, { path: pathOf(request), signal, callerOf })) ?? plain(refusal(404, "Nothing."));
       },
       isLast: () => false,
@@ -100,7 +114,7 @@ export async function startFileHouse({
     },
     /** The URL at which this caller is served over MCP. */
     async mcpUrl(caller: string, team?: string): Promise<string> {
-      const runtime = await runtimeOf(caller, team);
+      const runtime = await runtimeOf(callerNamed(caller), team);
       if (!runtime) throw new Error(`no team ${team}`);
       const served = await serveOnHttp(runtime, "127.0.0.1", 0);
       mcp.push(() => served.drain(0, AbortSignal.abort()));
@@ -116,9 +130,29 @@ export async function startFileHouse({
 
 export type FileHouse = Awaited<ReturnType<typeof startFileHouse>>;
 
+interface AssetTicket {
+  readonly caller: string;
+  readonly team: string;
+  readonly assetId: string;
+  readonly holder?: Holder;
+  readonly seconds?: number;
+}
+
 /** The ticket of an asset's link, made by whoever has the keys. */
 export const assetTicket = (
   seals: Seals,
-  { caller, team, assetId, seconds = 600 }: { caller: string; team: string; assetId: string; seconds?: number },
+  { caller, team, assetId, holder, seconds = 600 }: AssetTicket,
 ): Promise<string> =>
-  seals.seal("download", caller, { kind: "asset", team, client: CLIENT, assetId, fileName: assetId }, seconds);
+  seals.seal(
+    "download",
+    caller,
+    {
+      kind: "asset",
+      team,
+      holder: holder ?? { issuer: "https://login.example.org", subject: caller, groups: [] },
+      client: CLIENT,
+      assetId,
+      fileName: assetId,
+    },
+    seconds,
+  );

@@ -3,7 +3,7 @@
 import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { get, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
-import { DEPLOYMENT } from "../support/identity-provider.ts";
+import { DEPLOYMENT, type IdentityProvider } from "../support/identity-provider.ts";
 import { type Deployment, deploymentForTest, providerForTest } from "./bench.ts";
 
 const MINUTE_MS = 60_000;
@@ -92,9 +92,66 @@ describe("keys that change", () => {
     await provider.rotate();
     time.pass(31_000);
     expect(await statusOf(url, await provider.token(resource, { subject: "carol" }))).toBe(200);
-    expect([await statusOf(url, oldOfBob), await statusOf(url, old)]).toEqual([401, 200]);
+    // Bob's token comes after the keys were read: whether the provider has withdrawn its key is known with the next read.
+    expect([await statusOf(url, oldOfBob), await statusOf(url, old)]).toEqual([503, 200]);
+    time.pass(31_000);
+    expect([await statusOf(url, oldOfBob), await statusOf(url, old)]).toEqual([401, 503]);
     time.pass(31_000);
     expect(await statusOf(url, old)).toBe(401);
+  });
+
+  describe("right after a stranger's token with an unknown key", () => {
+    const readsOf = ({ requests }: IdentityProvider) => requests.filter((request) => request === KEYS_PATH).length;
+    const forged = (provider: IdentityProvider, resource: string, kid: string) =>
+      provider.token(resource, { subject: "mallory", header: { kid } });
+
+    test("good tokens of the new key get 503 with Retry-After, never 401, and 200 after it", async () => {
+      const time = clock();
+      const { url, resource, provider } = await deploymentForTest({ tokens: time });
+      expect(await statusOf(url, await provider.token(resource))).toBe(200);
+      time.pass(31_000);
+      expect(await statusOf(url, await forged(provider, resource, "key-of-nobody"))).toBe(401);
+      await provider.rotate();
+      const token = await provider.token(resource, { subject: "carol" });
+      time.pass(2_000);
+      const { status, headers, body } = await call(url, token).answer;
+      expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "28", undefined]);
+      expect(body).toContain("Call again in 28 s");
+      // Strangers do not prolong it, nor do they cause more reads.
+      for (let second = 0; second < 27; second++) {
+        time.pass(1_000);
+        expect(await statusOf(url, await forged(provider, resource, `key-of-nobody-${second}`))).toBe(503);
+      }
+      expect([await statusOf(url, token), readsOf(provider)]).toEqual([503, 2]);
+      time.pass(1_000);
+      expect([await statusOf(url, token), readsOf(provider)]).toEqual([200, 3]);
+    });
+
+    test("a token of a withdrawn key gets 401 after the next read, although strangers cause every read", async () => {
+      const time = clock();
+      const { url, resource, provider } = await deploymentForTest({ tokens: time });
+      const token = await provider.token(resource);
+      await provider.rotate();
+      expect(await statusOf(url, await forged(provider, resource, "key-of-nobody"))).toBe(401);
+      expect(await statusOf(url, token)).toBe(503);
+      time.pass(30_000);
+      expect(await statusOf(url, await forged(provider, resource, "key-of-nobody-2"))).toBe(401);
+      expect([await statusOf(url, token), readsOf(provider)]).toEqual([401, 2]);
+    });
+
+    test("a provider that gives no keys is asked again after 5 s at the earliest", async () => {
+      const time = clock();
+      const { url, resource, provider } = await deploymentForTest({ tokens: time });
+      expect(await statusOf(url, await provider.token(resource))).toBe(200);
+      provider.failAt("/jwks");
+      time.pass(31_000);
+      for (let at = 0; at < 10; at++)
+        expect(await statusOf(url, await forged(provider, resource, `key-${at}x`))).toBe(503);
+      expect(readsOf(provider)).toBe(2);
+      time.pass(5_000);
+      expect(await statusOf(url, await forged(provider, resource, "key-of-nobody"))).toBe(503);
+      expect(readsOf(provider)).toBe(3);
+    });
   });
 
   test("they are read again in the background, so that a withdrawn one is not good for ever", async () => {
@@ -150,8 +207,25 @@ describe("introspection", () => {
     for (let round = 0; round < 3; round++) expect(await statusOf(url, token)).toBe(200);
     const asked = () => provider.requests.filter((request) => request === "POST /token/introspection").length;
     expect(asked()).toBe(1);
-    expect(calls[0]?.caller).toMatchObject({ subject: "robot", clientId: "robot", groups: ["red"] });
+    expect(calls[0]?.caller).toMatchObject({ subject: "client:robot", clientId: "robot", groups: ["red"] });
     time.pass(31_000);
     expect([await statusOf(url, token), asked()]).toEqual([200, 2]);
+  });
+
+  test("a token that is not in force is asked about once in 10 s, and pushes out none that is", async () => {
+    const time = clock();
+    const { url, resource, provider } = await deploymentForTest({
+      provider: { format: "opaque" },
+      tokens: { ...asking, ...time },
+    });
+    const asked = () => provider.requests.filter((request) => request === "POST /token/introspection").length;
+    time.pass(0);
+    const good = await provider.robotToken(resource);
+    expect([await statusOf(url, good), asked()]).toEqual([200, 1]);
+    for (let round = 0; round < 50; round++) expect(await statusOf(url, "of-nobody")).toBe(401);
+    expect([await statusOf(url, good), asked()]).toEqual([200, 2]);
+    time.pass(10_000);
+    expect([await statusOf(url, "of-nobody"), asked()]).toEqual([401, 3]);
+    expect(await statusOf(url, await provider.robotToken(resource))).toBe(200);
   });
 });

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
+import { run } from "../mcp/stdio/child.ts";
 import { jobArguments } from "../mcp/tasks/bench.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
@@ -68,8 +69,18 @@ describeWithPostgres("a restored journal", (postgres) => {
     expect((await client.callTool("list_jobs")).text).not.toMatch(SENTENCE);
   });
 
-  test("matters no longer than actions are sent again; without it there is nothing to tell", async () => {
-    for (const hours of [25, undefined]) {
+  test.each([["serve"], ["serve", "--http"], ["call", "list_states"], ["doctor"]])(
+    "MIC_RESTORED_AT is refused with a reason outside a deployment (%s %s)",
+    async (...args) => {
+      const env = { MIC_RESTORED_AT: "2026-07-28T01:00:00Z/2026-07-28T09:30:00Z" };
+      const { code, stdout, stderr } = await run(args, { env });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain("MIC_RESTORED_AT works only in a deployment (mic-mcp serve --teams)");
+    },
+  );
+
+  test("matters no longer than the deduplication window; without it there is nothing to tell", async () => {
+    for (const hours of [21, undefined]) {
       const { client, input } = await clientWithGap(hours);
       expect((await client.callTool("list_actions")).text).not.toMatch(SENTENCE);
       expect((await client.callTool("register_input", input)).text).not.toMatch(SENTENCE);

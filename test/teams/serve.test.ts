@@ -1,6 +1,6 @@
 // serve --teams as programs behind a balancer: teams are added while it serves, and what is missing or weak is not served over.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { get, legacySpeaker } from "../mcp/http/raw.ts";
+import { get, legacySpeaker, modernSpeaker } from "../mcp/http/raw.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { connectHttp, type Era, eras } from "../support/mcp.ts";
@@ -57,6 +57,21 @@ describe.skipIf(deploymentMissing !== undefined)(`serve --teams${skipped}`, () =
     expect((await stream).status).toBe(200);
     const { messages } = await session.call(2, "list_jobs", {}).answer;
     expect(JSON.stringify(messages)).toContain('"kind":"forbidden"');
+  });
+
+  test("at the path of a team that the caller is not in, the answer is 200 and forbidden, whether or not there is one", async () => {
+    const { url, teams, token } = deployment();
+    const [own, foreign] = teams;
+    if (!own || !foreign) throw new Error("there are two teams");
+    const answerAt = async (name: string) => {
+      const authorization = `Bearer ${await token("eve", [own])}`;
+      const { status, messages } = await modernSpeaker(`${url}/${name}`, {}, { authorization }).call(1, "list_jobs", {})
+        .answer;
+      return { status, text: JSON.stringify(messages).replaceAll(name, "NAME") };
+    };
+    const ofForeign = await answerAt(foreign.name);
+    expect(ofForeign).toEqual({ status: 200, text: expect.stringContaining('"kind":"forbidden"') });
+    expect(await answerAt("there-is-none")).toEqual(ofForeign);
   });
 
   test("in several teams a caller is told the paths, and each is a team's own", async () => {

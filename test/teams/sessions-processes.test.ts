@@ -80,7 +80,7 @@ describeWithPostgres("two processes", (postgres) => {
       answerAll();
       const { call, headers } = await legacySpeaker(both.one.url, elicitation);
       for (const id of [1, 2]) {
-        const calling = call(id, "cancel_job", cancelJob);
+        const calling = call(id, "cancel_job", { ...cancelJob, idempotencyKey: `asked-at-one-${id}` });
         const question = await calling.message(isQuestion);
         expect((await post(both.other.url, accept(question.id), headers).answer).status).toBe(202);
         expect(await resultOf(calling, id)).toMatchObject({ structuredContent: { action: { attempts: 1 } } });
@@ -121,7 +121,7 @@ describeWithPostgres("two processes", (postgres) => {
     test("connections to PostgreSQL that break lose no answer", async () => {
       answerAll();
       const { call, headers } = await legacySpeaker(both.one.url, elicitation);
-      const calling = call(1, "cancel_job", cancelJob);
+      const calling = call(1, "cancel_job", { ...cancelJob, idempotencyKey: "asked-before-the-break" });
       const question = await calling.message(isQuestion);
       const ours = "application_name LIKE 'mic-mcp%'";
       await postgres().run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${ours}`);

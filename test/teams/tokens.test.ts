@@ -105,6 +105,14 @@ describe("a bad token is 401, with the way to a better one", () => {
   });
 });
 
+test("a good token that was never used is accepted after 50 bad tokens from the same address", async () => {
+  const { url, resource, provider, calls } = await deploymentForTest();
+  const bad = Array.from({ length: 50 }, async (_, at) => (await call(url, `bad-token-${at}`)).status);
+  expect(new Set(await Promise.all(bad))).toEqual(new Set([401]));
+  await resultOf(speaking(url, await provider.token(resource)).call(1, "look", {}), 1);
+  expect(calls).toHaveLength(1);
+});
+
 describe("a good token", () => {
   test.each<[string, TokenOptions, object]>([
     ["scopes as text in scope", { scope: "openid mic:read" }, { rights: new Set(["read"]) }],

@@ -52,8 +52,8 @@ test.each(WAYS)("%s: no mark in any byte that leaves", async (way) => {
   for (const { name } of tools)
     await call(name, { workspaceId: MARK, jobId: MARK, reason: MARK, name: MARK, state: MARK, [MARK]: MARK }, extra);
   for (let count = 0; count < 3; count++) await call("get_job", { jobId: id, view: "full" }, extra);
-  await call("retry_job", { jobId: id, retryMode: "RESTART", reason: MARK, idempotencyKey: marked("key") }, extra);
   await call("retry_job", { jobId: id, retryMode: "RESTART", reason: MARK }, extra);
+  await call("retry_job", { jobId: id, retryMode: "RESTART", reason: MARK, idempotencyKey: marked("key") }, extra);
   await call("register_input", { inputKind: "M4_FILE", referenceId: MARK }, extra);
   await call("download_asset", { assetId: MARK, fileName: `${MARK}.csv` }, extra);
   await call("find_district", { name: MARK }, extra);

@@ -49,7 +49,6 @@ test("actions are counted by how they stood, tokens by their fetches, and the ou
     ["cancel_job", "rejected", false, 1],
   ]);
   expect(of("mic.token.fetches")[0]?.value).toBeGreaterThan(0);
-  expect(of("mic.action.told.duration")[0]?.value).toBe(3);
   expect(of("mic.watched.resources")[0]?.value).toBe(0);
   expect(of("mic.geography.permits")[0]?.value).toBe(29);
   expect(of("mcp.server.session.duration")[0]?.value).toBe(1);

@@ -18,7 +18,7 @@ test("each request of a client has one span, whichever instance serves it, and w
   stub.respond(({ method }) => answer(method === "GET" ? 200 : 404, { data: job, meta: { requestId: "r-1" } }));
   vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const telemetry = await telemetryFor(process.env, { hasPort: true, answered: [] });
+  const telemetry = await telemetryFor(process.env, { hasPort: true });
   const config = readConfig({
     MIC_BASE_URL: stub.baseUrl,
     MIC_CLIENT_ID: "id-1",

@@ -13,7 +13,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const telemetry = await telemetryFor(process.env, { hasPort: true, answered: [] });
+    const telemetry = await telemetryFor(process.env, { hasPort: true });
     // The lines are looked at as they arrive; whoever runs the tests need not read them.
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());

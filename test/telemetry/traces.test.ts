@@ -104,7 +104,7 @@ test.each(["HTTP, older", "HTTP, modern"] as const)("%s: the context of an HTTP 
   expect(calls[3]?.traceId).not.toBe(OTHER_TRACE);
 });
 
-test("what was answered before the program was loaded has its spans, once each", async () => {
+test("initialize and tools/list on stdio have one span each", async () => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
   stub.respond(() => found);

@@ -27,7 +27,6 @@ function telemetryOf(environment: NodeJS.ProcessEnv): Telemetry {
     redact: (text) => text,
     onTrouble: silent,
     onListening: silent,
-    isReplayed: () => false,
   });
 }
 

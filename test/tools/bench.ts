@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import * as z from "zod/v4";
 import { example, makeWorld, type World } from "../emulator/example.ts";
 import type { Service } from "../emulator/service.ts";
-import type { OperationId } from "../operations.ts";
+import type { OperationId, PostId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
 import type { CallOptions, ClientFace } from "../support/mcp.ts";
 import type { CallResult, Facts } from "../support/results.ts";
@@ -64,6 +64,7 @@ export class Bench {
   readonly #schemas: Schemas;
   readonly #service: Service;
   #world: Promise<World> | undefined;
+  #newActions = 0;
 
   constructor(service: Service, connection: ClientFace, downloadDir: string, schemas: Schemas) {
     this.#service = service;
@@ -102,6 +103,12 @@ export class Bench {
     if (typeof query === "string" || typeof body !== "object" || body === null)
       throw new Error(`the example of ${id} has no plain query and body`);
     return { ...path, ...query, ...body };
+  }
+
+  /** Arguments of an action that this bench has not performed before: the example's, under a key of its own. */
+  async newAction(id: PostId): Promise<Args> {
+    this.#newActions += 1;
+    return { ...(await this.argumentsFor(id)), idempotencyKey: `new-action-${this.#newActions}` };
   }
 
   call(tool: string, args?: Args, options?: CallOptions): Promise<CallResult> {

@@ -129,7 +129,8 @@ inOneEra((bench) => {
     await bench().fails("cancel_job", { jobId: "micjob_none", reason, resourceVersion: 1 }, "not_found");
     const { id } = await submitJob(bench().service, FILE.succeeds);
     await bench().ok("cancel_job", { jobId: id, reason });
-    const failed = await bench().fails("cancel_job", { jobId: id, reason }, "conflict");
+    const again = { jobId: id, reason, idempotencyKey: "cancel-once-more" };
+    const failed = await bench().fails("cancel_job", again, "conflict");
     expect(failed).toMatchObject({ code: "CANCELLATION_IN_PROGRESS", sideEffect: "none" });
   });
 
@@ -169,7 +170,8 @@ inOneEra((bench) => {
     });
     const failed = await settledJob(bench().service, FILE.failsRetryably);
     await bench().ok("retry_job", { ...args, jobId: failed.id });
-    const twice = await bench().fails("retry_job", { ...args, jobId: failed.id }, "conflict");
+    const again = { ...args, jobId: failed.id, idempotencyKey: "retry-once-more" };
+    const twice = await bench().fails("retry_job", again, "conflict");
     expect(twice).toMatchObject({ code: "ALREADY_RETRIED", sideEffect: "none", retryable: false });
   });
 });

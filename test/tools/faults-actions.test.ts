@@ -41,7 +41,7 @@ inOneEra((bench) => {
           { kind: "truncate" },
           { kind: "status", status: 500, afterCommit: true },
         ]) {
-          const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), fault);
+          const { result, requests } = await under(bench(), id, await bench().newAction(id), fault);
           expect(result.isError, result.text).toBe(false);
           const key = expectSameCommand(requests, 2);
           expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
@@ -51,13 +51,13 @@ inOneEra((bench) => {
     );
 
     proves("4.2/key-names-one-command", `${tool}: a request that never arrived is sent again`, async () => {
-      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "drop-before" });
+      const { result, requests } = await under(bench(), id, await bench().newAction(id), { kind: "drop-before" });
       expect(result.isError, result.text).toBe(false);
       expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
     });
 
     proves("4.2/key-names-one-command", `${tool}: an unknown outcome says so, and its key finds out`, async () => {
-      const args = await bench().argumentsFor(id);
+      const args = await bench().newAction(id);
       const { result, requests } = await under(bench(), id, args, { kind: "drop-after" }, LATER);
       const failed = bench().expectFailure(result, "outcome_unknown");
       const key = expectSameCommand(requests, 2);
@@ -78,7 +78,7 @@ inOneEra((bench) => {
     });
 
     test(`${tool}: a server error at the last attempt leaves the outcome unknown`, async () => {
-      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), LATER);
+      const { result, requests } = await under(bench(), id, await bench().newAction(id), LATER);
       const failed = bench().expectFailure(result, "outcome_unknown");
       expect(failed).toMatchObject({ status: 503, sideEffect: "unknown", retryAfterSeconds: 60 });
       expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
@@ -87,8 +87,7 @@ inOneEra((bench) => {
 
     test(`${tool}: a rate limit changes nothing and says when to come back, with which key`, async () => {
       const fault = { kind: "status", status: 429, retryAfterSeconds: 60 };
-      // An action of its own: what is in doubt from before stays in doubt.
-      const args = { ...(await bench().argumentsFor(id)), idempotencyKey: `put-off-${tool}` };
+      const args = await bench().newAction(id);
       const { result, requests } = await under(bench(), id, args, fault);
       const failed = bench().expectFailure(result, "rate_limited");
       expect(failed).toMatchObject({ sideEffect: "none", retryable: true, retryAfterSeconds: 60 });
@@ -96,7 +95,6 @@ inOneEra((bench) => {
     });
 
     proves("7.2/problem", `${tool}: a definite refusal ends the action, nothing happened`, async () => {
-      const args = await bench().argumentsFor(id);
       for (const [status, kind] of [
         [400, "rejected"],
         [403, "forbidden"],
@@ -105,7 +103,7 @@ inOneEra((bench) => {
         [422, "rejected"],
       ] as const) {
         const fault = { kind: "status", status, code: "NO", retryable: false };
-        const { result, requests } = await under(bench(), id, args, fault);
+        const { result, requests } = await under(bench(), id, await bench().newAction(id), fault);
         const failed = bench().expectFailure(result, kind);
         expect(failed).toMatchObject({ status, code: "NO", sideEffect: "none", retryable: false });
         expect(await bench().service.executions(expectSameCommand(requests, 1))).toBe(0);
@@ -114,7 +112,7 @@ inOneEra((bench) => {
 
     test(`${tool}: an answer that breaks the contract still says that the action took effect`, async () => {
       const fault = { kind: "body", body: '{"data":{},"meta":{"requestId":"r"}}' };
-      const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), fault);
+      const { result, requests } = await under(bench(), id, await bench().newAction(id), fault);
       const failed = bench().expectFailure(result, "contract_violation");
       const key = expectSameCommand(requests, 1);
       expect(failed).toMatchObject({ sideEffect: "done", retryable: false, idempotencyKey: key });
@@ -125,14 +123,14 @@ inOneEra((bench) => {
 
     test(`${tool}: an answer that need not be the service's proves nothing, and is asked for again`, async () => {
       for (const body of ["<html>", '{"data":{}}', ""]) {
-        const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "body", body });
+        const { result, requests } = await under(bench(), id, await bench().newAction(id), { kind: "body", body });
         expect(result.isError, result.text).toBe(false);
         expect(await bench().service.executions(expectSameCommand(requests, 2))).toBe(1);
       }
     });
 
     proves("2.2/closed-objects", `${tool}: a field it does not know is dropped and named`, async () => {
-      const { result } = await under(bench(), id, await bench().argumentsFor(id), { kind: "extra-field" });
+      const { result } = await under(bench(), id, await bench().newAction(id), { kind: "extra-field" });
       expect(result.isError, result.text).toBe(false);
       expect(result.meta["mic-mcp/drift"]).toEqual(["/data/emulatorExtraField"]);
       expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
@@ -141,7 +139,7 @@ inOneEra((bench) => {
 
   test("a refusal after a lost answer does not claim that nothing happened", async () => {
     const refused = { kind: "status", status: 409, code: "JOB_EXISTS", retryable: false };
-    const args = await bench().argumentsFor("createMicJob");
+    const args = await bench().newAction("createMicJob");
     const { result, requests } = await under(bench(), "createMicJob", args, { kind: "drop-after" }, refused);
     const failed = bench().expectFailure(result, "conflict");
     expect(failed.sideEffect).toBe("unknown");
@@ -150,12 +148,7 @@ inOneEra((bench) => {
 
   test("a key that the service is still working on is asked for again", async () => {
     const running = { kind: "status", status: 409, code: "IDEMPOTENCY_IN_PROGRESS", retryable: true };
-    const { result, requests } = await under(
-      bench(),
-      "createMicJob",
-      await bench().argumentsFor("createMicJob"),
-      running,
-    );
+    const { result, requests } = await under(bench(), "createMicJob", await bench().newAction("createMicJob"), running);
     expect(result.isError, result.text).toBe(false);
     expectSameCommand(requests, 2);
   });
@@ -166,8 +159,8 @@ inOneEra((bench) => {
       "5/token-renewed",
       `${operations[id].tool}: an expired token is renewed and the same bytes are sent again`,
       async () => {
-        await bench().ok(operations[id].tool, await bench().argumentsFor(id));
-        const { result, requests } = await under(bench(), id, await bench().argumentsFor(id), { kind: "expire-token" });
+        await bench().ok(operations[id].tool, await bench().newAction(id));
+        const { result, requests } = await under(bench(), id, await bench().newAction(id), { kind: "expire-token" });
         bench().service.forgetTokens();
         expect(result.isError, result.text).toBe(false);
         expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);

@@ -118,11 +118,11 @@ inOneEra((bench) => {
       const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume });
       const code = "ALREADY_RETRIED";
       expect(rowsOf(structured)).toEqual([
-        { jobId: mine, outcome: "not sent", newJobId: mineAgain, code },
+        expect.objectContaining({ jobId: mine, outcome: "retried", newJobId: mineAgain }),
         { jobId: listed, outcome: "not sent", newJobId: listedAgain, code },
         { jobId: unseen, outcome: "rejected", code },
       ]);
-      expect(structured["nextStep"]).toBeUndefined();
+      expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds: [mineAgain] } });
     });
     expect(sent.map(({ path }) => path.includes(unseen))).toEqual([true]);
   });
@@ -257,7 +257,7 @@ inEachEra(
       expect(questions).toEqual([]);
     });
 
-    test("within the repeat window the same call is the same retries, and says so", async () => {
+    test("within the deduplication window the same call is the same retries, and says so", async () => {
       const jobIds = await failedJobs(bench().service, 3);
       const first = rowsOf((await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 })).structured);
       const sent = await retriesOf(bench(), async () => {
@@ -272,5 +272,5 @@ inEachEra(
       expect(sent).toEqual([]);
     });
   },
-  { person, env: { MIC_REPEAT_WINDOW_SECONDS: "600" } },
+  { person },
 );

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { fillPath } from "../emulator/service.ts";
-import { type OperationId, type OperationRow, operations } from "../operations.ts";
+import { isPost, type OperationId, type OperationRow, operations } from "../operations.ts";
 import { proves } from "../proves.ts";
 import type { Era } from "../support/mcp.ts";
 import type { Bench, SentRequest } from "./bench.ts";
@@ -23,7 +23,7 @@ async function callOnce(
   extra: Readonly<Record<string, unknown>> = {},
 ) {
   const bench = isPlayground(row) ? await freshBench(shared, era) : shared;
-  const args = await bench.argumentsFor(row.id);
+  const args = isPost(row.id) ? await bench.newAction(row.id) : await bench.argumentsFor(row.id);
   let told: Awaited<ReturnType<Bench["ok"]>> | undefined;
   const sent = await bench.sentDuring(async () => {
     told = await bench.ok(row.tool, { ...args, ...extra });

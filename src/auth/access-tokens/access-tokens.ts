@@ -18,8 +18,6 @@ export interface AccessTokenOptions extends ClaimRules {
 }
 
 export interface AccessTokens {
-  /** What is remembered of a token. */
-  known(token: string): Presented | undefined;
   /** Throws TokenRefused where the token is no good, ProviderUnavailable where nobody can tell. Its audience is for the caller to check. */
   present(token: string): Promise<Presented>;
   /** The identity provider's own. Throws ProviderUnavailable. */
@@ -31,6 +29,8 @@ export interface AccessTokens {
 const MAX_KEPT = 10_000;
 const JWT_KEPT_MS = 60_000;
 const INTROSPECTED_KEPT_MS = 30_000;
+/** Short: a provider of several nodes may not know a token on all of them at once. */
+const REFUSED_KEPT_MS = 10_000;
 const MAX_TOKEN_CHARS = 24_576;
 
 /** The token itself is not kept. */
@@ -45,18 +45,31 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
       ? createIntrospection(provider, { client, keptMs, now })
       : createJwtVerifier(provider, monotonicMs);
   const kept = new BoundedMap<string, { readonly presented: Presented; readonly until: number }>(MAX_KEPT);
+  /**
+   * Tokens that introspection refused: a client that repeats one does not repeat the request to the provider. Apart from those that
+   * are good, which bad ones must not push out. JWTs are checked without a request.
+   */
+  const refused = new BoundedMap<string, { readonly error: TokenRefused; readonly until: number }>(MAX_KEPT);
   /** A client that sends many requests at once with a new token has it looked at once. */
   const underway = new Map<string, Promise<Presented>>();
 
   async function look(token: string, hash: string): Promise<Presented> {
-    const presented = presentedBy(await verifier.claimsOf(token), options);
-    const until = Math.min(now() + keptMs, presented.caller.expiresAt);
-    if (until > now()) {
-      // It counts as the youngest.
-      kept.delete(hash);
-      kept.set(hash, { presented, until });
+    try {
+      const presented = presentedBy(await verifier.claimsOf(token, hash), options);
+      const until = Math.min(now() + keptMs, presented.caller.expiresAt);
+      if (until > now()) {
+        // It counts as the youngest.
+        kept.delete(hash);
+        kept.set(hash, { presented, until });
+      }
+      return presented;
+    } catch (error) {
+      if (tokens === "introspection" && error instanceof TokenRefused) {
+        refused.delete(hash);
+        refused.set(hash, { error, until: now() + REFUSED_KEPT_MS });
+      }
+      throw error;
     }
-    return presented;
   }
 
   function keptAs(hash: string): Presented | undefined {
@@ -65,14 +78,15 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   }
 
   return {
-    known: (token) => keptAs(hashOf(token)),
     metadata: provider.metadata,
     ready: verifier.ready,
     async present(token) {
-      if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.", { isProviders: false });
+      if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");
       const hash = hashOf(token);
       const known = keptAs(hash);
       if (known) return known;
+      const before = refused.get(hash);
+      if (before && before.until > now()) throw before.error;
       const looking = underway.get(hash) ?? look(token, hash).finally(() => underway.delete(hash));
       underway.set(hash, looking);
       return await looking;

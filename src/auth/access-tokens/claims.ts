@@ -62,7 +62,7 @@ const Groups = z
   .union([z.string().transform((group) => [group]), z.array(z.unknown())])
   .transform((groups) => groups.flatMap((group) => (typeof group === "string" ? [group] : [])).slice(0, MAX_GROUPS));
 
-const refused = (message: string): TokenRefused => new TokenRefused(message, { isProviders: true });
+const refused = (message: string): TokenRefused => new TokenRefused(message);
 
 /** `claims`: of a token that is this issuer's and in force. Throws TokenRefused. */
 export function presentedBy(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): Presented {

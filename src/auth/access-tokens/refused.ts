@@ -1,18 +1,22 @@
-// Why an access token says nothing about who calls: it is none of ours, or nobody can tell now.
+// Why an access token does not tell who calls: it is refused, or it cannot be checked now.
 
 /** Not to be accepted. The message goes to the caller. */
 export class TokenRefused extends Error {
   override readonly name = "TokenRefused";
-  /** The provider made it, as far as is known: it has only ended, or it is for something else. Nobody guesses such tokens. */
-  readonly isProviders: boolean;
-
-  constructor(message: string, { isProviders, cause }: { isProviders: boolean; cause?: unknown }) {
-    super(message, { cause });
-    this.isProviders = isProviders;
-  }
 }
 
 /** The identity provider cannot be asked: nothing is known of the token, good or bad. The message goes to the log and to /readyz. */
 export class ProviderUnavailable extends Error {
-  override readonly name = "ProviderUnavailable";
+  override readonly name: string = "ProviderUnavailable";
+}
+
+/** The token's key is not among the provider's keys as they were last read. They are not read again within `retryAfterSeconds`. */
+export class SigningKeyUnknown extends ProviderUnavailable {
+  override readonly name = "SigningKeyUnknown";
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super("the key that signed a token is not among the identity provider's keys as they were last read");
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
 }

@@ -1,14 +1,13 @@
 // `mic-mcp call`: one tool, called in this process through journal and keys as an agent's call is.
 import { parseArgs } from "node:util";
 import { tools } from "../../../tools/index.ts";
-import type { Delivery } from "../../actions/actions.ts";
 import { readConfig, UsageError } from "../../config.ts";
 import { Failure, type FailureFacts } from "../../failure.ts";
 import { completeArguments } from "../../mcp/tools/call.ts";
 import { factsOf, failureText } from "../../mcp/tools/failure-text.ts";
 import { offeredTools, toldTools, whyNotOffered } from "../../mcp/tools/offered-tools.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
-import { escaped } from "../../outside.ts";
+import { escaped, escapedJson } from "../../outside.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { didYouMean } from "../command-line/nearest.ts";
@@ -52,35 +51,33 @@ export async function helpOfTool(name: string, environment: NodeJS.ProcessEnv): 
   return toolText(named(name, tools, config), config.workspaceId !== undefined);
 }
 
-const write = (stream: NodeJS.WriteStream, text: string): Promise<boolean> =>
-  new Promise((resolve) => stream.write(`${text}\n`, (error) => resolve(!error)));
+/** Resolves when it is written, or when nobody reads the stream any more. */
+const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
+  new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
 
-interface Answer {
-  /** It was read, as far as its stream shows. */
-  readonly isTold: boolean;
-  readonly code: number;
-}
-
-/** On stderr for a person; for a program also on stdout. */
+/** Writes to stderr for the user, and to stdout for a program. Returns the exit code. */
 async function tellFailure(tool: string, facts: FailureFacts, output: Output, redact: (text: string) => string) {
   const { stdout, stderr } = process;
-  const isTold = await write(stderr, redact(failureText(tool, facts)));
-  const isWritten = output === "text" || (await write(stdout, redact(JSON.stringify({ error: facts }))));
-  return { isTold: isTold && isWritten, code: facts.kind === "invalid_arguments" ? 2 : 1 };
+  await write(stderr, redact(failureText(tool, facts)));
+  if (output === "json") await write(stdout, escapedJson(redact(JSON.stringify({ error: facts }))));
+  return facts.kind === "invalid_arguments" ? 2 : 1;
 }
 
 async function tellResult(
   { text, structured, drift }: Awaited<ReturnType<Tool["invoke"]>>,
   output: Output,
   redact: (text: string) => string,
-): Promise<Answer> {
+): Promise<number> {
   const { stdout, stderr } = process;
   if (drift.length > 0)
     stderr.write(`${escaped(redact(`Fields that the contract does not know: ${drift.join(", ")}`))}\n`);
   const onTerminal = isTerminal(stdout);
   const shown =
-    output === "json" ? JSON.stringify(structured, null, onTerminal ? 2 : 0) : onTerminal ? aligned(text) : text;
-  return { isTold: await write(stdout, redact(shown)), code: 0 };
+    output === "json"
+      ? escapedJson(redact(JSON.stringify(structured, null, onTerminal ? 2 : 0)))
+      : redact(onTerminal ? aligned(text) : text);
+  await write(stdout, shown);
+  return 0;
 }
 
 const stoppedFacts: FailureFacts = {
@@ -103,8 +100,6 @@ async function perform({ name, pairs, json, output, isAgreed }: Wish, { runtime,
   const typed = { ...jsonArguments(json), ...typedArguments(pairs, tool.inputSchema()) };
   const { redact } = runtime.redactor;
   const progress = createProgress(process.stderr);
-  const deliveries: Delivery[] = [];
-  let answer: Answer;
   try {
     const args = await completeArguments(tool, typed, runtime);
     const asking = toolCall(runtime, tool.name, { signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
@@ -115,18 +110,15 @@ async function perform({ name, pairs, json, output, isAgreed }: Wish, { runtime,
       toolCall(runtime, tool.name, limits, {
         ...consent,
         report: ({ message, ...rest }) => progress.report({ ...rest, message: escaped(redact(message)) }),
-        carry: (delivery) => deliveries.push(delivery),
       }),
     );
     progress.end();
-    answer = await tellResult(result, output, redact);
+    return await tellResult(result, output, redact);
   } catch (error) {
     progress.end();
     const facts = signal.aborted && !(error instanceof Failure) ? stoppedFacts : factsOf(error);
-    answer = await tellFailure(tool.name, facts, output, redact);
+    return await tellFailure(tool.name, facts, output, redact);
   }
-  if (answer.isTold) await Promise.all(deliveries.map((delivery) => delivery.sent()));
-  return answer.code;
 }
 
 /** Exit code 0, 1 where the tool failed, 2 for wrong arguments. Throws UsageError. */

@@ -1,5 +1,5 @@
 // Asks the person before a call throws something away, as an agent's client would: on a terminal; without one, --yes says it.
-import type { Arguments } from "../../actions/identity.ts";
+import type { Arguments } from "../../actions/fingerprint.ts";
 import { Failure } from "../../failure.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
@@ -36,7 +36,7 @@ export async function seekConsent(
 ): Promise<Consent> {
   const question = isAgreed || config.confirm === "never" ? undefined : tool.question(args);
   if (!question) return {};
-  const known = await Promise.all(question.actions.map((action) => ports.actions.isKnown(action)));
+  const known = await Promise.all(question.actions.map((action) => ports.actions.findKnown(action)));
   if (known.every(Boolean)) return {};
   const prepared = await question.prepare(call);
   if (!prepared) return {};

@@ -43,7 +43,6 @@ export function openEngine({ config, database: wanted, auditDays }: Settings, lo
       migrates: brings,
       retentionMs: config.actionRetentionDays * DAY_MS,
       ...(auditDays !== undefined && { auditMs: auditDays * DAY_MS }),
-      repeatMs: config.repeatWindowSeconds * 1_000,
       now: systemTiming.now,
       owner: ownName,
     });
@@ -74,7 +73,6 @@ export function openEngine({ config, database: wanted, auditDays }: Settings, lo
   return {
     database: {
       query,
-      querySoon: async (sql, values) => await (await prepared.get()).querySoon(sql, values),
       exclusively: async (work, lock) => await (await prepared.get()).exclusively(work, lock),
       close: async () => undefined,
     },

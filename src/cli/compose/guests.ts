@@ -65,18 +65,21 @@ export function makingGuests(options: GuestOptions): Omit<Making<TeamParts, Runt
     client,
     traceId: options.traceId,
   });
-  const filesFor = ({ id: caller, clientId: client }: Guest, team: string | undefined, service: TeamParts["service"]) =>
-    createLinkedFiles({
+  const filesFor = (guest: Guest, team: string | undefined, service: TeamParts["service"]) => {
+    const { id: caller, clientId: client, issuer, subject, groups } = guest;
+    return createLinkedFiles({
       service,
       inlineBytes: options.inlineBytes,
       seals,
       publicUrl: publicOrigin,
       seconds: options.downloadSeconds,
       caller,
+      holder: { issuer, subject, groups: [...groups] },
       team,
       client,
       now: timing.now,
     });
+  };
   const sealedFor = (who: string) => ({
     taskIds: taskIdsFor(seals, who, StartedJob),
     questions: questionsFor(seals, who, ANSWER_SECONDS),

@@ -13,8 +13,6 @@ import type { Transport } from "../../service/transport.ts";
 import { readSkillFiles } from "../../skills.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 
-const HOUR_MS = 3_600_000;
-
 export interface ProcessParts {
   readonly config: Config;
   readonly log: Log;
@@ -41,7 +39,6 @@ export const processParts = ({ config, log, transport, journal, redactor, teleme
   actions: createActions({
     journal: journal.open,
     timing: systemTiming,
-    resendMs: config.actionResendHours * HOUR_MS,
     monotonicMs: () => performance.now(),
     isGone,
     redact: redactor.redact,

@@ -1,6 +1,6 @@
 // The composition root of a deployment for teams: from its settings to what each caller is served.
 
-import { overviewOf } from "../../actions/overview.ts";
+import { overviewOf } from "../../actions/listing.ts";
 import { createRedactor, type Redactor } from "../../auth/redaction.ts";
 import { createSeals, type Seals } from "../../auth/seals.ts";
 import type { Caller } from "../../caller.ts";
@@ -15,7 +15,7 @@ import type { Timing } from "../../service/attempts.ts";
 import { createService } from "../../service/call.ts";
 import { createTransport, type Transport } from "../../service/transport.ts";
 import { type Audit, createAudit } from "../../teams/audit.ts";
-import { createMembership } from "../../teams/membership.ts";
+import { type Candidate, createMembership } from "../../teams/membership.ts";
 import { tokensOutside } from "../../teams/outside.ts";
 import { forgottenSpan } from "../../teams/restored.ts";
 import { createRuntimes } from "../../teams/runtimes.ts";
@@ -59,8 +59,8 @@ export interface Deployment
 export interface ComposedTeams {
   /** What this caller is served at /mcp, or at /mcp/{team}: the same object while nothing has changed. Undefined: no such path. */
   runtimeOf(caller: Caller, team: string | undefined): Promise<Runtime | undefined>;
-  /** The same for a link that was made for a caller, by his id. Undefined: the team is no more. */
-  promisedTo(caller: string, team: string | undefined): Promise<Runtime | undefined>;
+  /** The same for a link that was made for a caller. Undefined: they are not a member of the team now, or there is no such team. */
+  linkedTo(caller: Candidate, team: string | undefined): Promise<Runtime | undefined>;
   /** Hears of each runtime that is given out no more, since its team has changed. */
   onRetired(hear: (runtime: Runtime) => void): void;
   /** Where calls to the service go out, and to whoever else is asked over HTTP. */
@@ -148,7 +148,7 @@ export function composeTeams(
     audit,
     traceId,
     wireSecret: secretKeys.derive(secretKeys.first, WIRE) ?? new Uint8Array(),
-    forgotten: span && forgottenSpan({ span, hours: config.actionResendHours, now }),
+    forgotten: span && forgottenSpan({ span, now }),
     publicOrigin,
     inlineBytes,
     downloadSeconds,
@@ -182,7 +182,7 @@ export function composeTeams(
 
   return {
     runtimeOf: runtimes.of,
-    promisedTo: runtimes.promised,
+    linkedTo: runtimes.linkedTo,
     onRetired: (hear) => void retirements.add(hear),
     transport,
     timing,

@@ -1,6 +1,7 @@
 // `mic-mcp teams check`: opens every secret and gets a token with it.
 
 import { Failure, reasonOf } from "../../failure.ts";
+import { json as inJson } from "../../outside.ts";
 import type { ListedTeam } from "../../teams/teams.ts";
 import { forUser } from "../command-line/for-user.ts";
 import { prove } from "../prove.ts";
@@ -49,7 +50,7 @@ export async function checkTeams(
   if (name !== undefined && wanted.length === 0) throw noSuchTeam(name);
   const checks = await Promise.all(wanted.map((team) => checkTeam(team, bench, !unproven)));
   const ok = checks.every((check) => check.ok);
-  if (json) bench.say(JSON.stringify({ ok, teams: checks }));
+  if (json) bench.say(inJson({ ok, teams: checks }));
   else if (checks.length === 0) bench.say("There is no team yet: mic-mcp teams add makes one.");
   else
     for (const { team, ok: isWell, detail, fix } of checks)

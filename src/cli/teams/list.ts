@@ -1,6 +1,7 @@
 // `mic-mcp teams list`: the teams, who belongs to them, and where their secrets are; never a secret.
 
-import { table } from "../../table.ts";
+import { json as inJson } from "../../outside.ts";
+import { operatorTable } from "../../table.ts";
 import { keyOf } from "../../teams/secrets.ts";
 import type { ListedTeam } from "../../teams/teams.ts";
 import { aligned, isTerminal } from "../terminal.ts";
@@ -22,7 +23,7 @@ const COLUMNS = ["team", "workspace", "client", "service", "claim", "members", "
 export async function listTeams({ json }: TeamFlags, { teams, say }: Bench): Promise<number> {
   const found = (await teams.list()).map(shown);
   if (json) {
-    say(JSON.stringify({ teams: found }));
+    say(inJson({ teams: found }));
     return 0;
   }
   if (found.length === 0) {
@@ -38,7 +39,7 @@ export async function listTeams({ json }: TeamFlags, { teams, say }: Bench): Pro
     members.map(({ subject }) => subject).join(" "),
     "file" in secret ? secret.file : `sealed under ${secret.sealedUnder}`,
   ]);
-  const lines = table(COLUMNS, rows);
+  const lines = operatorTable(COLUMNS, rows);
   say(isTerminal(process.stdout) ? aligned(lines) : lines);
   return 0;
 }

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { createSeals } from "../../auth/seals.ts";
 import { callerId } from "../../caller.ts";
 import { UsageError } from "../../config.ts";
-import { quote } from "../../outside.ts";
+import { json, quote } from "../../outside.ts";
 import { type Audit, createAudit, operatorOf } from "../../teams/audit.ts";
 import { createSecrets } from "../../teams/secrets.ts";
 import { readStoreSettings, type StoreSettings } from "../../teams/settings.ts";
@@ -96,7 +96,7 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
   const settings = readStoreSettings(environment);
   const engine = openEngine(settings);
   const audit = createAudit(engine.journal, {
-    warn: (facts, message) => void process.stderr.write(`${message}: ${JSON.stringify(facts)}\n`),
+    warn: (facts, message) => void process.stderr.write(`${message}: ${json(facts)}\n`),
   });
   try {
     return await run(action, names, values, benchOf(settings, environment, { engine, audit }));

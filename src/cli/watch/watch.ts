@@ -5,7 +5,7 @@ import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { Failure } from "../../failure.ts";
 import { factsOf, failureText } from "../../mcp/tools/failure-text.ts";
-import { escaped } from "../../outside.ts";
+import { escaped, json } from "../../outside.ts";
 import { jobSubject } from "../../toolkit/advice/job.ts";
 import { callLine } from "../call/line.ts";
 import { COMMANDS } from "../commands.ts";
@@ -38,8 +38,6 @@ async function createScreen(redact: (text: string) => string): Promise<Screen> {
 async function follow(jobId: string, { runtime, signal }: AtWork): Promise<number> {
   const { ports, redactor } = runtime;
   const { redact } = redactor;
-  // Who watches a job has heard that it was made.
-  ports.actions.hear([jobId]);
   const screen = await createScreen(redact);
   let job: Job;
   try {
@@ -48,15 +46,14 @@ async function follow(jobId: string, { runtime, signal }: AtWork): Promise<numbe
   } catch (error) {
     await screen.end();
     const told = signal.aborted
-      ? `No longer watched; the job goes on. mic-mcp watch ${jobId} follows it again.`
+      ? `No longer watched; the job goes on. mic-mcp watch ${escaped(jobId)} follows it again.`
       : failureText("watch", factsOf(error));
     process.stderr.write(`${redact(told)}\n`);
     return 1;
   }
   const { summary, nextStep } = await jobSubject(ports).advise(job, ports.service.timing.now());
   process.stdout.write(`${redact(summary)}\n`);
-  if (nextStep)
-    process.stderr.write(`${redact(escaped(callLine(nextStep.tool, nextStep.arguments)))}    # ${nextStep.why}\n`);
+  if (nextStep) process.stderr.write(`${redact(callLine(nextStep.tool, nextStep.arguments))}    # ${nextStep.why}\n`);
   return job.state === "SUCCEEDED" ? 0 : 1;
 }
 
@@ -66,6 +63,6 @@ export async function watch(args: readonly string[], environment: NodeJS.Process
   const [jobId, ...more] = positionals;
   if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch takes one job id.");
   const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
-  if (!success) throw new UsageError(`${JSON.stringify(jobId)} is no job id: ${error.issues[0]?.message}.`);
+  if (!success) throw new UsageError(`${json(jobId)} is no job id: ${error.issues[0]?.message}.`);
   return await withCatalogue(environment, async (at) => await follow(jobId, at));
 }

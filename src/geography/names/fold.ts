@@ -1,11 +1,19 @@
 // Names as people write them, brought to one form: in Latin letters, without case, accents, punctuation; and as they sound.
 import { latinOf } from "./scripts.ts";
 
+/**
+ * Longest name, in characters. The contract sets no maximum length; the longest name of a state or district has 40 characters.
+ * Longer names are cut when a list is read, so that comparing names takes a bounded time.
+ */
+export const MAX_NAME = 120;
+
 /** "Dr. B.R. Ambedkar  Konasīma" -> "dr br ambedkar konasima". Dots inside a word's initials join, all else parts words. */
 export const fold = (name: string): string =>
-  latinOf(name)
+  latinOf(name.slice(0, MAX_NAME))
     .toLowerCase()
     .normalize("NFKD")
+    // One character may become eighteen.
+    .slice(0, 2 * MAX_NAME)
     .replace(/\p{M}+/gu, "")
     .toLowerCase()
     .replace(/\.(?=\p{L}{2})/gu, " ")

@@ -12,6 +12,9 @@ const SOUND_WEIGHT = 0.97;
 /** Of a short word much sounds the same that is not. */
 const SHORT_SOUND = 0.9;
 const SHORT_LETTERS = 6;
+/** Words of a name that are compared, and letters of a word: comparing two names takes time by the product of both. */
+const MAX_WORDS = 16;
+const MAX_LETTERS = 40;
 /** A part of a name, said whole, is worth this much and up to all of it. */
 const PART_SCORE = 0.8;
 
@@ -40,7 +43,9 @@ function formOf(text: string): Form {
 }
 
 function makeForms(name: string): NameForms {
-  const words = wordsOf(name);
+  const words = wordsOf(name)
+    .slice(0, MAX_WORDS)
+    .map((word) => word.slice(0, MAX_LETTERS));
   const translated = inOneLanguage(words);
   const run = words.join("");
   const keys = [fold(name), `run ${run}`, `words ${translated.toSorted().join(" ")}`];
@@ -76,6 +81,8 @@ function isSwap(a: string, b: string): boolean {
 }
 
 function likeness(a: string, b: string): number {
+  // The difference in length alone makes it less than half: no likeness that counts (MIN_WORD_SCORE).
+  if (2 * Math.min(a.length, b.length) < Math.max(a.length, b.length)) return 0;
   const edits = distance(a, b);
   return 1 - (edits === 2 && isSwap(a, b) ? 0.5 : edits) / Math.max(a.length, b.length, 1);
 }

@@ -1,4 +1,5 @@
 // What is known of some states' districts at one moment, ready to be searched. A list is indexed once, as long as it is kept.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
 import { type DistrictRow, districtRows, unreadOf } from "../districts.ts";
@@ -20,12 +21,17 @@ interface Indexed {
 
 const kept = new WeakMap<DistrictsResponse, Indexed>();
 
+const isIndexed = (state: State, list: DistrictsResponse): boolean => {
+  const known = kept.get(list)?.state;
+  return known?.name === state.name && known.code === state.code;
+};
+
 /** Undefined while its list is unread. */
 function indexOf(state: State, country: Country): NameIndex<DistrictRow> | undefined {
   const list = country.lists.get(state.code)?.value;
   if (list === undefined) return undefined;
   const known = kept.get(list);
-  if (known !== undefined && known.state.name === state.name && known.state.code === state.code) return known.index;
+  if (known !== undefined && isIndexed(state, list)) return known.index;
   const index = indexNames(districtRows([state], country), ({ name }) => name, state);
   kept.set(list, { state, index });
   return index;
@@ -37,6 +43,17 @@ export class Places {
   /** Of the whole country, whichever ones are asked about. */
   readonly allStates: readonly State[];
   readonly #country: Country;
+
+  /** Indexes the cached lists first. Never holds the event loop for more than one list. */
+  static async open(states: readonly State[], country: Country): Promise<Places> {
+    for (const state of states) {
+      const list = country.lists.get(state.code)?.value;
+      if (list === undefined || isIndexed(state, list)) continue;
+      indexOf(state, country);
+      await nextTurn();
+    }
+    return new Places(states, country);
+  }
 
   constructor(states: readonly State[], country: Country) {
     this.states = states;

@@ -116,8 +116,8 @@ function splitsOf(
     if (name.length === 0 || words.length === 0 || words.length < stateWords.length - 2) return [];
     const state = stateSaid(words, text, states, isApart);
     if (state === undefined || (only !== undefined && state !== only)) return [];
-    // "South Delhi, Delhi": said twice.
-    const again = splitsOf(name, text, states, state);
+    // "South Delhi, Delhi": said twice. Not looked for a third time: each repetition would double the work.
+    const again = only === undefined ? splitsOf(name, text, states, state) : [];
     const said = textOf(name, text);
     // "S Delhi": beside its state a letter is a direction.
     return [{ name: directionOf(fold(said)) ?? said, state }, ...again];

@@ -27,12 +27,15 @@ export interface EndedDownload {
   readonly isWhole: boolean;
 }
 
+/** What membership in the link's team depends on: by the request's token, or as the ticket has it. */
+export type LinkCaller = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
+
 export interface DownloadOptions {
   readonly seals: Pick<Seals, "redeem">;
   /** Those that make rows. */
   readonly tools: readonly DefinedTool[];
-  /** What this caller is served in this team; undefined where it is there no more. */
-  readonly runtimeOf: (caller: string, team: string | undefined) => Promise<Runtime | undefined>;
+  /** What this caller is served in this team; undefined if they are not a member now, or there is no such team. */
+  readonly runtimeOf: (caller: LinkCaller, team: string | undefined) => Promise<Runtime | undefined>;
   /** "bearer": a link opens with the token of the caller for whom it was made, and for nobody else. */
   readonly links: "ticket" | "bearer";
   readonly log: Log;
@@ -105,7 +108,7 @@ interface Asked {
   /** Fires when the client has gone. */
   readonly signal: AbortSignal;
   /** Whose access token came with the request; or the refusal of it. */
-  callerOf(): Promise<Pick<Caller, "id"> | Response>;
+  callerOf(): Promise<LinkCaller | Response>;
 }
 
 /** What this path is served; undefined where it is no link to a file. */
@@ -137,14 +140,15 @@ export function createDownloadDoor(options: DownloadOptions): ServeDownload {
     return await makeRows(tool, ticket.arguments, runtime, signal);
   }
 
-  async function give(ticket: Ticket, caller: string, signal: AbortSignal): Promise<Served> {
+  async function give(ticket: Ticket, by: LinkCaller, signal: AbortSignal): Promise<Served> {
     const { team, client, kind } = ticket;
     const of = kind === "asset" ? ticket.assetId : ticket.tool;
+    const { id: caller } = by;
     const about = { caller, team, client, kind, of, traceId: traceId?.() };
     let bytes = 0;
     const leave = enter(ticket.team ?? caller);
     try {
-      const runtime = await runtimeOf(caller, ticket.team).catch((error: unknown) => {
+      const runtime = await runtimeOf(by, ticket.team).catch((error: unknown) => {
         log.error({ reason: reasonOf(error) }, "nobody can tell what a link is for");
         throw tryAgain("Nobody can tell now what this link is for.");
       });
@@ -184,7 +188,7 @@ export function createDownloadDoor(options: DownloadOptions): ServeDownload {
     const opened = await seals.redeem("download", path.slice(DOWNLOADS_PATH.length), Ticket);
     if (opened === "late") throw new Refused(410, "This link is too old. Call the tool again for a new one.");
     if (!opened || (caller && caller.id !== opened.caller)) throw noSuchFile();
-    return await give(opened.value, opened.caller, signal);
+    return await give(opened.value, caller ?? { id: opened.caller, ...opened.value.holder }, signal);
   }
 
   return async (request, asked) => {

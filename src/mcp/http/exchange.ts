@@ -1,10 +1,10 @@
-// One HTTP exchange: reads a request's body within bounds, writes a response, and knows whether it left whole.
+// One HTTP exchange: reads a request's body within bounds, writes a response, and reports whether all of it was written.
 
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
-import { setTimeout as sleep, setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Redact, redactEvents } from "../messages/redact.ts";
 import type { Poured, Whole } from "./port.ts";
 
@@ -98,28 +98,9 @@ export interface SendOptions {
   readonly stalledTimeoutMs: number;
 }
 
-const isEnded = ({ socket }: IncomingMessage): boolean => socket.destroyed || socket.readableEnded;
-
 // The socket is the request's: a response has none while it waits behind another one on the same connection.
-const isGone = ({ destroyed, req }: ServerResponse): boolean => destroyed || isEnded(req);
-
-/** Lets the event loop see all that has arrived, an end of a connection included. */
-async function allArrived(): Promise<void> {
-  await turnOfTheLoop();
-  await turnOfTheLoop();
-}
-
-/** False where the client has gone right behind its request, which may have waited here for long. */
-export async function isStillThere(from: IncomingMessage): Promise<boolean> {
-  await allArrived();
-  return !isEnded(from);
-}
-
-/** Throws when the client has gone. */
-async function assertConnected(to: ServerResponse): Promise<void> {
-  await allArrived();
-  if (isGone(to)) throw new Error("the client has gone");
-}
+const isGone = ({ destroyed, req: { socket } }: ServerResponse): boolean =>
+  destroyed || socket.destroyed || socket.readableEnded;
 
 interface Parts {
   readonly status: number;
@@ -143,10 +124,9 @@ async function parts(response: Response | Whole, redact: Redact): Promise<Parts>
 }
 
 /** Each piece holds whole events: the SDK enqueues them so. */
-const redactedWhileConnected = (to: ServerResponse, redact: Redact) =>
+const redacted = (redact: Redact) =>
   new TransformStream<Uint8Array, Uint8Array>({
-    async transform(piece, next) {
-      await assertConnected(to);
+    transform(piece, next) {
       const events = Buffer.from(piece).toString();
       const clean = redactEvents(events, redact);
       next.enqueue(clean === events ? piece : Buffer.from(clean));
@@ -189,9 +169,7 @@ async function write(
   if (isPoured(response)) return await pour(response, to, options);
   const { signal, redact, isLast, stalledTimeoutMs, headers: common } = options;
   const { status, headers, whole, stream } = await parts(response, redact);
-  // Nobody has to know of a Whole whether it arrived.
-  if (response instanceof Response) await assertConnected(to);
-  else if (isGone(to)) throw new Error("the client has gone");
+  if (isGone(to)) throw new Error("the client has gone");
   to.writeHead(status, {
     ...common({ isStream: stream !== undefined }),
     ...headers,
@@ -202,7 +180,7 @@ async function write(
   to.setTimeout(stalledTimeoutMs, () => to.destroy());
   if (stream) {
     to.flushHeaders();
-    await pipeline(Readable.fromWeb(stream.pipeThrough(redactedWhileConnected(to, redact))), to, { signal });
+    await pipeline(Readable.fromWeb(stream.pipeThrough(redacted(redact))), to, { signal });
     return;
   }
   const isFlushed = flushed(to);
@@ -215,10 +193,7 @@ async function write(
   await isFlushed;
 }
 
-/**
- * Resolves at its end: true if all of it was handed to the connection of a client that was still there, as far as can be
- * known.
- */
+/** Resolves at its end: true if all of it was handed to the client's connection. */
 export async function send(
   response: Response | Whole | Poured,
   from: IncomingMessage,

@@ -1,13 +1,11 @@
 // What serves the clients of one HttpService: sessions for the older revisions, single requests for 2026-07-28.
 import { createModern, type Modern } from "./modern.ts";
-import { type HttpService, messagesIn } from "./port.ts";
+import type { HttpService } from "./port.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface House {
   readonly sessions: Sessions;
   readonly modern: Modern;
-  /** Whether this asks for what may change something at the service. `body`: the parsed JSON of a POST. */
-  acts(body: unknown): boolean;
   /** Ends the streams on which clients only listen. */
   endStreams(): Promise<void>;
   /** Aborts calls under way. */
@@ -19,7 +17,6 @@ export function createHouse(service: HttpService, sessions: Sessions): House {
   return {
     sessions,
     modern,
-    acts: (body) => messagesIn(body).some((message) => service.rightFor?.(message) === "act"),
     async endStreams() {
       sessions.endStreams();
       await modern.endStreams();

@@ -1,6 +1,5 @@
 // The HTTP server behind any door: listens, takes each exchange through the door to its end, and drains.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf } from "../../failure.ts";
 import { inUrl } from "../../loopback.ts";
@@ -58,8 +57,6 @@ export async function startServer(
   { address, port: asked, limits }: ListenOptions & { readonly limits: ListenerLimits },
 ): Promise<HttpServer> {
   const exchanges = new Set<Promise<void>>();
-  /** For each connection, how to mark the last answer on it as unread. */
-  const lastOut = new WeakMap<Socket, () => Promise<void>>();
   let openStreams = 0;
   let phase: Phase = "serving";
   let door: Door | undefined;
@@ -88,18 +85,15 @@ export async function startServer(
   async function exchange(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const startedAt = performance.now();
     const signal = goneSignal(incoming, outgoing);
-    // A client that asks for more has read what came before.
-    lastOut.delete(incoming.socket);
     const serving = () => served(incoming, signal);
     const arrived = door?.telemetry?.arrived(incoming.headers, serving) ?? serving();
-    const { response, kind, over, unread, redact = door?.redact ?? asItIs } = await arrived;
+    const { response, kind, over, redact = door?.redact ?? asItIs } = await arrived;
     if (kind === "stream") openStreams += 1;
     const isLast = () => phase !== "serving" || door?.isLast(response.status) === true;
     const headers: SendOptions["headers"] = (of) => door?.headers?.(incoming, of);
     const isWhole = await send(response, incoming, outgoing, { signal, redact, isLast, headers, ...limits });
     if (kind === "stream") openStreams -= 1;
     await over(isWhole);
-    if (isWhole && unread) lastOut.set(incoming.socket, unread);
     const asked = pathOf(incoming);
     const path = asked === MCP_PATH || asked.startsWith(`${MCP_PATH}/`) ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);
@@ -126,15 +120,6 @@ export async function startServer(
   const opened = doorAt(port);
   door = opened;
   const streamsUnobserved = opened.telemetry?.gauge("mic.http.streams", () => openStreams);
-  server.on("connection", (socket) =>
-    socket.once("close", (hadError) => {
-      // A reset: the client has gone with something in it unread.
-      if (hadError)
-        lastOut
-          .get(socket)?.()
-          .catch((error: unknown) => log.warn({ reason: reasonOf(error) }, "unread"));
-    }),
-  );
 
   return {
     url: `http://${inUrl(address)}:${port}${MCP_PATH}`,

@@ -1,5 +1,6 @@
 // The listening socket and its limits, against too many clients and against those that send slowly, too much or nothing.
 import { createServer, type RequestListener, type Server } from "node:http";
+import type { Socket } from "node:net";
 import { reasonOf } from "../../failure.ts";
 import type { Log } from "../runtime.ts";
 
@@ -36,6 +37,40 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "this machine has no such address",
 };
 
+/**
+ * Closes a connection whenever there are too many: the one that has been longest without a complete request, so that clients
+ * that send nothing, or half a request, keep nobody out. Where all have a request in progress, the new one.
+ */
+function limitConnections(server: Server, maxConnections: number, log: Log): void {
+  const requestsOf = new Map<Socket, number>();
+  const idle = new Set<Socket>();
+  const forget = (socket: Socket): void => {
+    requestsOf.delete(socket);
+    idle.delete(socket);
+  };
+  server.on("connection", (socket) => {
+    requestsOf.set(socket, 0);
+    idle.add(socket);
+    socket.once("close", () => forget(socket));
+    if (requestsOf.size <= maxConnections) return;
+    const [longestIdle = socket] = idle;
+    forget(longestIdle);
+    longestIdle.destroy();
+    log.info({ maxConnections }, "connection closed: all are in use");
+  });
+  server.on("request", ({ socket }, response) => {
+    const count = (change: number): void => {
+      const requests = requestsOf.get(socket);
+      if (requests === undefined) return;
+      requestsOf.set(socket, requests + change);
+      if (requests + change === 0) idle.add(socket);
+      else idle.delete(socket);
+    };
+    count(1);
+    response.once("close", () => count(-1));
+  });
+}
+
 /** Rejects when there is nothing to listen on, saying why. */
 export async function listen(
   address: string,
@@ -54,7 +89,7 @@ export async function listen(
     },
     onRequest,
   );
-  server.maxConnections = limits.maxConnections;
+  limitConnections(server, limits.maxConnections, log);
   server.maxHeadersCount = MAX_HEADERS;
   // Each exchange listens for the end of its connection, and a client may send many requests behind each other.
   server.on("connection", (socket) => socket.setMaxListeners(0));
@@ -68,7 +103,6 @@ export async function listen(
   server
     .removeAllListeners("error")
     .on("error", (error) => log.warn({ reason: reasonOf(error) }, "connection not taken"));
-  server.on("drop", () => log.info({ maxConnections: limits.maxConnections }, "connection not taken: all are in use"));
   const bound = server.address();
   if (typeof bound !== "object" || bound === null) throw new Error(`Nothing listens on ${address} port ${port}.`);
   return { server, port: bound.port };

@@ -1,9 +1,8 @@
-// Serves reads of 2026-07-28, whoever asks, by one server: each request says itself who asks and what he can do, and the
-// answer to a read carries nothing that would have to be remembered. The SDK's own way makes a server for each.
+// Serves all reads of 2026-07-28 with one server: each request itself states who asks and what the client supports. The SDK's
+// own handler creates a server for each request.
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../failure.ts";
 import { createReads } from "../messages/reads.ts";
-import { createDeliveries } from "../tools/deliveries.ts";
 import type { Ask } from "./answer.ts";
 import type { HttpService } from "./port.ts";
 import { Wire } from "./wire.ts";
@@ -18,7 +17,7 @@ export function createModernReads(service: HttpService): ModernReads {
   const reads = createReads();
   const wire = new Wire(reads);
   const subscriptions = service.createSubscriptions();
-  const connection = { deliveries: createDeliveries(), subscriptions, onReads: reads.serve };
+  const connection = { subscriptions, onReads: reads.serve };
   // The SDK's entry for a connection that lasts; its transport may be any.
   const { close } = serveStdio(({ era }) => service.createServer(connection, era), {
     transport: wire,

@@ -1,7 +1,6 @@
 // Serves requests of 2026-07-28: each has a server of its own, which ends with its response; reads have one together.
 import {
   createMcpHandler,
-  isJSONRPCRequest,
   type McpHttpHandler,
   type ServerEvent,
   type ServerEventBus,
@@ -9,7 +8,6 @@ import {
 import { reasonOf } from "../../failure.ts";
 import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
-import { createDeliveries } from "../tools/deliveries.ts";
 import { answerTo, requestAlone } from "./answer.ts";
 import { hasItsHeaders } from "./era.ts";
 import type { Asked } from "./exchange.ts";
@@ -51,9 +49,8 @@ export function createModern(service: HttpService) {
     body: unknown,
     { among, bus }: { among: Set<McpHttpHandler>; bus?: ServerEventBus },
   ): Promise<Served> {
-    const deliveries = createDeliveries();
     const subscriptions = service.createSubscriptions();
-    const handler = createMcpHandler(({ era }) => service.createServer({ deliveries, subscriptions }, era), {
+    const handler = createMcpHandler(({ era }) => service.createServer({ subscriptions }, era), {
       legacy: "reject",
       ...(bus && { bus }),
       onerror: (error) => service.log.debug({ reason: reasonOf(error) }, "protocol"),
@@ -64,15 +61,9 @@ export function createModern(service: HttpService) {
     return {
       response: isUnanswered ? refusal(503, "The server is ending.", { message: body }) : response,
       kind: among === streams ? "stream" : "call",
-      async over(isWhole) {
+      async over() {
         among.delete(handler);
-        if (isWhole && isJSONRPCRequest(body)) deliveries.answered(body.id)();
         await handler.close();
-        await deliveries.settled();
-      },
-      async unread() {
-        if (isJSONRPCRequest(body)) deliveries.cancelled(body.id);
-        await deliveries.settled();
       },
     };
   }
@@ -110,7 +101,6 @@ export function createModern(service: HttpService) {
       const alone = isSound ? requestAlone(body, asked.headers, service.answersAlone) : undefined;
       if (alone && hasItsHeaders(alone, asked.headers)) {
         reads ??= createModernReads(service);
-        // A read makes no outcome that its client would have to hear of.
         return plain(await answerTo(alone, reads.ask, { signal: asked.signal }));
       }
       const request = asked.request();

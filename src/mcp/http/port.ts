@@ -8,17 +8,15 @@ import type { Read } from "../messages/reads.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import type { Log, Refusal } from "../runtime.ts";
-import type { Deliveries } from "../tools/deliveries.ts";
 
 /** Made for one server alone, and gone with it. */
 export interface HttpConnection {
-  readonly deliveries: Deliveries;
   readonly subscriptions: Subscriptions;
   /** Hears how this server answers reads: they may then pass the SDK by. */
   readonly onReads?: (read: Read) => void;
 }
 
-/** Whether all that is ever said of this request is its answer, which carries no outcome of an action: it needs no stream. */
+/** Whether the answer is the only message about this request: then it needs no stream. */
 export type AnswersAlone = (request: JSONRPCRequest) => boolean;
 
 /** What a message asks for, or tells. */
@@ -58,7 +56,7 @@ export interface HttpService {
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** A response in one piece, whose arrival nobody has to know of. */
+/** A response in one piece. */
 export interface Whole {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -84,8 +82,6 @@ export interface Served {
   readonly redact?: Redact;
   /** Must be called at its end: `isWhole` when all of it was handed to the client's connection. */
   over(isWhole: boolean): Promise<void>;
-  /** Call it when the client's connection was torn down after the whole of it, with something in it unread. */
-  unread?(): Promise<void>;
 }
 
 export const plain = (response: Served["response"]): Served => ({

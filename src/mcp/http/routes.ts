@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { isJSONRPCRequest, isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { exceededBound } from "../messages/bounds.ts";
 import { eraOf } from "./era.ts";
-import { type Asked, askedBy, isStillThere, MAX_BODY_BYTES, readBody } from "./exchange.ts";
+import { type Asked, askedBy, MAX_BODY_BYTES, readBody } from "./exchange.ts";
 import type { House } from "./house.ts";
 import { plain, type Served } from "./port.ts";
 import { ending, methodNotAllowed, refusal } from "./refusal.ts";
@@ -56,9 +56,6 @@ async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Pr
   // Calls under way can still be cancelled, and get the person's answers.
   if (isEnding() && [body].flat().some((message) => isJSONRPCRequest(message))) return plain(ending(body));
   const serve = async (): Promise<Served> => {
-    // Where this process or the network stood still, an agent may have called again elsewhere, and have heard of that.
-    if (house.acts(body) && !(await isStillThere(incoming)))
-      return plain(refusal(503, "The client has gone: nothing was begun.", { message: body }));
     const refused = vet?.(body);
     if (refused) return plain(refused);
     const era = eraOf(asked, body);

@@ -1,5 +1,4 @@
-// The transport of one session: knows which response carries an answer, and hands over the answers of requests that came past
-// the SDK's HTTP, whoever answers them.
+// The transport of one session: returns the answers of requests that bypass the SDK's HTTP handling.
 import {
   type JSONRPCMessage,
   type RequestId,
@@ -7,32 +6,19 @@ import {
 } from "@modelcontextprotocol/server";
 import { withLegacyCode } from "../messages/legacy-codes.ts";
 import type { Reads } from "../messages/reads.ts";
-import type { Deliveries } from "../tools/deliveries.ts";
 import type { Ask } from "./answer.ts";
 
 type Options = NonNullable<ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]>;
 type Send = WebStandardStreamableHTTPServerTransport["send"];
 type Told = Parameters<Ask>[1];
 
-/** Called once the response that holds these answers is out. */
-export type Outgoing = (() => void)[];
-
-export interface SessionParts {
-  readonly deliveries: Deliveries;
-  readonly reads: Reads;
-}
-
 export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
-  /** By the ids of requests whose response is open. */
-  readonly outgoing = new Map<RequestId, Outgoing>();
-  readonly #deliveries: Deliveries;
   readonly #reads: Reads;
   #isClosed = false;
   readonly #asked = new Map<RequestId, Told>();
 
-  constructor(options: Options, { deliveries, reads }: SessionParts) {
+  constructor(options: Options, reads: Reads) {
     super(options);
-    this.#deliveries = deliveries;
     this.#reads = reads;
   }
 
@@ -74,9 +60,5 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     this.#reads.sent(message);
     if (id !== undefined && this.#tell(id, answer)) return;
     await super.send(answer, options);
-    if (id === undefined) return;
-    // Without an open response the answer is lost: the same call gets the outcome later.
-    const isOut = this.#deliveries.answered(id);
-    this.outgoing.get(id)?.push(isOut);
   }
 }

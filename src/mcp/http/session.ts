@@ -1,8 +1,9 @@
-// One session of a revision before 2026-07-28: a server of its own, and which of its answers have left.
+// One session of a revision before 2026-07-28: a server of its own, and which of its requests are in flight.
 import {
   isJSONRPCRequest,
   type JSONRPCRequest,
   ProtocolErrorCode,
+  type RequestId,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
@@ -10,12 +11,11 @@ import { json } from "../../outside.ts";
 import { Cancelled } from "../messages/cancelled.ts";
 import { isPlainRequest } from "../messages/plain-request.ts";
 import { createReads } from "../messages/reads.ts";
-import { createDeliveries } from "../tools/deliveries.ts";
 import { answerTo, requestAlone } from "./answer.ts";
 import type { Asked } from "./exchange.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
-import { type Outgoing, SessionTransport } from "./session-transport.ts";
+import { SessionTransport } from "./session-transport.ts";
 
 export interface SessionEvents {
   /** From now on the client knows the session by this id. */
@@ -34,16 +34,17 @@ export interface Session {
 }
 
 export async function openSession(service: HttpService, { onStart, onEnd }: SessionEvents): Promise<Session> {
-  const deliveries = createDeliveries();
   const subscriptions = service.createSubscriptions();
   const reads = createReads();
-  const server = await service.createServer({ deliveries, subscriptions, onReads: reads.serve }, "legacy");
+  const server = await service.createServer({ subscriptions, onReads: reads.serve }, "legacy");
   const transport = new SessionTransport(
     { sessionIdGenerator: () => crypto.randomUUID(), onsessioninitialized: onStart, onsessionclosed: onEnd },
-    { deliveries, reads },
+    reads,
   );
   transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(transport);
+  /** The ids of requests whose response is open. */
+  const inFlight = new Set<RequestId>();
   const ended = service.telemetry?.session("tcp");
 
   /** The request that may go past the SDK's HTTP: where that has something to refuse, it has its say. */
@@ -54,13 +55,13 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
   }
 
   async function serveAlone(request: JSONRPCRequest, { signal }: Asked): Promise<Served> {
-    transport.outgoing.set(request.id, []);
+    inFlight.add(request.id);
     const headers = { "mcp-session-id": transport.sessionId ?? "" };
     return {
       response: await answerTo(request, transport.ask, { headers, signal }),
       kind: "call",
       async over() {
-        transport.outgoing.delete(request.id);
+        inFlight.delete(request.id);
       },
     };
   }
@@ -70,7 +71,7 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
     const ids = messages.flatMap((message) =>
       isPlainRequest(message) || isJSONRPCRequest(message) ? [message.id] : [],
     );
-    const taken = ids.find((id, at) => transport.outgoing.has(id) || ids.indexOf(id) !== at);
+    const taken = ids.find((id, at) => inFlight.has(id) || ids.indexOf(id) !== at);
     if (taken !== undefined) {
       // With two answers under one id neither the client nor this server could know which has arrived.
       const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
@@ -81,25 +82,16 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
     if (alone) return await serveAlone(alone, asked);
     for (const message of messages) {
       const cancelled = Cancelled.safeParse(message).data;
-      if (!cancelled) continue;
-      deliveries.cancelled(cancelled.params.requestId);
-      reads.cancel(cancelled.params.requestId);
+      if (cancelled) reads.cancel(cancelled.params.requestId);
     }
-    const outgoing: Outgoing = [];
-    for (const id of ids) transport.outgoing.set(id, outgoing);
+    for (const id of ids) inFlight.add(id);
     const request = asked.request();
     const response = await transport.handleRequest(request, { ...(body !== undefined && { parsedBody: body }) });
     return {
       response,
       kind: request.method === "GET" ? "stream" : "call",
-      async over(isWhole) {
-        for (const id of ids) transport.outgoing.delete(id);
-        if (isWhole) for (const isOut of outgoing) isOut();
-        await deliveries.settled();
-      },
-      async unread() {
-        for (const id of ids) deliveries.cancelled(id);
-        await deliveries.settled();
+      async over() {
+        for (const id of ids) inFlight.delete(id);
       },
     };
   }
@@ -111,7 +103,6 @@ export async function openSession(service: HttpService, { onStart, onEnd }: Sess
       subscriptions.close();
       await server.close();
       ended?.();
-      await deliveries.settled();
     },
   };
 }

@@ -26,8 +26,6 @@ const LISTEN = "subscriptions/listen";
 
 export interface IntakeOptions {
   deliver(message: JSONRPCMessage): void;
-  /** The client no longer wants the answer to this request. */
-  cancelled(id: RequestId): void;
   /** Whether the client is behind with reading. */
   isBackedUp(): boolean;
 }
@@ -42,7 +40,7 @@ interface Waiting {
 
 export type Intake = ReturnType<typeof createIntake>;
 
-export function createIntake({ deliver, cancelled, isBackedUp }: IntakeOptions) {
+export function createIntake({ deliver, isBackedUp }: IntakeOptions) {
   const quick = new Set<Waiting>();
   const slow = new Set<Waiting>();
   let waitingBytes = 0;
@@ -96,7 +94,6 @@ export function createIntake({ deliver, cancelled, isBackedUp }: IntakeOptions) 
           waitingBytes -= each.bytes;
         }
     ended(id);
-    cancelled(id);
   }
 
   return {

@@ -1,11 +1,10 @@
-// MCP's stdio transport for a client that may be broken, slow or gone: it bounds memory, answers every request once, and knows
-// when an answer has left. The SDK's transport closes at an overlong message, and writes without end to a client that does
-// not read (docs/decisions/009-the-stdio-transport.md).
+// MCP's stdio transport for a client that may be broken, slow or disconnected: it bounds memory and answers every request once.
+// The SDK's transport closes at an overlong message, and writes without end to a client that does not read
+// (docs/decisions/009-the-stdio-transport.md).
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { errorCode } from "../../failure.ts";
 import type { Redact } from "../messages/redact.ts";
-import type { Deliveries } from "../tools/deliveries.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { createLines } from "./lines.ts";
 import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } from "./read-line.ts";
@@ -48,7 +47,6 @@ export class StdioTransport implements Transport {
   readonly #in: Readable;
   readonly #out: Writable;
   readonly #redact: Redact;
-  readonly #deliveries: Deliveries;
   readonly #filter: MessageFilter;
   readonly #intake: Intake;
   readonly #lines: (chunk: Buffer) => void;
@@ -57,15 +55,13 @@ export class StdioTransport implements Transport {
   #isGathering = false;
   #closed = false;
 
-  constructor(stdin: Readable, stdout: Writable, redact: Redact, deliveries: Deliveries, filter = passAll) {
+  constructor(stdin: Readable, stdout: Writable, redact: Redact, filter = passAll) {
     this.#in = stdin;
     this.#out = stdout;
     this.#redact = redact;
-    this.#deliveries = deliveries;
     this.#filter = filter;
     this.#intake = createIntake({
       deliver: (message) => this.#deliver(message),
-      cancelled: (id) => deliveries.cancelled(id),
       isBackedUp: () => stdout.writableNeedDrain,
     });
     this.#lines = createLines(MAX_MESSAGE_BYTES, {
@@ -91,10 +87,7 @@ export class StdioTransport implements Transport {
   #read(line: string): void {
     const { messages, refusals } = this.#reading(line);
     for (const refusal of refusals) this.#refuse(refusal);
-    for (const message of messages) {
-      if (!("method" in message && message.method === "notifications/cancelled")) this.#deliveries.alive();
-      this.#intake.take(message, line.length);
-    }
+    for (const message of messages) this.#intake.take(message, line.length);
   }
 
   /** A fault in reading one line must not end the server. */
@@ -160,16 +153,12 @@ export class StdioTransport implements Transport {
     const isBehind = isNotification(message) && this.#out.writableNeedDrain;
     if (isBehind && (isProgress(message) || this.#unread.has(json))) return;
     if (isBehind) this.#unread.add(json);
-    const isOut = isAnswer(message) && message.id !== undefined ? this.#deliveries.answered(message.id) : undefined;
     if (this.#intake.hasMoreAtWork()) this.#gather();
-    this.#writeLine(json, (error) => {
-      if (isBehind) this.#unread.delete(json);
-      if (!error) isOut?.();
-    });
+    this.#writeLine(json, isBehind ? () => this.#unread.delete(json) : undefined);
     if (this.#out.writableNeedDrain) this.#letGo();
   }
 
-  #writeLine(json: string, written: (error: Error | null | undefined) => void): void {
+  #writeLine(json: string, written?: () => void): void {
     if (json.length <= MAX_COPIED) {
       this.#out.write(`${json}\n`, written);
       return;

@@ -5,8 +5,7 @@ import {
   ProtocolError,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Delivery } from "../../actions/actions.ts";
-import type { Arguments } from "../../actions/identity.ts";
+import type { Arguments } from "../../actions/fingerprint.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
@@ -17,7 +16,6 @@ import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { type Caller, createCallLog } from "./call-log.ts";
 import type { Consent } from "./confirmation.ts";
-import type { Deliveries } from "./deliveries.ts";
 import { factsOf, failureText } from "./failure-text.ts";
 import { withForgotten } from "./forgotten.ts";
 import { type LinkOf, shownResult } from "./result.ts";
@@ -63,22 +61,6 @@ const failureResult = (tool: string, facts: FailureFacts): CallToolResult => ({
 /** For lack of a right that this server asks for; what the service refuses has its status. */
 const isOurRefusal = ({ kind, status }: FailureFacts): boolean => kind === "forbidden" && status === undefined;
 
-/** Longer than any key or id, and more than any call names. */
-const MAX_NAME = 160;
-const MAX_NAMES = 100;
-
-/** All texts of a call, however deep: a key, or the id of what an action made, names that action. */
-function namesIn(args: Readonly<Record<string, unknown>>): string[] {
-  const names = new Set<string>();
-  function collect(value: unknown): void {
-    if (typeof value === "string" && value.length <= MAX_NAME && names.size < MAX_NAMES) names.add(value);
-    else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) collect(part);
-  }
-  const { workspaceId, ...named } = args;
-  collect(named);
-  return [...names];
-}
-
 /** Completes a call that has only a key with the arguments of that key's action. */
 async function recalled(
   tool: Tool,
@@ -100,20 +82,17 @@ async function withWorkspace(tool: Tool, given: Readonly<Record<string, unknown>
 const WITHOUT_SERVICE: ReadonlySet<ToolName> = new Set(["list_actions", "show_actions"]);
 
 /**
- * The arguments of a call as its tool takes them: with those that its key stands for, and the default workspace. What they name
- * counts as heard of, but for what a view asks about: it asks by itself, and the agent may know nothing of it.
- * A missing configuration is reported before the arguments are checked: correcting them would not help. Throws Failure.
+ * Adds the arguments that an action's key stands for, and the default workspace. A missing configuration is reported before the
+ * arguments are checked: correcting them would not help. Throws Failure.
  */
 export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
   if (!WITHOUT_SERVICE.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
   const given = argumentsObject(tool.name, args);
-  if (tool.toolset === "jobs" && tool.view === undefined) runtime.ports.actions.hear(namesIn(given));
   return await withWorkspace(tool, (await recalled(tool, given, runtime)) ?? given, runtime);
 }
 
 export interface Situation {
   readonly runtime: Runtime;
-  readonly deliveries: Deliveries;
   readonly request: CallRequest;
   /** Absent in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
   readonly linkOf: LinkOf | undefined;
@@ -158,13 +137,12 @@ export async function callTool(
   args: unknown,
   situation: Situation,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { runtime, deliveries, request } = situation;
-  const { log, ports } = runtime;
-  const { timing } = ports.service;
+  const { runtime, request } = situation;
+  const { log } = runtime;
+  const { timing } = runtime.ports.service;
   const startedAt = timing.now();
-  const { signal, id } = request;
+  const { signal } = request;
   const told = createCallLog(log, tool.name, request, timing.now);
-  const outcomes: Delivery[] = [];
   let answer: CallToolResult;
   try {
     const complete = await completeArguments(tool, args, runtime);
@@ -173,7 +151,6 @@ export async function callTool(
     if ("ask" in consent) return consent.ask;
     const call = toolCall(runtime, tool.name, limits, {
       report: request.report,
-      carry: (delivery) => outcomes.push(delivery),
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
       followsTasks: situation.asTask !== undefined,
@@ -187,7 +164,5 @@ export async function callTool(
     told.failed(facts, error);
     if (tool.kind !== "reading" && isOurRefusal(facts)) runtime.refused?.({ tool: tool.name, why: "forbidden" });
   }
-  await ports.actions.heard();
-  deliveries.expect(id, outcomes, signal);
   return answer;
 }

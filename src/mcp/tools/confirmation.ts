@@ -75,7 +75,7 @@ export function createConfirmation({ config, ports, questions }: Runtime) {
   /** The person agreed to actions of the journal, or they needed no consent, when they were made. */
   async function isResumed({ actions }: PersonQuestion): Promise<boolean> {
     try {
-      for (const action of actions) if (!(await ports.actions.isKnown(action))) return false;
+      for (const action of actions) if ((await ports.actions.findKnown(action)) === undefined) return false;
       return true;
     } catch {
       // The call itself fails in the same way and says why.

@@ -27,7 +27,9 @@ export function failureText(tool: string, facts: FailureFacts): string {
   const lines = [
     `${tool} failed (${facts.kind}): ${facts.message}`,
     ...shown,
-    SIDE_EFFECTS[facts.sideEffect],
+    // "Nothing was changed." would deny what the earlier steps did.
+    (facts.earlierSteps === undefined || facts.sideEffect !== "none") && SIDE_EFFECTS[facts.sideEffect],
+    facts.earlierSteps !== undefined && facts.earlierSteps,
     facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
     facts.idempotencyKey !== undefined && `idempotencyKey: ${word(facts.idempotencyKey)}`,
     facts.code !== undefined && !facts.message.includes(word(facts.code)) && `code: ${word(facts.code)}`,

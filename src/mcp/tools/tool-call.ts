@@ -1,6 +1,5 @@
 // Makes what one use of a tool works with: for tools/call, resources/read, a completion or a task.
-import type { Delivery } from "../../actions/actions.ts";
-import type { Arguments } from "../../actions/identity.ts";
+import type { Arguments } from "../../actions/fingerprint.ts";
 import type { CallContext } from "../../service/attempts.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import type { UseTool } from "../../toolkit/resources/resource.ts";
@@ -14,7 +13,6 @@ interface Caller {
   readonly report?: (progress: Progress) => void;
   readonly proposedKey?: string | undefined;
   readonly shownVersion?: number | undefined;
-  readonly carry?: (delivery: Delivery) => void;
   readonly followsTasks?: boolean;
 }
 
@@ -26,7 +24,6 @@ export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext,
   followsTasks: caller.followsTasks ?? false,
   isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
   report: caller.report ?? (() => undefined),
-  carry: caller.carry ?? (() => undefined),
 });
 
 /** Whether such a call changes nothing, neither at the service nor on this machine. */

@@ -1,4 +1,5 @@
 // Which phrase fits an input.
+import { againKey } from "../../actions/keys.ts";
 import { namesItsKind } from "../../contract/endpoints/bodies.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { pick } from "../lean.ts";
@@ -27,7 +28,8 @@ function inputCase({ state, scanState }: Input): InputCase {
 
 export function inputAdvice(input: Input): Advice {
   const { id, workspaceId, inputKind, referenceId, scanState } = input;
-  const again = { workspaceId, inputKind, referenceId };
+  // Derived from the input, so that repeating the offered call registers the file only once more.
+  const again = { workspaceId, inputKind, referenceId, idempotencyKey: againKey(id) };
   const facts = {
     id,
     workspaceId,
@@ -45,6 +47,9 @@ export const inputSubject: MovingSubject<Input> = {
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isInputMoving,
   standing: ({ state, scanState }) => ({ is: state, at: `scan ${scanState}` }),
+  state: ({ state }) => state,
+  // An expired one has its own next step; one that is not safe to use is not registered again.
+  mayRunAgain: ({ state }) => state === "READY" || state === "WAITING_SCAN",
   uri: ({ id }) => uris.input(id),
   advise: inputAdvice,
   lean: (input) => pick(input, NAMED, { inputKind: "M4_FILE", scanState: "CLEAN" }),

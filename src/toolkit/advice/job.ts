@@ -55,7 +55,7 @@ function failureCase(job: Job, failure: Problem | null, history: JobHistory): Jo
 }
 
 function jobCase(job: Job, history: JobHistory, isStill: boolean): JobCase {
-  if (history.unsettled) return history.unsettled.isRefused ? "unsettled, refused" : "unsettled";
+  if (history.unsettled) return "unresolved";
   switch (job.state) {
     case "PREPARING":
     case "QUEUED":
@@ -105,10 +105,10 @@ function stillness({ updatedAt }: Job, readAt: number | undefined): string {
 const outputText = (output: string): string =>
   ` Output: dataset version ${word(output)}. Its rows cannot be read through this API: bind it to another job (register_input, DATASET_VERSION) or open it at the service.`;
 
-/** The contract says neither who moves a publication on nor when. */
+/** No operation of the contract changes it: the API advances a publication, at a time that the contract does not state. */
 const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
   NOT_REQUESTED: "",
-  AWAITING_RELEASE: " Publication: AWAITING_RELEASE; nothing can be done about that from here.",
+  AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it; get_job shows it).",
   BUILDING: " Publication: BUILDING.",
   ACTIVE: " Publication: ACTIVE.",
   WITHDRAWN: " Publication: WITHDRAWN.",
@@ -190,6 +190,14 @@ function leanJob(job: Job): object {
   };
 }
 
+/** "FAILED at CHURN". */
+export function stateInWords(job: Job): string {
+  const stage = job.state === "FAILED" ? failingStage(job) : currentStage(job);
+  return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
+    ? job.state
+    : `${job.state} at ${stage.stage}`;
+}
+
 function standing(job: Job): Position {
   const stage = currentStage(job);
   if (!stage) return { is: job.state };
@@ -204,6 +212,8 @@ export const jobSubject = (ports: HistoryPorts): MovingSubject<Job> => ({
   isMoving: isJobMoving,
   waitsForPerson,
   standing,
+  state: stateInWords,
+  mayRunAgain: ({ state, failure }) => !(state === "FAILED" && failure?.retryable === true),
   progress: jobProgress,
   uri: ({ id }) => uris.job(id),
   lean: leanJob,

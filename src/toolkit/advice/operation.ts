@@ -49,6 +49,7 @@ export const operationSubject: MovingSubject<Operation> = {
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isOperationMoving,
   standing: ({ state }) => ({ is: state }),
+  state: ({ state }) => state,
   uri: ({ id }) => uris.operation(id),
   hasEnded: ({ state }) => ENDED.has(state),
   advise: operationAdvice,

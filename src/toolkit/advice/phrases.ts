@@ -4,7 +4,6 @@
 import type { ActionAbout } from "../../actions/history.ts";
 import { word } from "../../outside.ts";
 import type { NextStep } from "../results.ts";
-import { isToolName } from "../tool-names.ts";
 
 export interface Phrase<Facts> {
   readonly summary: (facts: Facts) => string;
@@ -45,8 +44,7 @@ export interface JobFacts {
 }
 
 export type JobCase =
-  | "unsettled"
-  | "unsettled, refused"
+  | "unresolved"
   | "moving"
   | "standing still"
   | "waiting for review"
@@ -90,35 +88,16 @@ const readRetry = ({ retriedBy, workspaceId }: JobFacts): NextStep =>
     : { tool: "get_job", arguments: { jobId: retriedBy }, why: "shows how the retry stands" };
 
 export const JOB: Phrases<JobCase, JobFacts> = {
-  // Before anything new is done about a job, what was done must be known. Repeating is safe: the key is the same.
-  unsettled: {
+  // Before anything new is done about a job, the outcome of what was done must be known.
+  unresolved: {
     summary: ({ what, state, place, unsettled }) =>
       `${what} is ${state}${place}; a ${unsettled?.tool} call about it, sent at ${unsettled?.sentAt}, has an unknown outcome.`,
     nextStep: ({ unsettled }) =>
-      unsettled && isToolName(unsettled.tool)
-        ? {
-            tool: unsettled.tool,
-            arguments: { ...unsettled.arguments, idempotencyKey: unsettled.idempotencyKey },
-            why: "repeating this very call is safe: under its key it cannot happen twice, and it tells what became of it",
-          }
-        : undefined,
-  },
-  // Under its key it would most likely be refused again; what became of it shows in the jobs alone.
-  "unsettled, refused": {
-    summary: ({ what, state, place, unsettled }) =>
-      `${what} is ${state}${place}; what became of a ${unsettled?.tool} call sent at ${unsettled?.sentAt} is unknown, and repeating it tells no more: the service has refused it since.`,
-    nextStep: ({ id, workspaceId, unsettled }) =>
-      unsettled?.tool === "cancel_job"
-        ? {
-            tool: "get_job",
-            arguments: { jobId: id, waitSeconds: 45 },
-            why: "shows whether it ends as CANCELLED; if it goes on, cancel_job with a new idempotencyKey of your own",
-          }
-        : {
-            tool: "list_jobs",
-            arguments: { workspaceId, view: "full" },
-            why: "shows whether a later job's retryOfBatchId is this one: then that is its retry",
-          },
+      unsettled && {
+        tool: "resolve_actions",
+        arguments: { idempotencyKey: unsettled.idempotencyKey },
+        why: "finds out what became of it; the action never runs twice",
+      },
   },
   moving: {
     isRoutine: true,

@@ -46,6 +46,7 @@ export const processingRequestSubject: MovingSubject<ProcessingRequest> = {
   isMoving: () => false,
   waitsForPerson: isInReview,
   standing: ({ state }) => ({ is: state }),
+  state: ({ state }) => state,
   uri: ({ id }) => uris.processingRequest(id),
   advise: processingRequestAdvice,
   lean: (request) => pick(request, NAMED),

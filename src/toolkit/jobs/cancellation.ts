@@ -1,19 +1,20 @@
 // Cancelling needs the job's current version (docs/contract.md, 4.2: If-Match). Left out, it is read first; a job that moves on
 // in between is read again, since its agent asked to cancel it as it is now.
 
-import type { Delivery } from "../../actions/actions.ts";
-import type { ActionTraits } from "../../actions/identity.ts";
-import { cancelMicJob, getMicJob } from "../../contract/endpoints/job-processing.ts";
+import type { ActionTraits } from "../../actions/fingerprint.ts";
+import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
+import { stateInWords } from "../advice/job.ts";
 import { operationSubject } from "../advice/operation.ts";
 import type { Ports } from "../ports.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { ENDED } from "./ended.ts";
+import { readJob } from "./read-job.ts";
 
 interface CancelArguments {
   readonly jobId: string;
@@ -22,7 +23,7 @@ interface CancelArguments {
   readonly idempotencyKey?: string | undefined;
 }
 
-export const cancelTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
+export const cancelTraits: ActionTraits = { about: "jobId", identifiedBy: ["jobId"] };
 
 const MAX_ROUNDS = 4;
 
@@ -46,9 +47,6 @@ export function refuseEnded({ id, state }: Job): void {
     next: NOTHING_LEFT,
   });
 }
-
-const readJob = async (jobId: string, { context }: ToolCall, { service }: Pick<Ports, "service">): Promise<Job> =>
-  (await service.call(getMicJob, { path: { jobId } }, context)).value.data;
 
 function explain(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
@@ -84,25 +82,22 @@ export async function cancelAtVersion(
   // it is: the job may have moved on while the person thought.
   let version = resourceVersion ?? (idempotencyKey === undefined ? call.shownVersion : undefined);
   for (let round = 1; ; round++) {
-    let refused: Delivery | undefined;
     try {
-      const heard: ToolCall = {
-        ...call,
-        // It stands for the first version; another one is another command.
-        proposedKey: round === 1 ? call.proposedKey : undefined,
-        carry(delivery) {
-          refused = delivery;
-          call.carry(delivery);
-        },
-      };
-      return await runAction({ ...args }, heard, ports, {
+      // The proposed key stands for the first version; another version is another command.
+      const proposedKey = round === 1 ? call.proposedKey : undefined;
+      return await runAction({ ...args }, { ...call, proposedKey }, ports, {
         endpoint: cancelMicJob,
         traits: cancelTraits,
         subject: operationSubject,
         findOut: "get_job shows whether the job is CANCELLED.",
+        async readNow(operationId) {
+          const operation = await ports.service.call(getMicPublicOperation, { path: { operationId } }, call.context);
+          const { data: job } = (await readJob(args.jobId, call, ports)).value;
+          return { ...operation, state: `operation ${operation.value.data.state}, job ${stateInWords(job)}` };
+        },
         async ifMatch() {
           if (version === undefined) {
-            const job = await readJob(args.jobId, call, ports);
+            const job = (await readJob(args.jobId, call, ports)).value.data;
             refuseEnded(job);
             version = job.resourceVersion;
           }
@@ -112,15 +107,16 @@ export async function cancelAtVersion(
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       if (!isVersionConflict(error) && !isUnknown(error)) throw error;
-      const job = await readJob(args.jobId, call, ports).catch(() => undefined);
+      const job = await readJob(args.jobId, call, ports).then(
+        ({ value }) => value.data,
+        () => undefined,
+      );
       if (isUnknown(error)) throw explainUnknown(error, args.jobId, job);
       // What the refusal says is true, whatever kept us from reading the job.
       if (!job) throw error;
       // A key stands for one exact command: only one of our own making gives way to another for the next version.
       const fixed = resourceVersion !== undefined || idempotencyKey !== undefined;
       if (fixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explain(error, version, job);
-      // Nobody need hear of this refusal: the next round is a new action.
-      await refused?.sent();
       version = job.resourceVersion;
     }
   }

@@ -3,6 +3,7 @@ import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
+import { SMALLER_LIMIT } from "../../service/outcomes.ts";
 import { knownRetry, type RetryPorts } from "../advice/job-history.ts";
 import { bytesOf, MAX_WHOLE_BYTES, pageThatFits } from "../page-that-fits.ts";
 import type { Ports } from "../ports.ts";
@@ -121,7 +122,13 @@ export async function findJobs(
 
   for (;;) {
     const fitting = await pageThatFits(pageHere, rows.room).catch((error: unknown) => {
-      if (readCount === 0 || context.signal.aborted || !(error instanceof Failure)) throw error;
+      if (!(error instanceof Failure)) throw error;
+      if (readCount === 0 && error.facts.next === SMALLER_LIMIT)
+        // Here the limit is the number of jobs that are found, not the size of a page.
+        throw error.with({
+          next: "Call again with a smaller limit, and without states, createdSince, unretried and saveAs.",
+        });
+      if (readCount === 0 || context.signal.aborted) throw error;
       return error;
     });
     if (fitting instanceof Failure) return found(goingOnHere(), { ended: fitting.facts.message });

@@ -1,7 +1,6 @@
 // A job as a task (SEP-2663): what a tool started, how it stands, when to ask again, and the result when it ended.
 
 import * as z from "zod/v4";
-import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { parseDateTime } from "../../contract/instants.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
@@ -12,6 +11,7 @@ import type { ToolCall } from "../tool-call.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { cancelAtVersion } from "./cancellation.ts";
 import { ENDED } from "./ended.ts";
+import { readJob } from "./read-job.ts";
 import { stepOf, withSteps } from "./run-steps.ts";
 
 /** The action that started a job: all that it takes to find the job again and to report on both. */
@@ -20,6 +20,8 @@ export const StartedJob = z.strictObject({
   jobId: z.string(),
   idempotencyKey: z.string(),
   attempts: z.int(),
+  /** An earlier call had started the job already. */
+  replayed: z.boolean(),
 });
 export type StartedJob = z.infer<typeof StartedJob>;
 
@@ -58,19 +60,31 @@ export function startedBy(
   if (ENDED.has(data.state)) return undefined;
   const { createdAt, updatedAt: lastUpdatedAt } = data;
   const standing = { status: "working", summary, createdAt, lastUpdatedAt, pollIntervalMs: MIN_POLL_MS } as const;
-  return { tool, jobId: data.id, idempotencyKey: action.idempotencyKey, attempts: action.attempts, standing };
+  return {
+    tool,
+    jobId: data.id,
+    idempotencyKey: action.idempotencyKey,
+    attempts: action.attempts,
+    replayed: action.replayed,
+    standing,
+  };
 }
-
-const readJob = ({ jobId }: StartedJob, { context }: ToolCall, { service }: JobPorts) =>
-  service.call(getMicJob, { path: { jobId } }, context);
 
 /** Throws Failure. */
 export async function standingOf(started: StartedJob, call: ToolCall, ports: JobPorts): Promise<Standing> {
-  const { idempotencyKey, attempts } = started;
-  const answer = await readJob(started, call, ports);
+  const { idempotencyKey, attempts, replayed } = started;
+  const answer = await readJob(started.jobId, call, ports);
   const job: Job = answer.value.data;
   // What the call that started it would have answered, had it waited.
-  const made = await actionResult(answer, jobSubject(ports), call, { idempotencyKey, replayed: false, attempts });
+  const made = await actionResult(
+    answer,
+    jobSubject(ports),
+    call,
+    { idempotencyKey, replayed, attempts },
+    {
+      notice: replayed ? "Not run again: the job was started before." : undefined,
+    },
+  );
   const result = started.tool === "run_job" ? withSteps(made, [stepOf("submit_job", made)]) : made;
   const facts: StandingFacts = {
     summary: result.advice.summary,
@@ -86,7 +100,7 @@ export async function standingOf(started: StartedJob, call: ToolCall, ports: Job
 const REASON = "Cancelled by the MCP client (tasks/cancel).";
 
 const hasEnded = async (started: StartedJob, call: ToolCall, ports: JobPorts): Promise<boolean> =>
-  ENDED.has((await readJob(started, call, ports)).value.data.state);
+  ENDED.has((await readJob(started.jobId, call, ports)).value.data.state);
 
 /**
  * Cancels the job by the same action as cancel_job, under a key of its own. Its outcome is delivered to nobody, so cancelling

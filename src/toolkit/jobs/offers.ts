@@ -4,6 +4,7 @@ import { type InputBinding, MAX_BINDINGS, Port } from "../../contract/endpoints/
 import type { JsonObject } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
+import { parameterErrors } from "./parameter-schema.ts";
 
 const MAX_REMEMBERED = 500;
 
@@ -56,6 +57,6 @@ export async function offerErrors(
   offer: RecipeOffer,
   job: { inputBindings: readonly InputBinding[]; parameterValues: JsonObject },
 ): Promise<FieldError[]> {
-  const { parameterErrors } = await import("./parameter-schema.ts");
-  return [...portErrors(offer, job.inputBindings), ...parameterErrors(offer.recipe.parameters, job.parameterValues)];
+  const inValues = await parameterErrors(offer.recipe.parameters, job.parameterValues);
+  return [...portErrors(offer, job.inputBindings), ...inValues];
 }

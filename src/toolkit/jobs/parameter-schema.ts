@@ -1,46 +1,79 @@
-// parameterValues against a recipe's published JSON Schema, with its references and nothing fetched (docs/contract.md, 2.2 and 4.2).
-import { Ajv2020 } from "ajv/dist/2020.js";
-import type { JsonObject } from "../../contract/json.ts";
+// Validates parameterValues against a recipe's parameter schema under a limit. The schema comes from the API and the values
+// from an agent: a pattern that backtracks, or a few hundred bytes of nested anyOf, can take any time and any memory. So a thread
+// validates, and is ended when it takes too much. Its values are then left to the API.
+import { Worker } from "node:worker_threads";
+import { BoundedMap } from "../../bounded-map.ts";
+import { type JsonObject, jsonBytes } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeParameters } from "../../contract/recipes.ts";
-import { json, quote, word } from "../../outside.ts";
+import type { ParameterCheck } from "./parameter-thread.ts";
 
-/** Ajv's sentence, where it names what the schema says: the schema is the service's. */
-function sentence(message: string, params: Readonly<Record<string, unknown>>): string {
-  let said = message;
-  for (const value of Object.values(params)) {
-    if (typeof value !== "string" || word(value) === value) continue;
-    const written = [`'${value}'`, `"${value}"`, value].find((form) => said.includes(form));
-    if (written !== undefined) said = said.replace(written, () => quote(value));
-  }
-  return said;
+/** From the call to the result, the start of the thread included: 0.1 s on an idle machine. */
+const LIMIT_MS = 2_000;
+/** The peak of the whole process stays below 64 MB: V8 grants a heap at its limit up to 16 MB more, and code lies outside of it. */
+const HEAP = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 4 };
+/** As much as an offer may have. */
+const MAX_VALUE_BYTES = 65_536;
+/** The thread ends this long after its last check. */
+const IDLE_MS = 10_000;
+
+/** The sources use the build's file too: on Node 20 a thread does not inherit the loader that reads TypeScript. */
+const FILE = import.meta.url.endsWith(".ts") ? "../../../dist/parameter-thread.js" : "./parameter-thread.js";
+
+interface PendingCheck {
+  readonly contentHash: string;
+  readonly resolve: (errors: FieldError[]) => void;
 }
 
-/** The one dialect that is judged here, also where none is named (doubt 19). */
-const JSON_SCHEMA_2020_12 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
+/** Schemas, by contentHash, that were not validated within the limit: a later call does not wait for them again. */
+const tooExpensive = new BoundedMap<string, true>(500);
+/** One thread for the process, so that its limits hold for all callers together; it answers in order. */
+let thread: Worker | undefined;
+let pending: PendingCheck[] = [];
+let idle: NodeJS.Timeout | undefined;
 
-const isJudgeable = ({ $schema = "" }: JsonObject): boolean =>
-  $schema === "" || (typeof $schema === "string" && JSON_SCHEMA_2020_12.test($schema));
+/** Ends the thread. What it has not validated is left to the API. */
+function stop(): void {
+  const stopped = thread;
+  const [current, ...waiting] = pending;
+  thread = undefined;
+  pending = [];
+  if (current) tooExpensive.set(current.contentHash, true);
+  for (const { resolve } of current ? [current, ...waiting] : []) resolve([]);
+  void stopped?.terminate();
+}
 
-/** Violations of the published parameter schema; none when the schema itself cannot be used: then the service judges alone. */
-export function parameterErrors(parameters: RecipeParameters, values: JsonObject): FieldError[] {
-  if (![parameters.definition, ...Object.values(parameters.references)].every(isJudgeable)) return [];
-  const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false, addUsedSchema: false });
-  try {
-    for (const [id, schema] of Object.entries(parameters.references)) ajv.addSchema({ ...schema }, id);
-    const { $schema: _, ...definition } = parameters.definition;
-    const validate = ajv.compile(definition);
-    if (validate(values)) return [];
-    return (validate.errors ?? []).slice(0, 100).map(({ instancePath, keyword, message, params }) => {
-      const named = "additionalProperty" in params ? `: ${word(String(params["additionalProperty"]))}` : "";
-      const allowed = "allowedValues" in params ? `: ${json(params["allowedValues"])}` : "";
-      return {
-        pointer: `/parameterValues${instancePath}`,
-        code: keyword.toUpperCase(),
-        message: `${sentence(message ?? "is not valid", params)}${named}${allowed}`.slice(0, 1000),
-      };
-    });
-  } catch {
-    return [];
-  }
+function runningThread(): Worker {
+  if (thread) return thread;
+  const options = { env: {}, resourceLimits: HEAP, stdout: true, stderr: true };
+  const started = new Worker(new URL(FILE, import.meta.url), options);
+  started.on("message", (errors: FieldError[]) => {
+    if (started === thread) pending.shift()?.resolve(errors);
+  });
+  // Out of memory, too.
+  started.on("error", () => {
+    if (started === thread) stop();
+  });
+  started.unref();
+  thread = started;
+  return started;
+}
+
+/** Violations of the published parameter schema; none when it cannot be used, or not within the limit: then only the API validates. */
+export async function parameterErrors(parameters: RecipeParameters, values: JsonObject): Promise<FieldError[]> {
+  const { contentHash } = parameters;
+  if (tooExpensive.has(contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
+  clearTimeout(idle);
+  const check: ParameterCheck = { parameters, values };
+  // Unlike the thread, the timer keeps the process of a command alive.
+  let timer: NodeJS.Timeout | undefined;
+  const errors = await new Promise<FieldError[]>((resolve) => {
+    pending.push({ contentHash, resolve });
+    runningThread().postMessage(check);
+    timer = setTimeout(stop, LIMIT_MS);
+  });
+  clearTimeout(timer);
+  clearTimeout(idle);
+  if (pending.length === 0) idle = setTimeout(stop, IDLE_MS).unref();
+  return errors;
 }

@@ -1,7 +1,8 @@
-// Registering an input, once; and what the journal knows of registrations before.
+// Registers an input, and finds the registrations that the journal has.
+
+import type { ActionTraits, InputReference } from "../../actions/fingerprint.ts";
 import type { ActionAbout } from "../../actions/history.ts";
-import type { ActionTraits } from "../../actions/identity.ts";
-import { createMicPublicInput } from "../../contract/endpoints/job-processing.ts";
+import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { inputSubject } from "../advice/input.ts";
 import type { Ports } from "../ports.ts";
@@ -12,7 +13,10 @@ import type { ToolName } from "../tool-names.ts";
 
 const REGISTER: ToolName = "register_input";
 
-export const registerTraits: ActionTraits = { about: "referenceId", notes: ["alias", "clientReference"] };
+export const registerTraits: ActionTraits = {
+  about: "referenceId",
+  identifiedBy: ["workspaceId", "inputKind", "referenceId"],
+};
 
 export const registerOnce = (
   args: ActionArguments,
@@ -24,16 +28,15 @@ export const registerOnce = (
     traits: registerTraits,
     subject: inputSubject,
     findOut: "No tool lists inputs; registering the same file once more makes another input of it and harms nothing.",
+    readNow: (inputId) => ports.service.call(getMicPublicInput, { path: { inputId } }, call.context),
   });
 
-/** What an input stands for. */
-export interface FileReference {
+/** The file, acquisition or dataset version that an input stands for, in its workspace. */
+export interface FileReference extends InputReference {
   readonly workspaceId: string;
-  readonly inputKind: string;
-  readonly referenceId: string;
 }
 
-/** The journal's registrations that may have made an input of this: what is not settled first, then the latest. */
+/** The journal's registrations that may have made an input of this: unresolved ones first, then the latest. */
 export async function registrationsOf(
   { workspaceId, inputKind, referenceId }: FileReference,
   { actions }: Pick<Ports, "actions">,
@@ -48,16 +51,22 @@ export async function registrationsOf(
   );
 }
 
-/** That very registration: its outcome, or what becomes of it now. */
-export const settleRegistration = (
+/** Resolves or replays that very registration. */
+export const resumeRegistration = (
   { arguments: given, idempotencyKey }: ActionAbout,
   call: ToolCall,
   ports: Pick<Ports, "actions" | "service">,
 ): Promise<ActionResult<Input>> => registerOnce({ ...given, idempotencyKey }, { ...call, tool: REGISTER }, ports);
 
+/** `idempotencyKey`: derived by mic-mcp; absent: the deduplication window decides. */
 export const registerNew = (
   { workspaceId, inputKind, referenceId }: FileReference,
+  idempotencyKey: string | undefined,
   call: ToolCall,
   ports: Pick<Ports, "actions" | "service">,
 ): Promise<ActionResult<Input>> =>
-  registerOnce({ workspaceId, inputKind, referenceId }, { ...call, tool: REGISTER }, ports);
+  registerOnce(
+    { workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true },
+    { ...call, tool: REGISTER },
+    ports,
+  );

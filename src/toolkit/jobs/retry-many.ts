@@ -1,6 +1,5 @@
 // Retrying many jobs in one call: one retry_job action for each, so none is retried twice, whoever repeats what.
-import type { ActionAbout } from "../../actions/history.ts";
-import { keyFor } from "../../actions/keys.ts";
+import { stepKey } from "../../actions/keys.ts";
 import type { NamedAction } from "../../actions/of-service.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
@@ -25,6 +24,8 @@ interface RetryManyArguments {
   readonly retryMode: "SAFE_RESUME" | "RESTART";
   readonly reason: string;
   readonly waitSeconds?: number | undefined;
+  /** The key of each retry is derived from it. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface RetryRow {
@@ -45,8 +46,6 @@ interface Retried {
   readonly isWorthRepeating: boolean;
   /** The same call retried it before: nothing was sent now. */
   readonly isOld?: boolean;
-  /** An earlier action that has to be settled first, if there is one. */
-  readonly unsettled?: ActionAbout;
   readonly retryAfterSeconds?: number | undefined;
 }
 
@@ -58,27 +57,21 @@ interface RetryAnswer {
 const ALREADY_RETRIED = "ALREADY_RETRIED";
 const OUT_OF_TIME = "OUT_OF_TIME";
 
-const actionOf = (jobId: string, { retryMode, reason }: RetryManyArguments): NamedAction => ({
+const actionOf = (jobId: string, { retryMode, reason, idempotencyKey }: RetryManyArguments): NamedAction => ({
   tool: RETRY,
   arguments: { jobId, retryMode, reason },
   traits: retryTraits,
-  explicitKey: undefined,
+  explicitKey: idempotencyKey === undefined ? undefined : stepKey(idempotencyKey, jobId),
+  isDerivedKey: true,
 });
 
 const settled = (row: RetryRow): Retried => ({ row, isWorthRepeating: false });
 
-/** Why nothing is to be sent for this job; undefined where a retry is, be it a new one or one that the journal has. */
+/** Why nothing is sent for this job; undefined if it is retried, or the journal has its retry. */
 async function whyNot(jobId: string, args: RetryManyArguments, ports: JobPorts): Promise<Retried | undefined> {
-  const { actions } = ports;
-  if (await actions.isKnown(actionOf(jobId, args))) return undefined;
-  const unsettled = (await actions.about(jobId)).find(
-    ({ tool, state }) => tool === RETRY && (state === "unknown" || state === "open"),
-  );
-  if (unsettled) {
-    const { idempotencyKey } = unsettled;
-    return { ...settled({ jobId, outcome: "unknown", idempotencyKey }), unsettled };
-  }
-  const retry = await knownRetry(jobId, ports);
+  if (await ports.actions.findKnown(actionOf(jobId, args))) return undefined;
+  // A new key asks for another retry on purpose.
+  const retry = args.idempotencyKey === undefined ? await knownRetry(jobId, ports) : undefined;
   if (!retry) return undefined;
   const newJobId = retry.id !== undefined && { newJobId: retry.id };
   return settled({ jobId, outcome: "not sent", ...newJobId, code: ALREADY_RETRIED });
@@ -144,14 +137,14 @@ async function retryEach(
       const wait = heldMs > 0 && { retryAfterSeconds: Math.ceil(heldMs / 1_000) };
       return { row: { jobId, outcome: "not sent", code: OUT_OF_TIME }, isWorthRepeating: true, ...wait };
     }
-    const proposedKey = call.proposedKey === undefined ? undefined : keyFor(call.proposedKey, jobId);
+    const proposedKey = call.proposedKey === undefined ? undefined : stepKey(call.proposedKey, jobId);
     try {
       const asOne: ToolCall = { ...call, tool: RETRY, context, proposedKey };
-      const { data, notice } = await retryOnce({ jobId, retryMode, reason }, asOne, ports);
-      const isOld = notice !== undefined;
-      // Of an answer that was kept, the state is long past.
-      const state = !isOld && { state: data.state };
-      return { ...settled({ jobId, outcome: "retried", newJobId: data.id, ...state }), isOld };
+      const { explicitKey: idempotencyKey } = actionOf(jobId, args);
+      const retryArguments = { jobId, retryMode, reason, idempotencyKey, isDerivedKey: true };
+      const { data, replay } = await retryOnce(retryArguments, asOne, ports);
+      const isOld = replay !== undefined;
+      return { ...settled({ jobId, outcome: "retried", newJobId: data.id, state: data.state }), isOld };
     } catch (error) {
       if (!(error instanceof Failure) || context.signal.aborted) throw error;
       return await failed(jobId, error, ports);
@@ -169,20 +162,16 @@ async function retryEach(
 function nextStep(
   all: readonly Retried[],
   moving: readonly string[],
-  { retryMode, reason }: RetryManyArguments,
+  { retryMode, reason, idempotencyKey }: RetryManyArguments,
 ): NextStep | undefined {
   const again = all.filter(({ isWorthRepeating }) => isWorthRepeating);
   if (again.length > 0) {
     const waitSeconds = Math.max(0, ...again.map(({ retryAfterSeconds = 0 }) => retryAfterSeconds));
     const wait = waitSeconds > 0 ? `wait ${waitSeconds} s first; ` : "";
     const jobIds = again.map(({ row }) => row.jobId);
-    const why = `${wait}does the rest and settles what is unknown; none is retried twice`;
-    return { tool: "retry_jobs", arguments: { jobIds, retryMode, reason }, why };
-  }
-  const unsettled = all.find((retried) => retried.unsettled)?.unsettled;
-  if (unsettled) {
-    const given = { ...unsettled.arguments, idempotencyKey: unsettled.idempotencyKey };
-    return { tool: RETRY, arguments: given, why: "settles an earlier retry of that job first; it cannot happen twice" };
+    const why = `${wait}continues with the rest and resolves what is unknown; none is retried twice`;
+    const key = idempotencyKey !== undefined && { idempotencyKey };
+    return { tool: "retry_jobs", arguments: { jobIds, retryMode, reason, ...key }, why };
   }
   if (moving.length === 0) return undefined;
   return {
@@ -200,7 +189,9 @@ function summaryOf(rows: readonly RetryRow[], old: number): string {
   const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${word(code)})`));
   const sentences = [
     `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
-    ...(old > 0 ? [`Not now, but by the same call before: ${old === made.length ? "all" : old} of them.`] : []),
+    ...(old > 0
+      ? [`Not run again, since an identical call ran before: ${old === made.length ? "all" : old} of them.`]
+      : []),
     ...(rest.length > 0 ? [`The others: ${countsOf(rest)}.`] : []),
   ];
   return sentences.join(" ");
@@ -241,7 +232,7 @@ async function askAboutAll(
 ): Promise<PreparedQuestion | undefined> {
   const context = withTimeToAnswer(call.context);
   const said = await eachOfMany(args.jobIds, async (jobId) => {
-    if (await ports.actions.isKnown(actionOf(jobId, args))) return undefined;
+    if (await ports.actions.findKnown(actionOf(jobId, args))) return undefined;
     if (await whyNot(jobId, args, ports)) return undefined;
     try {
       const { state } = (await ports.service.call(getMicJob, { path: { jobId } }, context)).value.data;

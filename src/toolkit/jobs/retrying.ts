@@ -1,5 +1,5 @@
-// Retrying a job: where the service refuses because it was retried before, the retry is named as far as it is known.
-import type { ActionTraits } from "../../actions/identity.ts";
+// Retries a job. If the API refuses because the job was retried before, the error names that retry if it is known.
+import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
@@ -10,8 +10,9 @@ import type { Ports } from "../ports.ts";
 import { type ActionResult, callText } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ToolCall } from "../tool-call.ts";
+import { readJob } from "./read-job.ts";
 
-export const retryTraits: ActionTraits = { about: "jobId", wording: ["reason"] };
+export const retryTraits: ActionTraits = { about: "jobId", identifiedBy: ["jobId"] };
 
 interface RetryArguments extends ActionArguments {
   readonly jobId: string;
@@ -37,6 +38,7 @@ export async function retryOnce(
       endpoint: retryMicJob,
       traits: retryTraits,
       subject: jobSubject(ports),
+      readNow: (jobId) => readJob(jobId, call, ports),
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
       // Section 3: a retried job carries the earlier job's id.
       mismatch: ({ id, retryOfBatchId: earlier }) =>

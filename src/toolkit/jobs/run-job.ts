@@ -1,22 +1,27 @@
 // From a recipe, files and parameters to a job in one call. Each step is an action of its own, so the same call again, in any
-// process, goes on where the last one stopped.
+// process, continues where the last one stopped.
 import type { InputBinding } from "../../contract/endpoints/bodies.ts";
-import { getMicExecutableRecipe, getMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
+import {
+  createMicJob,
+  getMicExecutableRecipe,
+  getMicJob,
+  getMicPublicInput,
+} from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, invalidArguments } from "../../failure.ts";
 import { word } from "../../outside.ts";
 import { inputAdvice, inputSubject, isInputMoving } from "../advice/input.ts";
-import { isJobMoving, jobProgress, jobSubject, waitsForPerson } from "../advice/job.ts";
+import { isJobMoving, jobProgress, jobSubject, stateInWords, waitsForPerson } from "../advice/job.ts";
 import type { ProcedureResult } from "../define-tool.ts";
 import type { JobPorts } from "../ports.ts";
-import { type ActionResult, type Advice, type AdvisedResult, advisedResult, type Subject } from "../results.ts";
+import { type ActionResult, type ActionSubject, type Advice, type AdvisedResult, advisedResult } from "../results.ts";
+import { replayNotice } from "../run-action.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { waitWhile } from "../wait-while.ts";
 import { ACTION_MS, eachOfMany, PATIENT_SECONDS, secondsLeft } from "./batch.ts";
 import { offerErrors } from "./offers.ts";
-import { settleRegistration } from "./registering.ts";
-import { bindingsOf, type InputSource, type Obtained, obtain, sourcesOf, type WantedInput } from "./run-inputs.ts";
+import { type InputSource, type Obtained, obtain, sourcesOf, type WantedInput } from "./run-inputs.ts";
 import { failedAfter, type Step, stepOf, withSteps } from "./run-steps.ts";
 import { type SubmitArguments, submitOnce, submitTraits } from "./submitting.ts";
 
@@ -41,30 +46,18 @@ function submission({ inputs, waitSeconds, ...job }: RunArguments, inputBindings
   return { ...job, inputBindings };
 }
 
-const isKnown = ({ args, ports }: Run, bindings: readonly InputBinding[]): Promise<boolean> => {
-  const { idempotencyKey: explicitKey, ...meant } = submission(args, bindings);
-  return ports.actions.isKnown({ tool: SUBMIT, arguments: meant, traits: submitTraits, explicitKey });
-};
-
 /**
- * What the journal says was bound when this very call submitted its job before; undefined where it did not. Whatever has become
- * of the inputs since, nothing else is submitted in its place. Throws Failure, also where a new one would be refused.
+ * The bindings of the job that this very call submitted before; undefined if it did not. Whatever has become of the inputs since, nothing
+ * else is submitted instead. Throws Failure, also if the key belongs to another action.
  */
-async function boundBefore(run: Run, sources: readonly InputSource[]): Promise<readonly InputBinding[] | undefined> {
-  const { args, ports } = run;
-  const { idempotencyKey, recipeVersionId } = args;
-  if (idempotencyKey !== undefined) {
-    const named = args.inputs.map(({ port, inputId, referenceId = "" }) => ({ port, inputId: inputId ?? referenceId }));
-    if (!(await isKnown(run, named))) return undefined;
-    const stored = await ports.actions.recall(SUBMIT, idempotencyKey);
-    // Under the key of another call: named as they are, they are refused before anything is sent.
-    return (stored && bindingsOf(stored, args, sources)) ?? named;
-  }
-  for (const { tool, state, arguments: stored } of await ports.actions.about(recipeVersionId)) {
-    const bindings = tool === SUBMIT && state !== "rejected" ? bindingsOf(stored, args, sources) : undefined;
-    if (bindings && (await isKnown(run, bindings))) return bindings;
-  }
-  return undefined;
+async function submittedBefore({ args, ports }: Run): Promise<readonly InputBinding[] | undefined> {
+  const { inputs, waitSeconds, idempotencyKey: explicitKey, ...job } = args;
+  const inputBindings = inputs.map(({ port, inputId, referenceId, inputKind = "M4_FILE" }) =>
+    inputId === undefined ? { port, inputKind, referenceId } : { port, inputId },
+  );
+  const call = { tool: SUBMIT, arguments: { ...job, inputBindings }, traits: submitTraits, explicitKey };
+  const known = await ports.actions.findKnown(call);
+  return known && createMicJob.body.shape.inputBindings.parse(known.arguments["inputBindings"]);
 }
 
 /** Throws Failure where the recipe's offer shows that the service would refuse the job. */
@@ -92,18 +85,6 @@ async function refuseMisfit({ args, call, ports }: Run): Promise<void> {
     errors,
     "Correct the fields named above and call again; get_recipe shows the schema.",
   );
-}
-
-/** The registrations that an earlier submission bound: they belong to what this call answers. */
-async function settleBound(
-  run: Run,
-  sources: readonly InputSource[],
-  bindings: readonly InputBinding[],
-): Promise<void> {
-  for (const { registrations } of sources) {
-    const made = registrations.find(({ resourceId }) => bindings.some(({ inputId }) => inputId === resourceId));
-    if (made) run.steps.push(stepOf("register_input", await settleRegistration(made, run.call, run.ports)));
-  }
 }
 
 const isUsable = ({ input }: Obtained): boolean => input === undefined || input.state === "READY";
@@ -137,7 +118,7 @@ async function readyInputs(run: Run, sources: readonly InputSource[]): Promise<r
   let obtained: readonly Obtained[];
   try {
     obtained = await eachOfMany(sources, (source) =>
-      obtain(source, call, ports, (step) => {
+      obtain(source, run.args.idempotencyKey, call, ports, (step) => {
         byPort.set(source.port, step);
         call.report({ progress: byPort.size, message: `${source.port}: ${word(step.resourceId)}` });
       }),
@@ -172,11 +153,8 @@ async function stoppedAt(run: Run, { port, inputId }: Obtained): Promise<Procedu
   return withSteps(await advisedResult(answer, subject, call), steps);
 }
 
-const NOT_AGAIN =
-  "Not submitted again: this is the job that the same call made before. To run it once more on purpose, pass a new idempotencyKey.";
-
 /** As of get_job; where a person has to act, the call that waits for them is the next step of the work that was begun here. */
-function runSubject(ports: JobPorts): Subject<Job> {
+function runSubject(ports: JobPorts): ActionSubject<Job> {
   const subject = jobSubject(ports);
   return {
     ...subject,
@@ -219,27 +197,26 @@ async function followed(run: Run, { data, action }: ActionResult<Job>): Promise<
 
 async function submitted(run: Run, bindings: readonly InputBinding[]): Promise<ProcedureResult<Job>> {
   const { args, call, ports, steps } = run;
-  const made = await submitOnce(submission(args, bindings), { ...call, tool: SUBMIT }, ports);
+  const submit = { ...call, tool: SUBMIT } as const;
+  const made = await submitOnce(submission(args, bindings), submit, ports, { readsReplay: false });
   steps.push(stepOf(SUBMIT, made));
   call.report({ progress: steps.length, message: `submitted ${word(made.data.id)}` });
   const now = await followed(run, made);
-  const notice = made.notice === undefined ? undefined : NOT_AGAIN;
+  const { replay } = made;
+  const mayRunAgain = runSubject(ports).mayRunAgain?.(now?.data ?? made.data) ?? true;
+  const notice = replay ? replayNotice(replay, now && stateInWords(now.data), mayRunAgain) : made.notice;
   const shown = now ? withSteps(now, steps, notice) : withSteps(made, steps);
   return { ...shown, job: { ...made, advice: shown.advice, data: shown.data } };
 }
 
 const byPort = (one: InputBinding, other: InputBinding): number => (one.port < other.port ? -1 : 1);
 
-async function goOn(run: Run): Promise<ProcedureResult<Job> | ProcedureResult<Input>> {
+async function runSteps(run: Run): Promise<ProcedureResult<Job> | ProcedureResult<Input>> {
   const { args, ports } = run;
-  const sources = await sourcesOf(args.inputs, args.workspaceId, ports);
-  const before = await boundBefore(run, sources);
-  if (before) {
-    await settleBound(run, sources, before);
-    return await submitted(run, before);
-  }
+  const before = await submittedBefore(run);
+  if (before) return await submitted(run, before);
   await refuseMisfit(run);
-  const inputs = await readyInputs(run, sources);
+  const inputs = await readyInputs(run, await sourcesOf(args.inputs, args.workspaceId, ports));
   if ("port" in inputs) return await stoppedAt(run, inputs);
   // In whatever order they are named, it is the same job.
   const bindings = inputs.map(({ port, inputId }) => ({ port, inputId })).sort(byPort);
@@ -253,7 +230,7 @@ export async function runJob(
 ): Promise<ProcedureResult<Job> | ProcedureResult<Input>> {
   const run: Run = { args, call, ports, startedAt: ports.service.timing.now(), steps: [] };
   try {
-    return await goOn(run);
+    return await runSteps(run);
   } catch (error) {
     throw error instanceof Failure ? failedAfter(run.steps, error) : error;
   }

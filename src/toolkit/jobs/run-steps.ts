@@ -1,5 +1,5 @@
-// What the steps of run_job have come to, as results and failures show it.
-import type { Failure } from "../../failure.ts";
+// The steps of run_job, as results and failures show them.
+import { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
 import { table } from "../../table.ts";
 import type { ActionResult, AdvisedResult } from "../results.ts";
@@ -37,14 +37,17 @@ export function withSteps<T>(
   };
 }
 
-/** A later step has failed: what this call did before has happened all the same. */
+/** A later step has failed: states what this call did before, which the same call uses again. */
 export function failedAfter(steps: readonly Step[], failure: Failure): Failure {
-  const done = steps.filter(({ replayed }) => !replayed);
-  if (done.length === 0) return failure;
-  const made = done.map(({ tool, resourceId }) => `${tool} made ${word(resourceId)}`).join(", ");
-  const { message, sideEffect } = failure.facts;
-  return failure.with({
-    message: `${message} Steps before this one took effect (${made}); the same run_job call goes on from there.`,
-    sideEffect: sideEffect === "none" ? "done" : sideEffect,
-  });
+  const ids = steps
+    .filter(({ tool, replayed }) => tool === "register_input" && !replayed)
+    .map(({ resourceId }) => word(resourceId));
+  if (ids.length === 0) return failure;
+  const [inputs, them] = ids.length === 1 ? ["input", "it"] : ["inputs", "them"];
+  const done = `Already done: registered ${inputs} ${ids.join(", ")}; calling run_job again reuses ${them}.`;
+  const isSubmitted = steps.some(({ tool }) => tool === "submit_job");
+  if (isSubmitted || failure.facts.sideEffect !== "none") return failure.with({ earlierSteps: done });
+  // A rejected step's key would invite a call that is rejected again.
+  const { idempotencyKey, ...facts } = failure.facts;
+  return new Failure({ ...facts, earlierSteps: `No job was submitted. ${done}` }, { cause: failure.cause });
 }

@@ -1,5 +1,5 @@
-// Submitting a job, once.
-import type { ActionTraits } from "../../actions/identity.ts";
+// Submits a job.
+import type { ActionTraits } from "../../actions/fingerprint.ts";
 import type { InputBinding } from "../../contract/endpoints/bodies.ts";
 import { createMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
@@ -11,8 +11,12 @@ import type { ActionResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { offerErrors } from "./offers.ts";
+import { readJob } from "./read-job.ts";
 
-export const submitTraits: ActionTraits = { about: "recipeVersionId", notes: ["clientReference"] };
+export const submitTraits: ActionTraits = {
+  about: "recipeVersionId",
+  identifiedBy: ["workspaceId", "recipeVersionId", "inputBindings", "parameterValues"],
+};
 
 export interface SubmitArguments {
   readonly workspaceId: string;
@@ -23,11 +27,18 @@ export interface SubmitArguments {
   readonly idempotencyKey?: string | undefined;
 }
 
-export const submitOnce = (args: SubmitArguments, call: ToolCall, ports: JobPorts): Promise<ActionResult<Job>> =>
+/** `readsReplay`: whether a replay reads the job as it is now (default: yes). */
+export const submitOnce = (
+  args: SubmitArguments,
+  call: ToolCall,
+  ports: JobPorts,
+  { readsReplay } = { readsReplay: true },
+): Promise<ActionResult<Job>> =>
   runAction({ ...args }, call, ports, {
     endpoint: createMicJob,
     traits: submitTraits,
     subject: jobSubject(ports),
+    ...(readsReplay && { readNow: (jobId: string) => readJob(jobId, call, ports) }),
     findOut: "Look with list_jobs for a job created at that time with this recipe version.",
     async check() {
       const offer = ports.offers.get(args.recipeVersionId);

@@ -3,7 +3,14 @@ import * as z from "zod/v4";
 import type { Seals } from "../../auth/seals.ts";
 import { Failure } from "../../failure.ts";
 
-const named = { team: z.string().optional(), client: z.string(), fileName: z.string() };
+/**
+ * The caller that a link was made for, as far as the membership in the link's team depends on them. Membership is checked again when
+ * the link is opened. `groups`: only the value of the team's claim, and only if the caller belonged to the team by it.
+ */
+const holder = z.strictObject({ issuer: z.string(), subject: z.string(), groups: z.array(z.string()) });
+export type Holder = z.infer<typeof holder>;
+
+const named = { team: z.string().optional(), holder, client: z.string(), fileName: z.string() };
 
 export const Ticket = z.discriminatedUnion("kind", [
   z.strictObject({ ...named, kind: z.literal("asset"), assetId: z.string() }),
@@ -31,6 +38,7 @@ export interface LinkMaker {
   readonly seconds: number;
   /** For whom links are made. */
   readonly caller: string;
+  readonly holder: Holder;
   /** Undefined for a caller who is in no team. */
   readonly team: string | undefined;
   /** The OAuth client that they call with. */
@@ -61,9 +69,9 @@ export type LinkedThing =
 /** Throws Failure where it would be too long. */
 export async function makeLink(
   thing: LinkedThing,
-  { seals, publicUrl, seconds, caller, team, client, now }: LinkMaker,
+  { seals, publicUrl, seconds, caller, holder, team, client, now }: LinkMaker,
 ): Promise<Link> {
-  const ticket = { ...thing, client, ...(team !== undefined && { team }) };
+  const ticket = { ...thing, holder, client, ...(team !== undefined && { team }) };
   const expiresAt = now() + seconds * 1000;
   const sealed = await seals.seal("download", caller, ticket, seconds);
   if (sealed.length > MAX_CHARS) throw tooLong();

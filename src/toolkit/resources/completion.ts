@@ -108,7 +108,9 @@ export function createCandidates({ actions, now, files }: Known) {
     const isActedOn = tools.some(
       ({ makes, traits }) => traits?.about === kind || (makes !== undefined && makes === RESOURCE_OF[kind]),
     );
-    return isActedOn ? fromActions(kind, await actions.list({ state: undefined, limit: MAX_ACTIONS }), tools) : [];
+    return isActedOn
+      ? fromActions(kind, (await actions.list({ state: undefined, limit: MAX_ACTIONS })).actions, tools)
+      : [];
   }
 
   /** The file's name is a name of all that was made of it. */

@@ -1,4 +1,4 @@
-// The end: calls under way are finished and told, streams end, nothing new begins, and what is not finished stays journalled.
+// The end: calls in flight are finished and answered, streams end, nothing new begins, and what is not finished stays journalled.
 import { describe, expect, test } from "vitest";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
 import { stubEnv } from "../../service/client.ts";
@@ -15,12 +15,15 @@ const stubOf = stubForFile();
 const ownState = async () => ({ ...stubEnv(stubOf()), MIC_STATE_DIR: await folderForTest() });
 
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
-const keys = () => stubOf().requests.map(({ headers }) => headers["idempotency-key"]);
+const keys = () =>
+  stubOf().requests.flatMap(({ method, headers }) => (method === "POST" ? [headers["idempotency-key"]] : []));
+/** A replay reads the job. */
+const readable = (id: string) => stubOf().respond(() => answer(200, enveloped({ ...job, id })));
 const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const health = (url: string) => send(new URL("/healthz", url).href, { method: "GET" }).answer;
 
 describe.each(["legacy", "modern"] as const)("%s", (era) => {
-  test("a call under way when SIGTERM comes is answered and told; then the process ends with 0", async () => {
+  test("a call in flight when SIGTERM comes is answered; then the process ends with 0, and the next one replays it", async () => {
     const env = await ownState();
     const server = await startHttp({ env });
     const client = await speakers[era](server.url);
@@ -38,12 +41,11 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     open();
     expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
-    // It was told, and the next process on the same journal knows.
-    stubOf().expect(accepted("job-2"));
+    readable("job-1");
     const next = await speakers[era]((await startHttp({ env })).url);
     const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
-    expect(told.structured).toMatchObject({ data: { id: "job-2" } });
-    expect(new Set(keys()).size).toBe(2);
+    expect(told.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
+    expect(keys()).toHaveLength(1);
   });
 
   test("a second signal ends it now; the same call to the next process is the same action", async () => {
@@ -58,6 +60,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
     await expect(resultOf(call, 1)).rejects.toThrow();
     stubOf().expect(accepted("job-1"));
+    readable("job-1");
     const next = await speakers[era]((await startHttp({ env })).url);
     const told = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
     expect(told.structured).toMatchObject({ data: { id: "job-1" } });
@@ -82,7 +85,7 @@ test("who only listens is told that it ends, and holds nothing up", async () => 
 });
 
 test("while it ends, calls under way can be cancelled and answered, and sessions can be ended", async () => {
-  const { url, begun, drain, told, release } = await serveForTest();
+  const { url, begun, drain, finished, release } = await serveForTest();
   const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
   const cancelled = one.call(1, "wait", {});
   const kept = other.call(2, "wait", {});
@@ -96,15 +99,15 @@ test("while it ends, calls under way can be cancelled and answered, and sessions
   release();
   expect(await resultOf(kept, 2)).toMatchObject({ content: [] });
   await drained;
-  expect(told).toEqual([2]);
+  expect(finished).toEqual([2]);
   await expect(health(url)).rejects.toThrow();
 });
 
 test("what does not end within its time is aborted", async () => {
-  const { url, begun, drain, told } = await serveForTest();
+  const { url, begun, drain, finished } = await serveForTest();
   const calls = [(await legacySpeaker(url)).call(1, "wait", {}), modernSpeaker(url).call(2, "wait", {})];
   await expect.poll(() => begun.length).toBe(2);
   await drain(100, new AbortController().signal);
   for (const call of calls) await expect(resultOf(call, 1)).rejects.toThrow();
-  expect(told).toEqual([]);
+  expect(finished).toEqual([]);
 });

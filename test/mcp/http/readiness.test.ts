@@ -16,7 +16,7 @@ test("it opens the journal, and counts what is not settled", async () => {
   const emulator = await emulatorForTest();
   const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest() };
   const url = await serveHttpInside(env);
-  const journal = { engine: "SQLite", open: 0, unknown: 0 };
+  const journal = { engine: "SQLite", inProgress: 0, unknown: 0 };
   expect(await ask(url, "/readyz")).toEqual({ status: 200, body: { status: "ok", journal } });
   await fetch(`${emulator.baseUrl}/__emulator/faults`, {
     method: "POST",
@@ -30,7 +30,7 @@ test("it opens the journal, and counts what is not settled", async () => {
     referenceId: emulator.fileIds[0] ?? "",
   });
   await connection.close();
-  expect(await ask(url, "/readyz")).toMatchObject({ body: { journal: { open: 0, unknown: 1 } } });
+  expect(await ask(url, "/readyz")).toMatchObject({ body: { journal: { inProgress: 0, unknown: 1 } } });
 });
 
 test("with a journal that cannot be used it is not ready, and says why; the server itself is healthy", async () => {

@@ -9,10 +9,8 @@ import type { Subscriptions } from "../../../src/mcp/resources/subscriptions.ts"
 export interface Bench {
   /** How many servers were asked for. */
   servers(): number;
-  /** Ids of calls whose answer left for its client whole. */
-  readonly told: readonly (string | number)[];
-  /** Ids of those that count as unread after all. */
-  readonly untold: readonly (string | number)[];
+  /** Ids of calls that ended without being aborted. */
+  readonly finished: readonly (string | number)[];
   /** Ids of calls that began. */
   readonly begun: readonly (string | number)[];
   /** What was logged, but for debug. */
@@ -40,8 +38,7 @@ interface ServiceOptions extends Partial<HttpOptions> {
 
 /** Tools: `wait` ends when released, `say` answers with so many bytes, `ask` with what the person does. */
 export function benchForTest(ready?: Promise<unknown>): Bench & { readonly service: HttpService } {
-  const told: (string | number)[] = [];
-  const untold: (string | number)[] = [];
+  const finished: (string | number)[] = [];
   const begun: (string | number)[] = [];
   const progress: number[] = [];
   const log: string[] = [];
@@ -49,34 +46,24 @@ export function benchForTest(ready?: Promise<unknown>): Bench & { readonly servi
   const waiting: (() => void)[] = [];
   const service: HttpService = {
     redact: (json) => json,
-    async createServer({ deliveries }) {
+    async createServer() {
       servers += 1;
       await ready;
       const server = new McpServer({ name: "test", version: "1" }, {});
-      const expectAnswer = (id: string | number, signal: AbortSignal) =>
-        deliveries.expect(
-          id,
-          [{ sent: async () => void told.push(id), unread: async () => void untold.push(id) }],
-          signal,
-        );
       server.registerTool("wait", { inputSchema: z.object({}) }, async (_args, { mcpReq: { id, signal } }) => {
         begun.push(id);
         await new Promise<void>((resolve) => {
           waiting.push(resolve);
           signal.addEventListener("abort", () => resolve());
         });
-        expectAnswer(id, signal);
+        if (!signal.aborted) finished.push(id);
         return { content: [] };
       });
-      server.registerTool(
-        "say",
-        { inputSchema: z.object({ bytes: z.int() }) },
-        ({ bytes }, { mcpReq: { id, signal } }) => {
-          begun.push(id);
-          expectAnswer(id, signal);
-          return { content: [{ type: "text", text: "x".repeat(bytes) }] };
-        },
-      );
+      server.registerTool("say", { inputSchema: z.object({ bytes: z.int() }) }, ({ bytes }, { mcpReq: { id } }) => {
+        begun.push(id);
+        finished.push(id);
+        return { content: [{ type: "text", text: "x".repeat(bytes) }] };
+      });
       server.registerTool("ask", { inputSchema: z.object({}) }, async (_args, { mcpReq: { elicitInput } }) => {
         const form = { type: "object" as const, properties: {} };
         const onprogress = (at: { progress: number }) => progress.push(at.progress);
@@ -96,8 +83,7 @@ export function benchForTest(ready?: Promise<unknown>): Bench & { readonly servi
   return {
     service,
     servers: () => servers,
-    told,
-    untold,
+    finished,
     begun,
     log,
     progress,

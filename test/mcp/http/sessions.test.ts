@@ -40,7 +40,7 @@ describe("a session", () => {
   });
 
   test("ended by DELETE: its stream ends, its calls are aborted, and it is unknown from then on", async () => {
-    const { url, begun, told } = await serveForTest();
+    const { url, begun, finished } = await serveForTest();
     const { call, headers } = await legacySpeaker(url);
     const stream = get(url, headers);
     const calling = call(1, "wait", {});
@@ -50,7 +50,7 @@ describe("a session", () => {
     expect((await calling.answer).messages).toEqual([]);
     expect(await statusOf(url, ping, headers)).toBe(404);
     expect((await send(url, { method: "DELETE", headers }).answer).status).toBe(404);
-    expect(told).toEqual([]);
+    expect(finished).toEqual([]);
   });
 
   test("another protocol version than those that are spoken is refused", async () => {
@@ -71,7 +71,7 @@ describe("a session", () => {
   });
 
   test("two requests under one id are not taken at once", async () => {
-    const { url, begun, release, told } = await serveForTest();
+    const { url, begun, release, finished } = await serveForTest();
     const { call, headers } = await legacySpeaker(url);
     const calling = call(1, "wait", {});
     await expect.poll(() => begun).toEqual([1]);
@@ -85,7 +85,7 @@ describe("a session", () => {
     expect(await statusOf(url, batch, headers)).toBe(400);
     release();
     expect((await calling.answer).messages).toHaveLength(1);
-    await expect.poll(() => told).toEqual([1]);
+    await expect.poll(() => finished).toEqual([1]);
     // Answered: the id is free.
     expect((await call(1, "say", { bytes: 1 }).answer).status).toBe(200);
   });

@@ -1,25 +1,72 @@
-// While the program loads behind the first call: a signal is obeyed, and a client that no longer reads is no crash.
+// While the program loads, and while it loads what the first call needs: a signal or the end of stdin ends it, no line is lost, and a client that
+// no longer reads is not an error.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { folderForTest } from "../../support/home.ts";
 import { isThorough } from "../../support/thorough.ts";
-import { callMessage, initialize, type Program, start } from "./child.ts";
+import { callMessage, initialize, initializedMessage, initializeMessage, type Program, start } from "./child.ts";
 
 const long = { timeout: 120_000 };
 
-/** From before the program is loaded to well behind it, on machines quick and slow. */
+/** From the first call until well after its answer, on fast and slow machines. */
 const DELAYS_MS = [0, 5, 15, 30, 50, 80, 120, 170, 230, 320].filter((_, at) => isThorough || at % 2 === 0);
-
-const first = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
-};
 
 async function endsPlainly(program: Program): Promise<void> {
   expect(await program.exit).toEqual({ code: 0, signal: null });
   expect(program.stderr()).toBe("");
 }
+
+const request = (id: number, method: string) => ({ jsonrpc: "2.0", id, method });
+const messages = [initializeMessage, initializedMessage, request(2, "tools/list"), request(3, "prompts/list")];
+const bytes = Buffer.from(messages.map((message) => `${JSON.stringify(message)}\r\n`).join(""));
+
+test("each request sent before the program is loaded has one answer, when the lines come in pieces and stdin ends", async () => {
+  const program = start(["serve"]);
+  const third = Math.ceil(bytes.length / 3);
+  for (const at of [0, 1, 2])
+    await new Promise((resolve) => program.process.stdin.write(bytes.subarray(at * third, (at + 1) * third), resolve));
+  program.process.stdin.end();
+  await endsPlainly(program);
+  const lines = program.stdout().trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line).id).sort()).toEqual([1, 2, 3]);
+});
+
+test("the end of stdin before the program is loaded ends it with exit code 0", async () => {
+  const program = start(["serve"]);
+  program.process.stdin.end();
+  await endsPlainly(program);
+  expect(program.stdout()).toBe("");
+});
+
+/** A script for node's --require: the process sends itself the signal when it begins to load dist/main.js. */
+async function signalWhileLoading(signal: NodeJS.Signals): Promise<string> {
+  const file = join(await folderForTest(), "signal.cjs");
+  await writeFile(
+    file,
+    `const Module = require("node:module");
+     const load = Module._load;
+     Module._load = function (request, ...rest) {
+       if (request.endsWith("main.js")) process.kill(process.pid, "${signal}");
+       return load.call(this, request, ...rest);
+     };`,
+  );
+  return file;
+}
+
+test.each([
+  ["SIGINT", []],
+  ["SIGTERM", ["serve"]],
+  ["SIGHUP", ["--emulator"]],
+] as const)("%s while the program loads ends the server with exit code 0 (arguments: %j)", async (signal, args) => {
+  await endsPlainly(start(args, { node: ["--require", await signalWhileLoading(signal)] }));
+});
+
+test("a signal while another command loads has Node's own effect", async () => {
+  const program = start(["status"], { node: ["--require", await signalWhileLoading("SIGTERM")] });
+  expect(await program.exit).toEqual({ code: null, signal: "SIGTERM" });
+});
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
@@ -57,8 +104,8 @@ test.each([
     const program = start(["serve", ...flags]);
     program.process.stdout.destroy();
     if (isWaiting) await sleep(50);
-    // In one piece: the first answer fails while the call has the program loaded.
-    const lines = [first, { jsonrpc: "2.0", method: "notifications/initialized" }, callMessage(2, "list_actions")];
+    // In one write: the first answer fails while the call is in flight.
+    const lines = [initializeMessage, initializedMessage, callMessage(2, "list_actions")];
     program.process.stdin.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     await endsPlainly(program);
   }

@@ -7,8 +7,10 @@ import type { Program } from "./child.ts";
 export const peakMissing = !existsSync("/proc/self/status");
 
 /** The most that the process ever held in memory. */
-export function peakBytes({ process }: Program): number {
-  const status = readFileSync(`/proc/${process.pid}/status`, "utf8");
+export const peakBytes = ({ process }: Program): number => peakOf(process.pid ?? 0);
+
+export function peakOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 

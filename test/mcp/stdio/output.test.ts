@@ -87,7 +87,7 @@ describe("a client that reads nothing of stdout", () => {
     expect(await exited).toEqual([0, null]);
   });
 
-  test("was not told what it has not read: the next process tells it again", long, async () => {
+  test("gets the outcome of its action from the next process, which sends nothing", long, async () => {
     const stateDir = await folderForTest();
     const stub = await stubForTest();
     const env = environment(stub, { MIC_STATE_DIR: stateDir });

@@ -156,7 +156,7 @@ const JOBS: readonly JobRow[] = [
   {
     row: "succeeded",
     of: job({ state: "SUCCEEDED", outputDatasetVersionId: "dsv-9", publicationState: "AWAITING_RELEASE" }),
-    says: [/dsv-9/, /AWAITING_RELEASE/],
+    says: [/dsv-9/, /Publication: AWAITING_RELEASE \(the API advances it; get_job shows it\)\.$/],
   },
   { row: "cancelled", of: job({ state: "CANCELLED" }), says: [/CANCELLED/, /2 of 9 stages finished/] },
   {

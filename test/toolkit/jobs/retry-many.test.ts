@@ -33,8 +33,6 @@ function slowService(retryMs: number) {
     recall: unused,
     list: unused,
     overview: unused,
-    hear: unused,
-    heard: unused,
     async perform({ arguments: { jobId } }) {
       sentAt.push(nowMs);
       nowMs += retryMs;
@@ -57,7 +55,6 @@ const callAt = ({ now }: Timing): ToolCall => ({
   context: { signal: new AbortController().signal, deadlineAt: now() + CALL_LIMIT_MS },
   isOffered: () => true,
   report: () => undefined,
-  carry: () => undefined,
 });
 
 const meant = { retryMode: "SAFE_RESUME", reason: "Slow, but sure", waitSeconds: 0 } as const;

@@ -1,7 +1,4 @@
-// How much one caller may ask of one instance, and how many bad tokens one address may bring. They protect an instance; each counts
-// by itself.
-import { isIPv6 } from "node:net";
-import { BoundedMap } from "../../../bounded-map.ts";
+// Limits what one caller may ask of one instance. They protect the instance, and each instance counts by itself.
 
 export interface CallerLimits {
   /** Calls a minute. */
@@ -13,9 +10,6 @@ export interface CallerLimits {
 /** Streams of one caller at once: clients hold one or two. */
 const MAX_STREAMS = 32;
 const MAX_CALLERS = 10_000;
-
-const MAX_ADDRESSES = 10_000;
-const BAD_TOKENS_A_MINUTE = 20;
 
 /** Fills with `perMinute` drops a minute and holds as many. */
 interface Bucket {
@@ -107,40 +101,6 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
           work.streams -= 1;
         },
       };
-    },
-  };
-}
-
-/** Whoever has an IPv6 address has 2^64 of them. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [head = "", tail = ""] = address.split("::");
-  const groups = (text: string): string[] => (text === "" ? [] : text.split(":"));
-  const [first, last] = [groups(head), groups(tail)];
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
-  return [...first, ...zeros, ...last]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16))
-    .join(":");
-}
-
-export function createAddressLimits(monotonicMs: () => number) {
-  const addresses = new BoundedMap<string, Bucket>(MAX_ADDRESSES);
-  return {
-    /** Undefined where it may bring a token that nobody knows yet; else how long it may not. */
-    restSeconds(address: string): number | undefined {
-      const bucket = addresses.get(networkOf(address));
-      if (!bucket) return undefined;
-      fill(bucket, BAD_TOKENS_A_MINUTE, monotonicMs());
-      return bucket.drops >= 1 ? undefined : secondsUntil(bucket, 1, BAD_TOKENS_A_MINUTE);
-    },
-
-    broughtBadToken(address: string): void {
-      const network = networkOf(address);
-      const bucket = addresses.get(network) ?? { drops: BAD_TOKENS_A_MINUTE, at: monotonicMs() };
-      fill(bucket, BAD_TOKENS_A_MINUTE, monotonicMs());
-      bucket.drops = Math.max(0, bucket.drops - 1);
-      addresses.set(network, bucket);
     },
   };
 }

@@ -3,13 +3,12 @@ import type { IncomingMessage } from "node:http";
 import { bearerAuthChallengeResponse, OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import type { AccessTokens } from "../../../auth/access-tokens/access-tokens.ts";
 import type { Presented } from "../../../auth/access-tokens/claims.ts";
-import { ProviderUnavailable, TokenRefused } from "../../../auth/access-tokens/refused.ts";
+import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../../../auth/access-tokens/refused.ts";
 import { type Caller, RIGHTS, type Right } from "../../../caller.ts";
 import { reasonOf } from "../../../failure.ts";
 import type { Log } from "../../runtime.ts";
 import { bearerTokenOf } from "../bearer.ts";
 import { refusal } from "../refusal.ts";
-import { createAddressLimits } from "./limits.ts";
 import { type Resource, resourceAt } from "./resources.ts";
 
 export interface SignInOptions {
@@ -18,7 +17,6 @@ export interface SignInOptions {
   readonly audience: string;
   readonly scopes: Readonly<Record<Right, string>>;
   readonly log: Log;
-  monotonicMs(): number;
 }
 
 const RETRY_AFTER_SECONDS = 5;
@@ -31,11 +29,15 @@ export function providerUnavailable(error: ProviderUnavailable, log: Log): Respo
   });
 }
 
+/** No good token is refused while the provider's keys change. */
+const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
+  refusal(503, `The key that signed this token is not known yet. Call again in ${seconds} s.`, {
+    headers: { "retry-after": String(seconds) },
+  });
+
 export type SignIn = ReturnType<typeof createSignIn>;
 
-export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: SignInOptions) {
-  const addresses = createAddressLimits(monotonicMs);
-
+export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
   const challenge = (code: OAuthErrorCode, message: string, { metadataUrl }: Resource, rights: readonly Right[]) =>
     bearerAuthChallengeResponse(new OAuthError(code, message), {
       requiredScopes: rights.map((right) => scopes[right]),
@@ -62,17 +64,7 @@ export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: Sig
 
   function judged({ caller, audiences }: Presented, isOurs: IsOurs): Caller {
     if (audiences.some((each) => each === audience || isOurs(each))) return caller;
-    throw new TokenRefused("The token was issued for another server.", { isProviders: true });
-  }
-
-  async function presented(token: string, address: string): Promise<Presented | Response> {
-    const known = tokens.known(token);
-    if (known) return known;
-    const rest = addresses.restSeconds(address);
-    if (rest === undefined) return await tokens.present(token);
-    return refusal(429, `Too many bad tokens came from ${address}; call again in ${rest} s.`, {
-      headers: { "retry-after": String(rest) },
-    });
+    throw new TokenRefused("The token was issued for another server.");
   }
 
   async function admitted(
@@ -82,13 +74,14 @@ export function createSignIn({ tokens, audience, scopes, log, monotonicMs }: Sig
     const token = bearerTokenOf(request);
     if (token === undefined) return invitation(resource);
     try {
-      const found = await presented(token, address);
-      if (found instanceof Response) return found;
-      return judged(found, isOurs);
+      return judged(await tokens.present(token), isOurs);
     } catch (error) {
+      if (error instanceof SigningKeyUnknown) {
+        log.info({ address, reason: error.message }, "a token cannot be checked yet");
+        return signingKeyUnknown(error);
+      }
       if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
       if (!(error instanceof TokenRefused)) throw error;
-      if (!error.isProviders) addresses.broughtBadToken(address);
       log.info({ address, reason: error.message }, "a token was refused");
       return challenge(OAuthErrorCode.InvalidToken, error.message, resource, ["read"]);
     }

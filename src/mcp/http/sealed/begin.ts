@@ -9,7 +9,6 @@ import {
 import * as z from "zod/v4";
 import type { Seals } from "../../../auth/seals.ts";
 import { reasonOf } from "../../../failure.ts";
-import { createDeliveries } from "../../tools/deliveries.ts";
 import type { Asked } from "../exchange.ts";
 import { type HttpService, plain, type Served } from "../port.ts";
 import { refusal } from "../refusal.ts";
@@ -39,7 +38,7 @@ const initializeIn = (body: unknown): InitializeRequest["params"] | undefined =>
 export async function begin(asked: Asked, body: unknown, { service, caller, seals }: BeginParts): Promise<Served> {
   const params = initializeIn(body);
   const subscriptions = service.createSubscriptions();
-  const server = await service.createServer({ deliveries: createDeliveries(), subscriptions }, "legacy");
+  const server = await service.createServer({ subscriptions }, "legacy");
   const transport = new BeginTransport();
   transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(transport);

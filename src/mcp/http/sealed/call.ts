@@ -12,7 +12,6 @@ import {
 import { reasonOf } from "../../../failure.ts";
 import { withLegacyCode } from "../../messages/legacy-codes.ts";
 import type { Subscriptions } from "../../resources/subscriptions.ts";
-import { createDeliveries, type Deliveries } from "../../tools/deliveries.ts";
 import type { Asked } from "../exchange.ts";
 import type { HttpService, Served } from "../port.ts";
 import type { Notice } from "./bus.ts";
@@ -69,15 +68,11 @@ export interface CallParts {
   readonly rows: SessionRows;
   /** Takes what is not for this call's server; says whether it was. */
   route(message: JSONRPCMessage): boolean;
-  /** These answers have been handed to the client's connection. */
-  onSent(ids: readonly RequestId[], deliveries: Deliveries): void;
   onEnd(): void;
 }
 
-export function createCall({ service, session, ids, subscriptions, rows, route, onSent, onEnd }: CallParts): Call {
-  const deliveries = createDeliveries();
+export function createCall({ service, session, ids, subscriptions, rows, route, onEnd }: CallParts): Call {
   const open = new Set(ids);
-  const outgoing: (() => void)[] = [];
   /** The server's own ids of its questions, by those that the client knows. */
   const questions = new Map<string, RequestId>();
   const transport = new CallTransport(outward, () => [...open][0]);
@@ -147,8 +142,6 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
       return undefined;
     }
     if (id !== undefined) {
-      const isOut = deliveries.answered(id);
-      if (!isOver) outgoing.push(isOut);
       open.delete(id);
       if (isOver && open.size === 0) close();
     }
@@ -199,7 +192,6 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
     onEnd();
     subscriptions.close();
     await server?.close();
-    await deliveries.settled();
   }
 
   /** Ends it where nobody waits for that. */
@@ -208,7 +200,7 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
   }
 
   async function connect(): Promise<void> {
-    server = await service.createServer({ deliveries, subscriptions }, "legacy");
+    server = await service.createServer({ subscriptions }, "legacy");
     transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
     await server.connect(transport);
     // It was ended before it began: the transport says that there is no such session.
@@ -243,19 +235,10 @@ export function createCall({ service, session, ids, subscriptions, rows, route, 
       return {
         response,
         kind: "call",
-        async over(isWhole) {
+        async over() {
           isOver = true;
-          if (isWhole) {
-            for (const isOut of outgoing) isOut();
-            onSent(ids, deliveries);
-          }
-          await deliveries.settled();
           // A lost connection is no cancellation: what is under way goes on, and nobody hears its answer.
           if (open.size === 0) await end();
-        },
-        async unread() {
-          for (const id of ids) deliveries.cancelled(id);
-          await deliveries.settled();
         },
       };
     },

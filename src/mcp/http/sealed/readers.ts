@@ -1,8 +1,7 @@
-// Reads of sealed sessions: a server is kept for each of the sessions that read last, so that a read need not make one. A read
-// carries no outcome, and a session that is forgotten here costs its next read a server.
+// Reads of sealed sessions: a server is kept for each of the sessions that read last, so that a read need not make one. A session
+// that is forgotten here costs its next read a server.
 import { reasonOf } from "../../../failure.ts";
 import { createReads } from "../../messages/reads.ts";
-import { createDeliveries } from "../../tools/deliveries.ts";
 import type { Ask } from "../answer.ts";
 import type { HttpService } from "../port.ts";
 import { Wire } from "../wire.ts";
@@ -19,8 +18,7 @@ async function openReader(service: HttpService, session: Session): Promise<Reade
   const reads = createReads();
   const wire = new Wire(reads);
   const subscriptions = service.createSubscriptions();
-  const deliveries = createDeliveries();
-  const server = await service.createServer({ deliveries, subscriptions, onReads: reads.serve }, "legacy");
+  const server = await service.createServer({ subscriptions, onReads: reads.serve }, "legacy");
   wire.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(wire);
   const again = () => new Promise((resolve) => wire.ask(initializeAgain(session, "again"), resolve));

@@ -10,11 +10,9 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Seals } from "../../../auth/seals.ts";
-import { BoundedMap } from "../../../bounded-map.ts";
 import { reasonOf } from "../../../failure.ts";
 import { json } from "../../../outside.ts";
 import { isPlainRequest } from "../../messages/plain-request.ts";
-import type { Deliveries } from "../../tools/deliveries.ts";
 import { requestAlone } from "../answer.ts";
 import type { Asked } from "../exchange.ts";
 import { type HttpService, plain, type Served } from "../port.ts";
@@ -32,8 +30,6 @@ import { createStream, type Stream } from "./stream.ts";
 import { createSubscribing } from "./subscribing.ts";
 
 const SESSION_NOT_FOUND = -32001;
-/** How many answers that are out can still be cancelled. */
-const MAX_SENT = 1_000;
 
 export interface SealedSessionsParts {
   /** What this caller is served. */
@@ -49,8 +45,6 @@ export interface SealedSessionsParts {
 const idsIn = (messages: readonly unknown[]): readonly RequestId[] =>
   messages.flatMap((message) => (isPlainRequest(message) || isJSONRPCRequest(message) ? [message.id] : []));
 
-const nameOf = (session: string, id: RequestId): string => JSON.stringify([session, id]);
-
 const notFound = (body: unknown): Served => {
   const reason = "Session not found: it has ended. Initialize a new one, without the Mcp-Session-Id header.";
   return plain(refusal(404, reason, { code: SESSION_NOT_FOUND, message: body }));
@@ -60,21 +54,12 @@ export function createSealedSessions({ service, caller, seals, bus, rows }: Seal
   const { log } = service;
   const calls = new Map<string, Set<Call>>();
   const streams = new Map<string, Stream>();
-  /** Calls whose answers are out, by session and request. */
-  const sent = new BoundedMap<string, Deliveries>(MAX_SENT);
   const readers = createReaders(service);
 
   const callsOf = (session: string): Call[] => [...(calls.get(session) ?? [])];
 
   function warn(work: Promise<unknown>, what: string): void {
     work.catch((error: unknown) => log.warn({ reason: reasonOf(error) }, what));
-  }
-
-  function takeBack(session: string, requestId: RequestId): boolean {
-    const deliveries = sent.get(nameOf(session, requestId));
-    deliveries?.cancelled(requestId);
-    if (deliveries) warn(deliveries.settled(), "an answer that was not wanted was not noted");
-    return deliveries !== undefined;
   }
 
   /** Of calls: whether one of them is here. */
@@ -84,8 +69,8 @@ export function createSealedSessions({ service, caller, seals, bus, rows }: Seal
     else if (notice.kind === "stream") streams.get(session)?.end();
     else if (notice.kind === "ended") warn(forget(session), "a session did not end well");
     // An id that a lost connection has left is free again: then two calls may bear it.
-    else if (callsOf(session).filter((call) => call.hear(notice)).length > 0) return true;
-    return notice.kind === "cancelled" && takeBack(session, notice.requestId);
+    else return callsOf(session).filter((call) => call.hear(notice)).length > 0;
+    return false;
   }
 
   async function forget(session: string): Promise<void> {
@@ -167,9 +152,6 @@ export function createSealedSessions({ service, caller, seals, bus, rows }: Seal
         subscriptions: createSubscribing({ service, session, rows, changed }),
         rows,
         route: (message) => takeIn(message, intake),
-        onSent(answered, deliveries) {
-          for (const id of answered) sent.set(nameOf(session.id, id), deliveries);
-        },
         onEnd,
       }),
     );

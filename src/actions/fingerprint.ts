@@ -1,0 +1,84 @@
+// The request fingerprint: equal for calls that do the same thing, however they are worded or spelled (docs/interface.md, "Deduplication").
+import { isJsonObject } from "../contract/json.ts";
+import { canonicalArguments, hashOf } from "./canonical.ts";
+
+/** The arguments of a tool, without the idempotencyKey. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** How one tool's actions are identified, by the names of its arguments. */
+export interface ActionTraits {
+  /** Holds the id of the resource that the action is about. */
+  readonly about: string;
+  /** Decide what the action does. All other arguments are notes. */
+  readonly identifiedBy: readonly string[];
+}
+
+/** The file, acquisition or dataset version that an input stands for. */
+export interface InputReference {
+  readonly inputKind: string;
+  readonly referenceId: string;
+}
+
+export interface ActionIdentity {
+  /** All arguments, as one text. */
+  readonly canonical: string;
+  readonly fingerprint: string;
+  /** The id of the resource that the action is about. */
+  readonly about: string;
+}
+
+/** Returns the references of those inputs that the journal has registered, by input id. Throws Failure. */
+export type FindReferences = (inputIds: readonly string[]) => Promise<ReadonlyMap<string, InputReference>>;
+
+const isNothing = (value: unknown): boolean => value === null || value === undefined;
+
+/** Without nulls, and without whitespace around texts: none of these change what a call does. */
+function normalized(value: unknown): unknown {
+  if (typeof value === "string") return value.trim();
+  if (Array.isArray(value)) return value.map(normalized);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, part]) => (isNothing(part) ? [] : [[name, normalized(part)]])),
+  );
+}
+
+interface Binding {
+  readonly port: string;
+  readonly input: unknown;
+}
+
+/** Sorted by port; each input that the journal has registered stands for its reference, so that run_job and submit_job agree. */
+async function normalizedBindings(value: unknown, find: FindReferences): Promise<readonly Binding[]> {
+  const bindings = Array.isArray(value) ? value.filter(isJsonObject) : [];
+  const idsByPort = new Map(bindings.map(({ port, inputId }) => [String(port), inputId]));
+  const ids = [...idsByPort.values()].filter((id) => typeof id === "string");
+  const references: ReadonlyMap<unknown, InputReference> = ids.length === 0 ? new Map() : await find(ids);
+  return bindings
+    .map(({ port, inputId, inputKind, referenceId }): Binding => {
+      const reference = inputId === undefined ? { inputKind, referenceId } : references.get(inputId);
+      return { port: String(port), input: reference ?? inputId };
+    })
+    .sort((one, other) => (one.port < other.port ? -1 : 1));
+}
+
+/**
+ * Identifies a call. An `inputBindings` entry may name its input by `inputId`, or by `inputKind` and `referenceId`. `parameterValues` are
+ * compared exactly, except for the order of their fields.
+ */
+export async function identify(
+  args: Arguments,
+  { about, identifiedBy }: ActionTraits,
+  findReferences: FindReferences,
+): Promise<ActionIdentity> {
+  const parts: Record<string, unknown> = {};
+  for (const name of identifiedBy) {
+    const value = args[name];
+    if (name === "inputBindings") parts[name] = await normalizedBindings(value, findReferences);
+    else if (!isNothing(value)) parts[name] = name === "parameterValues" ? value : normalized(value);
+  }
+  return {
+    canonical: canonicalArguments(args),
+    fingerprint: hashOf(canonicalArguments(parts)),
+    about: String(args[about] ?? ""),
+  };
+}

@@ -1,0 +1,101 @@
+// The journal's tables: one baseline schema and the changes since, one SQL text for SQLite and PostgreSQL.
+import * as z from "zod/v4";
+import type { Database } from "./database.ts";
+
+/** Version of the baseline. Development versions before the first release wrote versions 1 to 6. */
+const BASELINE = 7;
+
+const BASELINE_STATEMENTS: readonly string[] = [
+  // The columns are described in src/actions/stored.ts.
+  `CREATE TABLE actions (
+     service TEXT NOT NULL, key TEXT NOT NULL, upstream_key TEXT NOT NULL, tool TEXT NOT NULL,
+     arguments TEXT NOT NULL, fingerprint TEXT NOT NULL, slot INTEGER NOT NULL, about TEXT NOT NULL,
+     path TEXT NOT NULL, if_match TEXT NOT NULL, body TEXT NOT NULL,
+     state TEXT NOT NULL, indeterminate INTEGER NOT NULL, attempts INTEGER NOT NULL, owner TEXT NOT NULL, lease_until BIGINT NOT NULL,
+     outcome TEXT, resource_id TEXT,
+     created_at BIGINT NOT NULL, first_sent_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, resolved_at BIGINT,
+     PRIMARY KEY (service, key))`,
+  // Of identical calls without a key that two processes make at the same moment, one gets the slot.
+  "CREATE UNIQUE INDEX actions_slot ON actions (service, tool, fingerprint) WHERE slot = 1",
+  "CREATE INDEX actions_by_fingerprint ON actions (service, tool, fingerprint, created_at)",
+  "CREATE INDEX actions_by_time ON actions (updated_at)",
+  "CREATE INDEX actions_by_state ON actions (service, state, updated_at)",
+  "CREATE INDEX actions_in_progress ON actions (owner) WHERE state = 'in_progress'",
+  "CREATE INDEX actions_unresolved ON actions (updated_at) WHERE state IN ('in_progress', 'unknown')",
+  "CREATE INDEX actions_about ON actions (service, about)",
+  "CREATE INDEX actions_made ON actions (service, resource_id) WHERE resource_id IS NOT NULL",
+  // Who did what in a deployment for teams. It never contains an argument or a body.
+  `CREATE TABLE audit (
+     id TEXT PRIMARY KEY, at BIGINT NOT NULL, event TEXT NOT NULL, caller TEXT NOT NULL, team TEXT NOT NULL, client TEXT NOT NULL,
+     tool TEXT, key TEXT, resource_id TEXT, outcome TEXT NOT NULL, trace_id TEXT)`,
+  "CREATE INDEX audit_by_time ON audit (at)",
+];
+
+/** Statements of each version after the baseline, in order. */
+const CHANGES: readonly (readonly string[])[] = [];
+
+/** For a version that only adds: the oldest version whose programs can still work with its tables. */
+const COMPATIBLE_WITH: Readonly<Record<number, number>> = {};
+
+export const JOURNAL_VERSION = BASELINE + CHANGES.length;
+
+/**
+ * SQL condition: a later mic-mcp has changed the tables in a way that this one does not know. `needs`: the oldest version that a
+ * program must know to work with the tables; null: the version itself.
+ */
+export const IS_CHANGED_BY_LATER_VERSION = `EXISTS (SELECT 1 FROM journal_version WHERE COALESCE(needs, version) > ${JOURNAL_VERSION})`;
+
+const VersionRow = z.object({ version: z.int(), needs: z.int().nullish() });
+
+export class NewerJournal extends Error {
+  override readonly name = "NewerJournal";
+}
+
+/** Another program has to bring the tables up to date. */
+export class OlderJournal extends Error {
+  override readonly name = "OlderJournal";
+}
+
+/** A development version before the first release has written it. */
+export class DevelopmentJournal extends Error {
+  override readonly name = "DevelopmentJournal";
+}
+
+/** Returns the version of the tables, 0 if there are none. Throws NewerJournal and DevelopmentJournal. */
+export async function journalVersion(query: Database["query"]): Promise<number> {
+  const rows = (await query("SELECT * FROM journal_version")).map((row) => VersionRow.parse(row));
+  const version = Math.max(0, ...rows.map((row) => row.version));
+  const needs = Math.max(0, ...rows.map((row) => row.needs ?? row.version));
+  if (needs > JOURNAL_VERSION)
+    throw new NewerJournal(`it has version ${version}, and this mic-mcp supports up to ${JOURNAL_VERSION}`);
+  if (version > 0 && version < BASELINE)
+    throw new DevelopmentJournal(`a development version of mic-mcp wrote it (version ${version})`);
+  return version;
+}
+
+/**
+ * Brings the tables up to JOURNAL_VERSION. Throws NewerJournal if a later mic-mcp has changed them, DevelopmentJournal, and OlderJournal
+ * if `migrates` is false and they are not up to date.
+ */
+export async function prepareSchema(database: Database, migrates = true): Promise<void> {
+  const found = await journalVersion(database.query).catch((error: unknown) => {
+    if (error instanceof NewerJournal || error instanceof DevelopmentJournal) throw error;
+    // The table does not exist yet. Any other error shows below.
+    return 0;
+  });
+  if (found >= JOURNAL_VERSION) return;
+  if (!migrates) throw new OlderJournal(`it has version ${found}, and this mic-mcp needs ${JOURNAL_VERSION}`);
+  await database.exclusively(async (query) => {
+    await query("CREATE TABLE IF NOT EXISTS journal_version (version INTEGER NOT NULL, needs INTEGER)");
+    // Another process may have been faster.
+    const current = await journalVersion(query);
+    for (let version = Math.max(current + 1, BASELINE); version <= JOURNAL_VERSION; version++) {
+      const statements = version === BASELINE ? BASELINE_STATEMENTS : (CHANGES[version - BASELINE - 1] ?? []);
+      for (const statement of statements) await query(statement);
+      await query("INSERT INTO journal_version (version, needs) VALUES ($1, $2)", [
+        version,
+        COMPATIBLE_WITH[version] ?? null,
+      ]);
+    }
+  });
+}

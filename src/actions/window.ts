@@ -1,0 +1,25 @@
+// The deduplication window: longer than a night, shorter than a day, so that a daily job without a key runs every day.
+import type { StoredAction } from "./stored.ts";
+
+/**
+ * For so long after its success, the same call is the same action. For so long after its first attempt, an action whose outcome is unknown
+ * is sent again under its key; no attempt starts later, because the API may have forgotten the key.
+ */
+export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
+
+/** SQL condition: `row`, an alias of `actions`, is within the window after its success at `now`. A clock may have been set back since. */
+const isRecentSuccess = (row: string, now: string): string =>
+  `(${row}.state = 'succeeded' AND ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS})`;
+
+/** SQL condition: an identical action that was made after `row` has succeeded, so an old `row` that stayed unknown matters no more. */
+const isSuperseded = (row: string): string =>
+  `EXISTS (SELECT 1 FROM actions AS later WHERE later.service = ${row}.service AND later.tool = ${row}.tool
+     AND later.fingerprint = ${row}.fingerprint AND later.state = 'succeeded' AND later.created_at > ${row}.created_at)`;
+
+/** SQL condition: a call without a key that has this row's fingerprint is this very action. */
+export const isLive = (row: string, now: string): string =>
+  `(${row}.state = 'in_progress' OR (${row}.state = 'unknown' AND NOT ${isSuperseded(row)}) OR ${isRecentSuccess(row, now)})`;
+
+/** The API may have forgotten the key of this action, so it is not sent again. */
+export const isTooOldToResend = ({ first_sent_at }: Pick<StoredAction, "first_sent_at">, now: number): boolean =>
+  now - first_sent_at > DEDUPLICATION_WINDOW_MS;

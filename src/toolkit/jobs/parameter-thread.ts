@@ -1,0 +1,77 @@
+// The thread that validates parameterValues against a recipe's published JSON Schema, with its references and nothing fetched
+// (docs/contract.md, 2.2 and 4.2). parameter-schema.ts starts it, limits its time and memory, and ends it.
+import { parentPort } from "node:worker_threads";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { JsonObject } from "../../contract/json.ts";
+import type { FieldError } from "../../contract/problem.ts";
+import type { RecipeParameters } from "../../contract/recipes.ts";
+import { json, quote, word } from "../../outside.ts";
+
+export interface ParameterCheck {
+  readonly parameters: RecipeParameters;
+  readonly values: JsonObject;
+}
+
+/** Ajv's message, with what it repeats of the schema quoted: the schema is untrusted text. */
+function quotedMessage(message: string, params: Readonly<Record<string, unknown>>): string {
+  let quoted = message;
+  for (const value of Object.values(params)) {
+    if (typeof value !== "string" || word(value) === value) continue;
+    const written = [`'${value}'`, `"${value}"`, value].find((form) => quoted.includes(form));
+    if (written !== undefined) quoted = quoted.replace(written, () => quote(value));
+  }
+  return quoted;
+}
+
+/** The only dialect that is validated here, also where none is named (doubt 19). */
+const JSON_SCHEMA_2020_12 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
+
+const hasKnownDialect = ({ $schema = "" }: JsonObject): boolean =>
+  $schema === "" || (typeof $schema === "string" && JSON_SCHEMA_2020_12.test($schema));
+
+/** V8 compiles a regular expression without an interrupt, in memory that no limit of a thread covers: 0.4 s and 150 MB for 64 KiB. */
+const MAX_PATTERN_LENGTH = 1_000;
+
+function boundedRegExp(pattern: string, flags: string): RegExp {
+  if (pattern.length > MAX_PATTERN_LENGTH) throw new Error("the pattern is too long");
+  return new RegExp(pattern, flags);
+}
+
+const SETTINGS = { strict: false, validateFormats: false, logger: false } as const;
+/** Compiles the meta-schema once for all checks. */
+const metaSchema = new Ajv2020(SETTINGS);
+
+/** Violations of the published parameter schema; none when the schema itself cannot be used. */
+function parameterErrors({ parameters, values }: ParameterCheck): FieldError[] {
+  const schemas = [parameters.definition, ...Object.values(parameters.references)];
+  if (!schemas.every(hasKnownDialect)) return [];
+  const { $schema: _, ...definition } = parameters.definition;
+  const ajv = new Ajv2020({
+    ...SETTINGS,
+    allErrors: true,
+    addUsedSchema: false,
+    validateSchema: false,
+    code: { regExp: Object.assign(boundedRegExp, { code: "boundedRegExp" }) },
+  });
+  try {
+    if (![definition, ...Object.values(parameters.references)].every((schema) => metaSchema.validateSchema(schema)))
+      return [];
+    for (const [id, schema] of Object.entries(parameters.references)) ajv.addSchema({ ...schema }, id);
+    const validate = ajv.compile(definition);
+    // "$async" is a keyword of ajv's own: the result would be a promise.
+    if ("$async" in validate || validate(values)) return [];
+    return (validate.errors ?? []).slice(0, 100).map(({ instancePath, keyword, message, params }) => {
+      const named = "additionalProperty" in params ? `: ${word(String(params["additionalProperty"]))}` : "";
+      const allowed = "allowedValues" in params ? `: ${json(params["allowedValues"])}` : "";
+      return {
+        pointer: `/parameterValues${instancePath}`.slice(0, 512),
+        code: keyword.toUpperCase(),
+        message: `${quotedMessage(message ?? "is not valid", params)}${named}${allowed}`.slice(0, 1000),
+      };
+    });
+  } catch {
+    return [];
+  }
+}
+
+parentPort?.on("message", (check: ParameterCheck) => parentPort?.postMessage(parameterErrors(check)));

@@ -1,0 +1,360 @@
+// Deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, reworded, respelled and mistyped calls.
+import { expect, test } from "vitest";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import {
+  createInput,
+  createJob,
+  createProcessingRequest,
+  enveloped,
+  input,
+  job,
+  micEnveloped,
+  operation,
+  processingRequest,
+} from "../contract/samples.ts";
+import { credentials } from "../service/client.ts";
+import { gate } from "../support/gate.ts";
+import { insideServer, type Talk } from "../support/server.ts";
+import { answer, holdUntil, type Stub } from "../support/stub.ts";
+import { benchForTest } from "./bench.ts";
+
+async function bench() {
+  const { stub, env, stateDir } = await benchForTest();
+  return { stub, env, stateDir, server: await insideServer(env) };
+}
+
+const made = (id: string) => answer(202, enveloped({ ...job, id }));
+const read = (id: string, state = job.state) => answer(200, enveloped({ ...job, id, state }));
+const unknown = answer(503, undefined, { "retry-after": "60" });
+/** As if every action had happened so many hours earlier. */
+async function ageActions(stateDir: string, hours: number): Promise<void> {
+  const database = await openSqlite(stateDir);
+  const columns = ["created_at", "first_sent_at", "updated_at", "resolved_at"].map((name) => `${name} = ${name} - $1`);
+  await database.query(`UPDATE actions SET ${columns.join(", ")}`, [hours * 3_600_000]);
+  await database.close();
+}
+
+const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "POST");
+const keysOf = (stub: Stub) => new Set(posts(stub).map(({ headers }) => headers["idempotency-key"]));
+const dataOf = ({ structured }: Awaited<ReturnType<Talk["call"]>>) => Object(structured).data;
+
+test("an identical call is a replay with the current state, in a new session too", async () => {
+  const { stub, server, env } = await bench();
+  stub.expect(made("job-1"), read("job-1"), read("job-1", "SUCCEEDED"));
+  const first = await server.call("submit_job", createJob);
+  expect(first.text).not.toContain("Not run again");
+  const second = await server.call("submit_job", createJob);
+  await server.end();
+  const third = await (await insideServer(env)).call("submit_job", createJob);
+  for (const [repeated, state] of [
+    [second, job.state],
+    [third, "SUCCEEDED"],
+  ] as const) {
+    expect(repeated.action).toEqual({ ...first.action, replayed: true });
+    expect(dataOf(repeated)).toMatchObject({ id: "job-1", state });
+    for (const words of [repeated.text, String(Object(repeated.structured).summary)])
+      expect(words).toMatch(
+        new RegExp(
+          `^Not run again: an identical call ran \\d+ s ago \\(${state}.*?\\)\\. To run it again, pass idempotencyKey again-[0-9a-f]{16}\\. The job`,
+        ),
+      );
+  }
+  expect(posts(stub)).toHaveLength(1);
+});
+
+test("the offered key runs the call once more, and only once", async () => {
+  const { stub, server } = await bench();
+  stub.expect(made("job-1"), read("job-1"), made("job-2"), read("job-2"));
+  await server.call("submit_job", createJob);
+  const { text } = await server.call("submit_job", createJob);
+  const idempotencyKey = /again-[0-9a-f]{16}/.exec(text)?.[0];
+  const other = await server.call("submit_job", { ...createJob, idempotencyKey });
+  expect(other.action).toMatchObject({ idempotencyKey, replayed: false });
+  expect(dataOf(other).id).toBe("job-2");
+  const again = await server.call("submit_job", { ...createJob, idempotencyKey });
+  expect(again.action).toMatchObject({ idempotencyKey, replayed: true });
+  expect(again.text, "its key asks about that very action").not.toContain("To run it again");
+  expect(posts(stub)).toHaveLength(2);
+});
+
+test.each([
+  ["a success", "SUCCEEDED"],
+  ["a cancellation", "CANCELLED"],
+  ["a failure that may be retried", "FAILED"],
+])("a job is the same action after %s that the agent has read", async (_what, state) => {
+  const { stub, server } = await bench();
+  const failure = {
+    type: "t",
+    title: "No",
+    status: 503,
+    code: "BUSY",
+    requestId: "r",
+    retryable: true,
+    fieldErrors: [],
+  };
+  const now = answer(200, enveloped({ ...job, id: "job-1", state, ...(state === "FAILED" && { failure }) }));
+  stub.expect(made("job-1"), now, now);
+  await server.call("submit_job", createJob);
+  await server.call("get_job", { jobId: "job-1" });
+  const again = await server.call("submit_job", createJob);
+  expect(again.action?.replayed).toBe(true);
+  expect(again.text).toContain(`Not run again: an identical call ran`);
+  if (state === "FAILED") {
+    expect(Object(again.structured).nextStep).toMatchObject({ tool: "retry_job", arguments: { jobId: "job-1" } });
+    expect(again.text).not.toContain("To run it again");
+  } else expect(again.text).toContain("To run it again, pass idempotencyKey again-");
+  expect(posts(stub)).toHaveLength(1);
+});
+
+test("a replay whose resource cannot be read says so and shows the first answer", async () => {
+  const { stub, server } = await bench();
+  stub.expect(made("job-1"), answer(404, undefined));
+  await server.call("submit_job", createJob);
+  const again = await server.call("submit_job", createJob);
+  expect(again.text).toMatch(
+    /^Not run again: an identical call ran \d+ s ago\. Its current state could not be read; this is the first answer\./,
+  );
+  expect(dataOf(again)).toMatchObject({ id: "job-1" });
+});
+
+test("a rejected call does not count: the same call is sent again under a new key", async () => {
+  const { stub, server } = await bench();
+  stub.expect(answer(422, {}), made("job-1"));
+  expect((await server.call("submit_job", createJob)).error).toMatchObject({ sideEffect: "none" });
+  expect((await server.call("submit_job", createJob)).action?.replayed).toBe(false);
+  expect(keysOf(stub).size).toBe(2);
+});
+
+test("a rejected call under its key sends the same bytes again", async () => {
+  const { stub, server } = await bench();
+  stub.expect(answer(409, {}), made("job-1"));
+  const { error } = await server.call("submit_job", createJob);
+  const { idempotencyKey } = error ?? {};
+  const again = await server.call("submit_job", { ...createJob, idempotencyKey });
+  expect(again.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
+  const [first, second] = posts(stub);
+  expect(second?.body).toEqual(first?.body);
+  expect(keysOf(stub).size).toBe(1);
+});
+
+test("a success from before the window leads to a new action that names it", async () => {
+  const { stub, server, stateDir } = await bench();
+  stub.expect(made("job-1"), made("job-2"));
+  await server.call("submit_job", createJob);
+  await ageActions(stateDir, 26);
+  const next = await server.call("submit_job", createJob);
+  expect(next.action?.replayed).toBe(false);
+  expect(next.text).toMatch(/^A new action: an identical call ran 26 h ago \(job-1\)\. The job/);
+  expect(keysOf(stub).size).toBe(2);
+});
+
+test("a call that is stalled before its action is recorded is the same action as one that was made meanwhile", async () => {
+  const { stub, server, env } = await bench();
+  const other = await insideServer(env);
+  const { opened, open } = gate();
+  const aJob = answer(200, enveloped(job), { etag: '"7"' });
+  stub.respond(({ method, target }) => {
+    if (method === "POST") return answer(202, enveloped(operation));
+    if (target.includes("operations")) return answer(200, enveloped(operation));
+    return stub.requests.length === 1 ? holdUntil(opened, aJob) : aJob;
+  });
+  const cancel = { jobId: job.id, reason: "no longer wanted" };
+  server.send("cancel_job", cancel, 7);
+  await expect.poll(() => stub.requests.length).toBe(1);
+  const first = await other.call("cancel_job", cancel);
+  expect(first.action).toMatchObject({ replayed: false });
+  open();
+  expect((await server.answerTo(7)).action).toEqual({ ...first.action, replayed: true });
+  expect(posts(stub)).toHaveLength(1);
+});
+
+const bindings = [
+  { port: "b", inputId: "micinput_2" },
+  { port: "a", inputId: "micinput_1" },
+];
+
+test.each<[string, string, object, object, ReturnType<typeof answer>]>([
+  [
+    "bindings in another order",
+    "submit_job",
+    { inputBindings: bindings },
+    { inputBindings: bindings.toReversed() },
+    made("job-1"),
+  ],
+  ["another note", "submit_job", { clientReference: "Asha" }, { clientReference: "districts" }, made("job-1")],
+  ["a note that is null or left out", "submit_job", { clientReference: null }, {}, made("job-1")],
+  [
+    "fields of parameterValues in another order",
+    "submit_job",
+    { parameterValues: { a: 1, b: 2 } },
+    { parameterValues: { b: 2, a: 1 } },
+    made("job-1"),
+  ],
+  ["another alias", "register_input", { alias: "one" }, { alias: "two" }, answer(201, micEnveloped(input))],
+  [
+    "blanks around the purpose",
+    "request_file_processing",
+    { purpose: "research" },
+    { purpose: " research " },
+    answer(201, micEnveloped(processingRequest)),
+  ],
+  [
+    "another expiry",
+    "request_file_processing",
+    {},
+    { expiresAt: "2099-01-01T00:00:00.000Z" },
+    answer(201, micEnveloped(processingRequest)),
+  ],
+  ["another reason", "cancel_job", { reason: "one" }, { reason: "two" }, answer(202, enveloped(operation))],
+  ["another version", "cancel_job", { resourceVersion: 7 }, { resourceVersion: 8 }, answer(202, enveloped(operation))],
+  ["another mode", "retry_job", { retryMode: "SAFE_RESUME" }, { retryMode: "RESTART" }, made("job-2")],
+])("%s: the same action", async (_what, tool, one, other, success) => {
+  const base = {
+    submit_job: createJob,
+    register_input: createInput,
+    request_file_processing: createProcessingRequest,
+    cancel_job: { jobId: job.id, reason: "why", resourceVersion: 7 },
+    retry_job: { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "why" },
+  }[tool];
+  const { stub, server } = await bench();
+  stub.respond(({ method }) => (method === "POST" ? success : answer(404, undefined)));
+  const first = await server.call(tool, { ...base, ...one });
+  expect(first.error).toBeUndefined();
+  const second = await server.call(tool, { ...base, ...other });
+  expect(second.action).toEqual({ ...first.action, replayed: true });
+  expect(posts(stub)).toHaveLength(1);
+});
+
+test("a replay names the mode and the notes of the first call where this one differs", async () => {
+  const { stub, server } = await bench();
+  stub.respond(({ method }) => (method === "POST" ? made("job-2") : read("job-2")));
+  await server.call("retry_job", { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "was busy" });
+  const { text } = await server.call("retry_job", { jobId: "job-0", retryMode: "RESTART", reason: "again" });
+  expect(text).toMatch(/^Not run again: .*\)\. It had reason "was busy", retryMode SAFE_RESUME\. To run it again, /);
+});
+
+test.each([
+  ["null and an absent field of parameterValues", { parameterValues: { x: null } }, { parameterValues: {} }],
+  ["blanks in parameterValues", { parameterValues: { x: "a" } }, { parameterValues: { x: "a " } }],
+  [
+    "another input on a port",
+    { inputBindings: bindings },
+    { inputBindings: bindings.map((each) => ({ ...each, inputId: `${each.inputId}0` })) },
+  ],
+])("%s: another job", async (_what, one, other) => {
+  const { stub, server } = await bench();
+  stub.expect(made("job-1"), made("job-2"));
+  await server.call("submit_job", { ...createJob, ...one });
+  expect((await server.call("submit_job", { ...createJob, ...other })).action?.replayed).toBe(false);
+  expect(keysOf(stub).size).toBe(2);
+});
+
+test("a job of another input of the same file is the same action", async () => {
+  const { stub, server } = await bench();
+  const inputs = ["micinput_00000000000000000000000000000001", "micinput_00000000000000000000000000000002"];
+  const [first, second] = inputs.map((id) => answer(201, micEnveloped({ ...input, id })));
+  stub.respond(({ method, target }) => {
+    if (method !== "POST") return answer(404, undefined);
+    if (target.endsWith("/jobs")) return made("job-1");
+    return (posts(stub).length === 1 ? first : second) ?? answer(500);
+  });
+  await server.call("register_input", createInput);
+  await server.call("register_input", { ...createInput, idempotencyKey: "the-same-file-again" });
+  const submit = (inputId: string | undefined) =>
+    server.call("submit_job", { ...createJob, inputBindings: [{ port: "data", inputId }] });
+  expect((await submit(inputs[0])).action?.replayed).toBe(false);
+  expect((await submit(inputs[1])).action?.replayed).toBe(true);
+  expect(posts(stub)).toHaveLength(3);
+});
+
+test("another note while the outcome is unknown resolves the first action with the same bytes", async () => {
+  const { stub, server } = await bench();
+  stub.expect(unknown, made("job-1"), read("job-1"));
+  const first = await server.call("submit_job", { ...createJob, clientReference: "Normalize districts for Asha" });
+  const second = await server.call("submit_job", { ...createJob, clientReference: "districts (Asha)" });
+  expect(second.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
+  const [one, other] = posts(stub);
+  expect(other?.body).toEqual(one?.body);
+});
+
+test.each([
+  ["a digit that differs", (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")],
+  ["capitals", (key: string) => key.toUpperCase()],
+])("a key in mic-mcp's own format with %s is refused, and nothing is sent", async (_what, mistype) => {
+  const { stub, server } = await bench();
+  stub.expect(made("job-1"));
+  const { action } = await server.call("submit_job", createJob);
+  const wrong = mistype(action?.idempotencyKey ?? "");
+  for (const args of [{ ...createJob, idempotencyKey: wrong }, { idempotencyKey: wrong }]) {
+    const { error, text } = await server.call("submit_job", args);
+    expect(error).toMatchObject({ kind: "conflict", sideEffect: "none", idempotencyKey: wrong });
+    expect(text).toMatch(/No action has the key .*; nothing was sent\..*list_actions shows the keys/s);
+  }
+  expect(stub.requests).toHaveLength(1);
+});
+
+test("a call with nothing but the key takes the other arguments from the journal", async () => {
+  const { stub, server, env } = await bench();
+  stub.expect(unknown, made("job-1"), read("job-1"));
+  const { error } = await server.call("submit_job", createJob);
+  const idempotencyKey = error?.idempotencyKey;
+  await server.end();
+  const next = await insideServer(env);
+  expect((await next.call("register_input", { idempotencyKey })).error).toMatchObject({ kind: "invalid_arguments" });
+  const resolved = await next.call("submit_job", { idempotencyKey });
+  expect(resolved.action).toEqual({ idempotencyKey, replayed: false, attempts: 2 });
+  expect(posts(stub)[1]?.body).toEqual(posts(stub)[0]?.body);
+  const own = await next.call("submit_job", { idempotencyKey: "a-key-of-my-own" });
+  expect(own.error).toMatchObject({ kind: "invalid_arguments" });
+});
+
+test("list_actions shows what was done without its secrets, unresolved actions first", async () => {
+  const { stub, server, env } = await bench();
+  const problem = {
+    type: "t",
+    title: "No",
+    status: 422,
+    code: "TOO_LATE",
+    requestId: "r",
+    retryable: false,
+    fieldErrors: [],
+  };
+  stub.expect(unknown, unknown, answer(422, problem));
+  await server.call("submit_job", createJob);
+  await server.call("register_input", { ...createInput, alias: credentials.clientSecret });
+  await server.call("retry_job", { jobId: "job-9", retryMode: "RESTART", reason: "why not" });
+  await server.end();
+  const next = await insideServer(env);
+  const { structured, text } = await next.call("list_actions", { limit: 1 });
+  const [submitted, registered, retried] = Object(structured).actions;
+  expect(Object(structured).summary).toBe("3 actions: 2 unknown, 1 rejected.");
+  expect(retried).toMatchObject({
+    tool: "retry_job",
+    state: "rejected",
+    about: "job-9",
+    code: "TOO_LATE",
+    arguments: { jobId: "job-9", retryMode: "RESTART", reason: "why not" },
+  });
+  expect(retried).not.toHaveProperty("nextStep");
+  expect(submitted).toMatchObject({ state: "unknown", about: createJob.recipeVersionId, arguments: createJob });
+  for (const each of [submitted, registered])
+    expect(each.nextStep).toEqual({
+      tool: "resolve_actions",
+      arguments: { idempotencyKey: each.idempotencyKey },
+      why: expect.stringContaining("never runs twice"),
+    });
+  expect(JSON.stringify(structured) + text).not.toContain(credentials.clientSecret);
+});
+
+test("of two identical calls at the same moment one runs, and the other says that it did not", async () => {
+  const { stub, server } = await bench();
+  stub.expect(made("job-1"), read("job-1"));
+  // Different notes: two agents that were given the same work (R9).
+  const both = await Promise.all(
+    ["one", "two"].map((clientReference) => server.call("submit_job", { ...createJob, clientReference })),
+  );
+  expect(both.map(({ action }) => action?.replayed).sort()).toEqual([false, true]);
+  const replay = both.find(({ action }) => action?.replayed);
+  expect(replay?.text).toMatch(/^Not run again: an identical call ran 0 s ago/);
+  expect(posts(stub)).toHaveLength(1);
+});

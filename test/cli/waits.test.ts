@@ -1,0 +1,131 @@
+// Commands that wait for the API: each ends with a result or an error and its documented exit code, never silently with 0.
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import { run, start } from "../mcp/stdio/child.ts";
+import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../support/stub.ts";
+
+const JOB = `micjob_${"0".repeat(32)}`;
+const FAST_TIMERS = ["--import", fileURLToPath(new URL("fast-timers.mjs", import.meta.url))];
+
+const GEOGRAPHY = [
+  ["call", "list_states"],
+  ["call", "find_district", "name=Panaji"],
+  ["call", "get_geography_openapi"],
+  ["show", "divisions"],
+  ["show", "divisions", "level=district"],
+] as const;
+
+type Words = readonly string[];
+interface Case {
+  readonly words: Words;
+  readonly code: number;
+}
+
+const cases = (all: readonly Words[], code: number): readonly Case[] => all.map((words) => ({ words, code }));
+
+/** What needs the API and does not get it fails; what needs only this machine does not. */
+const WITHOUT_API = [
+  ...cases(GEOGRAPHY, 1),
+  ...cases([["call", "get_job", `jobId=${JOB}`], ["doctor"]], 1),
+  ...cases([["actions"], ["status"]], 0),
+];
+
+const credentials = {
+  MIC_CLIENT_ID: "client",
+  MIC_CLIENT_SECRET: "the-secret-of-the-client",
+  MIC_WORKSPACE_ID: "micws_1",
+};
+
+interface Setting {
+  readonly env: Readonly<Record<string, string>>;
+  readonly node?: readonly string[];
+}
+
+async function expectEnds(all: readonly Case[], { env, node = [] }: Setting): Promise<void> {
+  const ended = all.map(async ({ words, code }) => {
+    const { stdout, stderr, ...rest } = await run(words, { env: { ...credentials, ...env }, node });
+    const isSilent = `${stdout}${stderr}`.trim() === "";
+    return { words, isSilent, isReported: code !== 1 || words[0] === "doctor" || stderr.includes("failed ("), ...rest };
+  });
+  const expected = all.map(({ words, code }) => ({ words, isSilent: false, isReported: true, code }));
+  expect(await Promise.all(ended)).toEqual(expected);
+}
+
+/** `watch` tries again until it is stopped: it says so, and Ctrl-C ends it with 1. */
+async function expectWatchRetries({ env, node = [] }: Setting): Promise<void> {
+  const program = start(["watch", JOB], { env: { ...credentials, ...env }, node });
+  const isRetrying = new Promise<void>((resolve) => {
+    program.process.stderr.on("data", () => {
+      if (program.stderr().split("Trying again.").length > 2) resolve();
+    });
+  });
+  await Promise.race([isRetrying, program.exit]);
+  program.process.kill("SIGINT");
+  expect(await program.exit).toEqual({ code: 1, signal: null });
+  expect(program.stderr()).toContain("No longer watched");
+}
+
+/** Everything, token requests included, is answered so. */
+async function stubThat(step: Step): Promise<Setting> {
+  const stub = await stubForTest();
+  stub.respond(() => step);
+  stub.respondToToken(() => step);
+  return { env: { MIC_BASE_URL: stub.baseUrl } };
+}
+
+describe.each([
+  [
+    "refuses connections",
+    async (): Promise<Setting> => ({ env: { MIC_BASE_URL: await refusingBaseUrl() }, node: FAST_TIMERS }),
+  ],
+  [
+    "has a name that does not resolve",
+    async (): Promise<Setting> => ({ env: { MIC_BASE_URL: "https://mic.invalid" }, node: FAST_TIMERS }),
+  ],
+  ["answers 503", async (): Promise<Setting> => ({ ...(await stubThat(answer(503))), node: FAST_TIMERS })],
+  ["never answers", async (): Promise<Setting> => ({ ...(await stubThat(neverAnswer)), node: FAST_TIMERS })],
+])("when the API %s", (_, setting) => {
+  test("every command reports it", { timeout: 60_000 }, async () => {
+    await expectEnds(WITHOUT_API, await setting());
+  });
+
+  test("watch continues until it is stopped", { timeout: 60_000 }, async () => {
+    await expectWatchRetries(await setting());
+  });
+});
+
+const contract = PLAYGROUND_CONTRACT;
+const states = ["GA", "KL", "TN"].map((code) => ({ code, name: `State ${code}`, districtCount: 1, mandalCount: 4 }));
+
+function catalogueAnswer(target: string): Step {
+  if (target.includes("openapi")) return answer(200, { openapi: "3.1.1", info: {}, paths: {} });
+  const code = /state=([A-Z]+)/.exec(target)?.[1];
+  if (code === undefined) return answer(200, { contract, states });
+  return answer(200, { contract, state: code, districts: [{ code: "1", name: "Panaji", mandalCount: 4 }] });
+}
+
+test("when the API asks every request to wait a second, geography commands wait and answer", {
+  timeout: 60_000,
+}, async () => {
+  const ended = GEOGRAPHY.map(async (words) => {
+    const stub = await stubForTest();
+    const asked = new Set<string>();
+    stub.respond(({ target }) => {
+      if (asked.has(target)) return catalogueAnswer(target);
+      asked.add(target);
+      return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "1" });
+    });
+    await expectEnds([{ words, code: 0 }], { env: { MIC_BASE_URL: stub.baseUrl } });
+  });
+  await Promise.all(ended);
+});
+
+test("a command that ends without a result says so and exits with 1", async () => {
+  // The timer that keeps the process alive is the only interval with this length.
+  const unheld = "data:text/javascript,const f=setInterval;globalThis.setInterval=(c,ms)=>f(c,ms).unref()";
+  const env = { MIC_BASE_URL: await refusingBaseUrl() };
+  const { code, stdout, stderr } = await run(["call", "list_states"], { env, node: ["--import", unheld] });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("the command ended without a result");
+});

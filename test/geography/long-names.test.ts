@@ -1,0 +1,119 @@
+// Lists whose names are far longer than any district's: the contract sets no maximum. The server keeps answering.
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import { chanceFrom } from "../support/random.ts";
+import { startServer } from "../support/server.ts";
+import { answer, type Stub, stubForTest } from "../support/stub.ts";
+
+const STATES = 36;
+const DISTRICTS = 60;
+/** Issue 26, section 5: the longest that the event loop may be blocked. */
+const MAX_BLOCKED_MS = 250;
+const TICK_MS = 10;
+
+const contract = PLAYGROUND_CONTRACT;
+const codes = Array.from(
+  { length: STATES },
+  (_, index) => `${"ABCD".charAt(index / 10)}${"KLMNOPQRST".charAt(index % 10)}`,
+);
+
+/** Makes names of words of three to seven letters, each from another place of one long text. */
+function nameMaker(): (length: number) => string {
+  const { below } = chanceFrom(26);
+  const letter = (): string => "aeioubdgkmnprst".charAt(below(15));
+  const wordOf = (): string => Array.from({ length: 3 + below(5) }, letter).join("");
+  const text = Array.from({ length: 10_000 }, wordOf).join(" ");
+  return (length) => {
+    const start = below(text.length - length);
+    return text.slice(start, start + length).trim();
+  };
+}
+
+/** From now on the stub lists names of these lengths, each in some of the states. Returns the beginnings of 49 of them. */
+function listLongNames(stub: Stub, lengths: readonly number[]): readonly string[] {
+  const make = nameMaker();
+  const lists = new Map(
+    codes.map((code, state) => {
+      const length = lengths[state % lengths.length] ?? 0;
+      const districts = Array.from({ length: DISTRICTS }, (_, index) => ({
+        code: `${code}${index}`,
+        name: index === 0 ? `Ordinary${code}` : make(length),
+        mandalCount: 1,
+      }));
+      return [code, { contract, state: `State ${code}`, districts }] as const;
+    }),
+  );
+  const states = codes.map((code) => ({
+    code,
+    name: `State ${code}`,
+    districtCount: DISTRICTS,
+    mandalCount: DISTRICTS,
+  }));
+  stub.respond(({ target }) => {
+    const code = new URL(target, stub.baseUrl).searchParams.get("state");
+    return answer(200, code === null ? { contract, states } : lists.get(code));
+  });
+  const names = [...lists.values()].flatMap(({ districts }) => districts.map(({ name }) => name));
+  return Array.from({ length: 49 }, (_, index) => (names[41 * (index + 1)] ?? "").slice(0, 78));
+}
+
+/** CPU time of the process's main thread, in milliseconds: unlike elapsed time it does not depend on what else the machine does. */
+function mainThreadMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, "utf8");
+  const [utime, stime] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 13)
+    .map(Number);
+  return ((utime ?? 0) + (stime ?? 0)) * TICK_MS;
+}
+
+test.runIf(process.platform === "linux")(
+  "answers pings while find_district compares 50 names: the event loop is blocked for at most 250 ms",
+  { timeout: 120_000 },
+  async () => {
+    const stub = await stubForTest();
+    const names = listLongNames(stub, [200, 2_000, 20_000]);
+    const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
+    let isAnswered = false;
+    const found = server.call("find_district", { names: ["OrdinaryAK", ...names], waitSeconds: 40 }).finally(() => {
+      isAnswered = true;
+    });
+    const blockedMs: number[] = [];
+    while (!isAnswered) {
+      const before = mainThreadMs(server.pid);
+      await server.request("ping", {});
+      blockedMs.push(mainThreadMs(server.pid) - before);
+      await sleep(5);
+    }
+    expect(Math.max(...blockedMs)).toBeLessThanOrEqual(MAX_BLOCKED_MS);
+    const { structured } = await found;
+    expect(structured).toMatchObject({ coverage: { statesRead: STATES }, answers: { length: 50 } });
+    expect(structured).toHaveProperty(["answers", 0, "matches", 0], expect.objectContaining({ districtCode: "AK0" }));
+  },
+);
+
+test("a list with a long name stays usable: the name is cut at a word's end, codes and counts are complete", async () => {
+  const stub = await stubForTest();
+  listLongNames(stub, [20_000]);
+  const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl } });
+  const { structured } = await server.call("list_districts", { state: "AK" });
+  expect(structured).toMatchObject({ districts: { length: DISTRICTS } });
+  const lengths =
+    JSON.stringify(structured)
+      .match(/"name":"[^"]*"/g)
+      ?.map(({ length }) => length - 9) ?? [];
+  expect(lengths).toHaveLength(DISTRICTS);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(121);
+  expect(JSON.stringify(structured)).toContain('…","mandalCount":1');
+});
+
+test("a name that repeats its state many times is answered", { timeout: 60_000 }, async () => {
+  const stub = await stubForTest();
+  listLongNames(stub, [20]);
+  const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
+  const { isError } = await server.call("find_district", { name: Array(26).fill("ak").join(" ") });
+  expect(isError).toBeFalsy();
+});

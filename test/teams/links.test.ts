@@ -1,0 +1,114 @@
+// Whether a download link still opens after its caller has lost the membership by which it was made.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { get, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { type Deployment, deploymentMissing, startDeployment, type Team } from "../support/deployment.ts";
+import { type Fleet, startFleet } from "../support/fleet.ts";
+
+const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;
+const Linked = z.object({ structuredContent: z.object({ url: z.url() }) });
+
+describe.skipIf(deploymentMissing !== undefined)(`a download link of a deployment${skipped}`, () => {
+  let running: Deployment | undefined;
+  let withBearer: Fleet | undefined;
+  beforeAll(async () => {
+    running = await startDeployment({ instances: 2, teams: 5 });
+    withBearer = await startFleet({ instances: 1, env: { ...running.env, MIC_DOWNLOAD_LINKS: "bearer" } });
+  }, 120_000);
+  afterAll(async () => {
+    await withBearer?.stop();
+    await running?.stop();
+  });
+
+  const deployment = (): Deployment => {
+    if (!running) throw new Error("the deployment is there only while tests run");
+    return running;
+  };
+  const teamAt = (index: number): Team => {
+    const team = deployment().teams[index];
+    if (!team) throw new Error("there is such a team");
+    return team;
+  };
+  /** Where links open without a token, through the balancer, and an instance where they take one. */
+  const places = () => ({ ticket: new URL(deployment().url).origin, bearer: withBearer?.instances[0]?.url ?? "" });
+  /** The balancer keeps the name that clients call. */
+  const host = () => new URL(deployment().url).host;
+
+  /** Links to an asset and to rows that an instance with each setting makes for the holder of a token. */
+  async function linksOf(token: string, { client }: Team): Promise<readonly URL[]> {
+    const made = await Promise.all(
+      Object.values(places()).flatMap((origin) => {
+        const speaker = modernSpeaker(`${origin}/mcp`, {}, { host: host(), authorization: `Bearer ${token}` });
+        const asset = speaker.call(1, "download_asset", { assetId: client.assetIds[0] });
+        const rows = speaker.call(2, "list_jobs", { saveAs: "jobs.csv" });
+        return [resultOf(asset, 1), resultOf(rows, 2)];
+      }),
+    );
+    return made.map((result) => new URL(Linked.parse(result).structuredContent.url));
+  }
+
+  /** The statuses of these links: without a token at the one place, with this token at the other. */
+  async function statusesOf(
+    links: readonly URL[],
+    token: string,
+  ): Promise<Readonly<Record<string, readonly number[]>>> {
+    const statusAt = async (origin: string, { pathname }: URL, headers: Readonly<Record<string, string>>) =>
+      (await get(new URL(pathname, origin).href, { host: host(), ...headers }).answer).status;
+    const { ticket, bearer } = places();
+    const authorization = `Bearer ${token}`;
+    return {
+      ticket: await Promise.all(links.map((link) => statusAt(ticket, link, {}))),
+      bearer: await Promise.all(links.map((link) => statusAt(bearer, link, { authorization }))),
+    };
+  }
+  const each = (ticket: number, bearer = ticket) => ({
+    ticket: [ticket, ticket, ticket, ticket],
+    bearer: [bearer, bearer, bearer, bearer],
+  });
+
+  test("opens for a listed member, and is 404 once they are removed from the list", async () => {
+    const { command, token } = deployment();
+    const [team, other] = [teamAt(0), teamAt(1)];
+    await command(["teams", "add", team.name, "--member", "ann"]);
+    const ofAnn = await token("ann", []);
+    const links = await linksOf(ofAnn, team);
+    expect(await statusesOf(links, ofAnn)).toEqual(each(200));
+    await command(["teams", "remove", team.name, "--member", "ann"]);
+    await expect.poll(() => statusesOf(links, ofAnn)).toEqual(each(404));
+    // Membership in another team does not count, membership in the same team does.
+    await command(["teams", "add", other.name, "--member", "ann"]);
+    await expect.poll(() => statusesOf(links, ofAnn)).toEqual(each(404));
+    await command(["teams", "add", team.name, "--member", "ann"]);
+    await expect.poll(() => statusesOf(links, ofAnn)).toEqual(each(200));
+  });
+
+  test("opens for a member by a group, and is 404 once the team has another group", async () => {
+    const { command, token } = deployment();
+    const team = teamAt(2);
+    const ofBob = await token("bob", [team]);
+    await command(["teams", "add", team.name, "--member", "bob"]);
+    const links = await linksOf(ofBob, team);
+    await command(["teams", "remove", team.name, "--member", "bob"]);
+    expect(await statusesOf(links, ofBob)).toEqual(each(200));
+    await command(["teams", "add", team.name, "--claim", "another-group"]);
+    await expect.poll(() => statusesOf(links, ofBob)).toEqual(each(404));
+  });
+
+  test("is 404 with bearer for a token that lacks the group; without bearer, the groups are those of the call that made it", async () => {
+    const { token } = deployment();
+    const team = teamAt(3);
+    const links = await linksOf(await token("cid", [team]), team);
+    expect(await statusesOf(links, await token("cid", []))).toEqual(each(200, 404));
+    expect(await statusesOf(links, await token("cid", [team]))).toEqual(each(200));
+  });
+
+  test("is 404 once the team is removed", async () => {
+    const { command, token } = deployment();
+    const team = teamAt(4);
+    const ofDan = await token("dan", [team]);
+    const links = await linksOf(ofDan, team);
+    expect(await statusesOf(links, ofDan)).toEqual(each(200));
+    await command(["teams", "remove", team.name]);
+    await expect.poll(() => statusesOf(links, ofDan)).toEqual(each(404));
+  });
+});
