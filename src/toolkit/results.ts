@@ -1,10 +1,10 @@
 // The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
+import type { EarlierAction } from "../actions/actions.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
 import { isNothing } from "./lean.ts";
 import type { LinkedFile } from "./links/linked-files.ts";
-import type { Replay } from "./run-action.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import { isTable, wholeTable } from "./whole-table.ts";
@@ -73,6 +73,16 @@ export interface ToolResult<T = unknown> {
 
 export interface AdvisedResult<T> extends ToolResult<T> {
   readonly advice: Advice;
+}
+
+/** Nothing was sent, since an identical call ran before. */
+export interface Replay {
+  readonly earlier: EarlierAction;
+  readonly idempotencyKey: string;
+  /** Of the first call's notes, those that this call words differently. */
+  readonly notes: string;
+  /** This call named no key, so it may have been meant to run once more. */
+  readonly isKeyless: boolean;
 }
 
 /** What an action made. */

@@ -11,7 +11,7 @@ import type { Decoded } from "../service/decode.ts";
 import { encodeRequest } from "../service/encode.ts";
 import type { Ports } from "./ports.ts";
 import { requestOf } from "./requests.ts";
-import { type ActionResult, type ActionSubject, actionResult } from "./results.ts";
+import { type ActionResult, type ActionSubject, actionResult, type Replay } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 export interface Envelope<T> {
@@ -65,15 +65,6 @@ function firstNotes(first: Arguments, call: Arguments, { identifiedBy }: ActionT
   );
   if (notes.length === 0) return "";
   return ` It had ${notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ")}.`;
-}
-
-export interface Replay {
-  readonly earlier: EarlierAction;
-  readonly idempotencyKey: string;
-  /** Of the first call's notes, those that this call words differently. */
-  readonly notes: string;
-  /** This call named no key, so it may have been meant to run once more. */
-  readonly isKeyless: boolean;
 }
 
 /**
