@@ -1,9 +1,9 @@
-// A server process as the faults see it: the real action machine, tokens, tools, journal and transport, with named points at
-// which a schedule strikes, on a clock that sleeping moves. A machine that crashes never gets any further.
+// A server process for the schedules: the real actions, tokens, tools, journal and transport, with named points at which a schedule
+// injects a failure, on a clock that advances when the code sleeps. A machine that crashes never continues.
 import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
-import { createActions, type Delivery } from "../../src/actions/actions.ts";
+import { createActions } from "../../src/actions/actions.ts";
 import type { Database } from "../../src/actions/database.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService } from "../../src/actions/of-service.ts";
@@ -62,7 +62,7 @@ export const STRIKES = [
 export type Strike = (typeof STRIKES)[number];
 
 /** What happens to one write of the journal. */
-export const WRITES = ["take", "settle", "deliver"] as const;
+export const WRITES = ["take", "resolve"] as const;
 export const ENDS = ["crash before", "crash after", "fails before", "fails after"] as const;
 export interface JournalStrike {
   readonly at: (typeof WRITES)[number];
@@ -95,9 +95,6 @@ export interface World {
 const never = new AbortController().signal;
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
 const LEASE_MS = 30_000;
-/** MIC_REPEAT_WINDOW_SECONDS. */
-export const REPEAT_MS = 600_000;
-export const RESEND_MS = 24 * 3_600_000;
 
 export function makeWorld(emulator: Emulator, clock: ManualClock, database: Database): World {
   const transport = createTransport();
@@ -164,8 +161,6 @@ export interface Call {
   readonly outcome: Outcome;
   /** What this call sent. */
   readonly sent: readonly Sent[];
-  /** The answer has left for the agent, and with `isUnread` nobody can have read it. True when that could be written down. */
-  deliver(isUnread: boolean): Promise<boolean>;
 }
 
 const answer = (status: number, body: object, headers: Readonly<Record<string, string>> = {}): WireAnswer => ({
@@ -212,12 +207,10 @@ export class Machine {
       owner: this.owner,
       now: clock.now,
       leaseMs: LEASE_MS,
-      repeatMs: REPEAT_MS,
     }).then((real) => this.#struck(real));
     this.#actions = createActions({
       journal: () => this.#journal,
       timing: this.#timing,
-      resendMs: RESEND_MS,
       monotonicMs: clock.now,
       isGone: (owner) => world.gone.has(owner),
       redact: (text) => text,
@@ -256,13 +249,11 @@ export class Machine {
       ...real,
       insert: at("take", real.insert),
       claim: at("take", real.claim),
-      settle: at("settle", real.settle),
-      markSent: at("deliver", real.markSent),
-      markUnread: at("deliver", real.markUnread),
+      resolve: at("resolve", real.resolve),
     };
   }
 
-  /** No journal strike is waiting any more. */
+  /** Drops a strike at the journal that no write has reached. */
   calm(): void {
     this.#strike = undefined;
   }
@@ -273,7 +264,6 @@ export class Machine {
     const client = new AbortController();
     const strikes = [...script.strikes];
     const sent: Sent[] = [];
-    const outcomes: Delivery[] = [];
     let outage: Strike | undefined;
 
     const exchange: Transport["exchange"] = async (request, limits) => {
@@ -391,10 +381,7 @@ export class Machine {
       isOffered: () => true,
       context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },
       report: () => undefined,
-      carry: (delivery) => outcomes.push(delivery),
     };
-    const { idempotencyKey: named } = script.arguments;
-    if (typeof named === "string") actions.hear([named]);
     const work = script.tool
       .create(ports)
       .invoke(script.arguments, toolCall)
@@ -414,21 +401,6 @@ export class Machine {
         },
       );
     const ended = await Promise.race([work, this.#crashed]);
-    return {
-      outcome: ended === "crash" ? { kind: "crash" } : ended,
-      sent,
-      deliver: async (isUnread) => {
-        // A cancelled request is not answered any more.
-        if (this.crashed || client.signal.aborted) return false;
-        const leave = async () => {
-          for (const outcome of outcomes) await outcome.sent();
-          for (const outcome of isUnread ? outcomes : []) await outcome.unread();
-        };
-        await Promise.race([leave(), this.#crashed]);
-        const isWritten = this.#strike?.at !== "deliver" && this.#strike?.at !== "settle";
-        this.#strike = undefined;
-        return isWritten;
-      },
-    };
+    return { outcome: ended === "crash" ? { kind: "crash" } : ended, sent };
   }
 }
