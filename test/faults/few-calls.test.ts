@@ -16,10 +16,10 @@ import { isThorough } from "../support/thorough.ts";
 const patient = { timeout: 120_000 };
 
 /** A service of its own and servers on one journal: a process to be killed, and others inside this one. */
-async function newBench(settings: Readonly<Record<string, string>> = {}) {
+async function newBench() {
   const clock = manualClock();
   const service = new Service(await emulatorForTest({ clock }), clock);
-  const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await folderForTest(), ...settings };
+  const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await folderForTest() };
   return { service, process: () => startServer({ env }), inside: () => insideServer(env) };
 }
 
@@ -140,7 +140,7 @@ for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough 
       const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(told.structured?.["data"]);
       expect([await executed(service, REGISTER), await executed(service, SUBMIT)]).toEqual([1, 1]);
       // Nothing is left that would have to be settled.
-      for (const state of ["open", "unknown"])
+      for (const state of ["in_progress", "unknown"])
         expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
       expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
     });
@@ -155,11 +155,11 @@ async function killedAfterSubmitting() {
   return { service, args, second: await inside() };
 }
 
-test("another registration of the file since does not make it another job", patient, async () => {
+test("run_job submits no second job if the file has been registered again since", patient, async () => {
   const { service, args, second } = await killedAfterSubmitting();
   const [input] = args.inputs;
   const { workspaceId } = args;
-  const anew = { workspaceId, inputKind: "M4_FILE", referenceId: input?.referenceId, alias: "registered once more" };
+  const anew = { workspaceId, inputKind: "M4_FILE", referenceId: input?.referenceId, idempotencyKey: "once-more" };
   expect((await second.call("register_input", anew)).error).toBeUndefined();
   const told = await second.call("run_job", { ...args, waitSeconds: 0 });
   expect(told.error, told.text).toBeUndefined();
@@ -177,8 +177,7 @@ test("what a killed run_job left is settled by its own next step", patient, asyn
 });
 
 test("the same at once in two processes is done once", patient, async () => {
-  // Whoever asks late is told what the other did.
-  const { service, process, inside } = await newBench({ MIC_REPEAT_WINDOW_SECONDS: "600" });
+  const { service, process, inside } = await newBench();
   const args = { ...(await runArguments(service, FILE.succeeds)), waitSeconds: 0 };
   await service.fault({ kind: "delay", delayMs: 300 }, { operationId: REGISTER });
   await service.fault({ kind: "delay", delayMs: 300 }, { operationId: SUBMIT });

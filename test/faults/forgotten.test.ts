@@ -11,11 +11,8 @@ import { insideServer, startServer } from "../support/server.ts";
 
 const Executions = z.array(z.looseObject({ idempotencyKey: z.string(), executions: z.int() }));
 const Requests = z.array(z.looseObject({ operationId: z.string().nullable() }));
-const NextStep = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
 const Listed = z.object({
-  actions: z.array(
-    z.looseObject({ tool: z.string(), idempotencyKey: z.string(), state: z.string(), nextStep: NextStep }),
-  ),
+  actions: z.array(z.looseObject({ tool: z.string(), idempotencyKey: z.string(), state: z.string() })),
 });
 
 const ACTIONS = [
@@ -73,16 +70,16 @@ test.each([
 
   const next = await insideServer(env);
   const { actions } = Listed.parse((await next.call("list_actions", {})).structured);
-  expect(actions.map(({ tool }) => tool)).toEqual(ACTIONS.map(([tool]) => tool).reverse());
-  for (const { tool, nextStep, idempotencyKey, state } of actions) {
+  expect(actions.map(({ tool }) => tool)).toEqual(ACTIONS.map(([tool]) => tool));
+  for (const { tool, idempotencyKey, state } of actions) {
     expect(state, tool).toBe("unknown");
-    const told = await next.call(nextStep.tool, nextStep.arguments);
+    const told = await next.call(tool, { idempotencyKey });
     expect(told.error, told.text).toBeUndefined();
     expect(told.action).toMatchObject({ idempotencyKey });
     expect(await executions(idempotencyKey), tool).toBe(1);
   }
   const settled = Object((await next.call("list_actions", {})).structured).actions;
-  // The latest first: now that is the one that was settled last.
+  // The latest first: the one that was resolved last.
   for (const [at, { tool, idempotencyKey }] of actions.reverse().entries()) {
     expect(settled[at]).toMatchObject({ tool, idempotencyKey, state: "succeeded", resourceId: expect.any(String) });
     expect(settled[at]).not.toHaveProperty("nextStep");
