@@ -1,23 +1,27 @@
-// An answer that nobody can have read was not sent: its client dies with it, or it goes into a broken pipe. Without a window
-// (MIC_REPEAT_WINDOW_SECONDS=0) only this makes the same call the same action.
+// Answers that no agent has read: the client dies with its server as the answer arrives, the pipe is broken, or the call is canceled just
+// behind its answer. The same call is the same action.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { benchForTest } from "../actions/bench.ts";
+import { benchForTest as bench } from "../actions/bench.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
+import { legacySpeaker, resultOf } from "../mcp/http/raw.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
 import { gate } from "../support/gate.ts";
+import { serveHttpInside } from "../support/inside.ts";
 import { bareEnvironment, entryArguments } from "../support/mcp.ts";
 import { postgresMissing, startPostgres } from "../support/postgres.ts";
+import { readResult } from "../support/results.ts";
 import { insideServer, startServer } from "../support/server.ts";
-import { answer, holdUntil } from "../support/stub.ts";
+import { answer, holdUntil, type Stub } from "../support/stub.ts";
 
-const bench = (changes: Readonly<Record<string, string>> = {}) =>
-  benchForTest({ MIC_REPEAT_WINDOW_SECONDS: "0", ...changes });
+/** A replay reads the job once. */
+const read = answer(200, enveloped(job));
+const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "POST");
 
-// Starts the server as its own child, calls a tool, and dies as the answer arrives. What is on stderr is the server's, too: it
-// ends when both are gone.
+// Starts the server as its own child, calls a tool, and dies as the answer arrives. The server writes to the same stderr, which ends when both
+// have ended.
 const CLIENT = `
   const { spawn } = require("node:child_process");
   const [call, command, ...args] = process.argv.slice(1);
@@ -34,7 +38,7 @@ const CLIENT = `
 
 async function dieUnread(changes?: Readonly<Record<string, string>>): Promise<void> {
   const { stub, env, stateDir } = await bench(changes);
-  stub.expect(answer(202, enveloped(job)));
+  stub.expect(answer(202, enveloped(job)), read);
   const call = JSON.stringify(callMessage(2, "submit_job", createJob));
   const client = spawn(process.execPath, ["-e", CLIENT, call, process.execPath, ...entryArguments(), "serve"], {
     env: { ...bareEnvironment(dirname(stateDir)), ...env },
@@ -44,8 +48,8 @@ async function dieUnread(changes?: Readonly<Record<string, string>>): Promise<vo
   client.stderr.resume();
   await once(client.stderr, "end");
   const again = await (await insideServer(env)).call("submit_job", createJob);
-  expect(again.action, "the next process tells it to the same call").toMatchObject({ replayed: true });
-  expect(stub.requests).toHaveLength(1);
+  expect(again.action, "the next process replays it").toMatchObject({ replayed: true });
+  expect(posts(stub)).toHaveLength(1);
 }
 
 const isWindows = process.platform === "win32";
@@ -61,40 +65,35 @@ test.skipIf(isWindows || postgresMissing !== undefined)(
   },
 );
 
-/** An action that has succeeded, and whose answer never left. */
-async function unsent(changes?: Readonly<Record<string, string>>) {
-  const { stub, env } = await bench(changes);
+test("an answer into a broken pipe: the next process replays it and sends nothing", async () => {
+  const { stub, env } = await bench();
   const { opened: held, open: answerNow } = gate();
-  stub.expect(holdUntil(held, answer(202, enveloped(job))));
+  stub.expect(holdUntil(held, answer(202, enveloped(job))), read);
   const server = await startServer({ env });
   server.send("submit_job", createJob, 1);
   await expect.poll(() => stub.requests.length).toBe(1);
   server.breakOutput();
   answerNow();
   await server.exit;
-  return { stub, server: await insideServer(env) };
-}
-
-test("an answer into a broken pipe: the next process tells it to the same call, and sends nothing", async () => {
-  const { stub, server } = await unsent();
-  expect((await server.call("submit_job", createJob)).action).toMatchObject({ replayed: true });
-  expect(stub.requests).toHaveLength(1);
-});
-
-test("a key that is named before its outcome was sent says nothing of the outcome", async () => {
-  const { stub, server } = await unsent({ MIC_REPEAT_WINDOW_SECONDS: "600" });
-  const idempotencyKey = String(stub.requests[0]?.headers["idempotency-key"]);
-  for (const args of [{ idempotencyKey }, createJob])
-    expect((await server.call("submit_job", args)).action).toEqual({ idempotencyKey, replayed: true, attempts: 1 });
-  expect(stub.requests).toHaveLength(1);
-});
-
-test("an answer that was read, by a client that goes on: the same call is a new action", async () => {
-  const { stub, env } = await bench();
-  stub.expect(answer(202, enveloped(job)), answer(202, enveloped({ ...job, id: "job-2" })));
-  const server = await insideServer(env);
-  await server.call("submit_job", createJob);
-  await server.end();
   const again = await (await insideServer(env)).call("submit_job", createJob);
-  expect(again.action).toMatchObject({ replayed: false });
+  expect(again.action).toMatchObject({ replayed: true });
+  expect(posts(stub)).toHaveLength(1);
+});
+
+test.each(["stdio", "HTTP"])("a call canceled just behind its answer, over %s", async (transport) => {
+  const { stub, env } = await bench();
+  stub.expect(answer(202, enveloped(job)), read);
+  if (transport === "stdio") {
+    const server = await insideServer(env);
+    await server.call("submit_job", createJob, 7);
+    server.cancel(7);
+    expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
+  } else {
+    const session = await legacySpeaker(await serveHttpInside(env));
+    await session.call(7, "submit_job", createJob).answer;
+    await session.notify("notifications/cancelled", { requestId: 7 });
+    const again = readResult(await resultOf(session.call(8, "submit_job", createJob), 8));
+    expect(again.action).toMatchObject({ replayed: true });
+  }
+  expect(posts(stub)).toHaveLength(1);
 });

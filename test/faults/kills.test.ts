@@ -1,0 +1,249 @@
+// Clients killed before they read the answer, servers killed at random moments, and calls that are repeated after their result was used:
+// each action runs once, and each repetition says that it is one. FAULT_KILLS sets how often each happens in each combination.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import type { Database } from "../../src/actions/database.ts";
+import { openPostgres } from "../../src/actions/postgres.ts";
+import { openSqlite } from "../../src/actions/sqlite.ts";
+import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
+import { example, makeWorld } from "../emulator/example.ts";
+import { Service } from "../emulator/service.ts";
+import { ACCEPT, legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
+import { callMessage, initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
+import { manualClock } from "../support/emulator.ts";
+import { folderForTest } from "../support/home.ts";
+import { serveHttpInside } from "../support/inside.ts";
+import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { chanceFrom } from "../support/random.ts";
+import { type CallResult, readResult } from "../support/results.ts";
+import { insideServer, startServer } from "../support/server.ts";
+
+const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_122);
+const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
+/** Calls that are repeated after their result was used. */
+const REPETITIONS = Math.ceil(KILLS * 0.4);
+
+const TOOL = "request_file_processing";
+const OPERATION = "requestMicSharedFileProcessing";
+const deafClient = fileURLToPath(new URL("deaf-client.mjs", import.meta.url));
+
+type Environment = Readonly<Record<string, string>>;
+type Call = (tool: string, args: object) => Promise<CallResult>;
+
+let emulator: Emulator;
+let body: object;
+let postgres: PostgresServer | undefined;
+beforeAll(async () => {
+  const clock = manualClock();
+  emulator = await startEmulator({ clock });
+  const service = new Service(emulator, clock);
+  body = Object((await example(await makeWorld(service), OPERATION)).body);
+  if (postgresMissing === undefined) postgres = await startPostgres();
+});
+afterAll(async () => {
+  await emulator.close();
+  await postgres?.stop();
+});
+
+const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.int() }));
+
+async function executions(): Promise<number> {
+  const answer = await fetch(`${emulator.baseUrl}/__emulator/executions`);
+  return Executions.parse(await answer.json())
+    .filter(({ operationId }) => operationId === OPERATION)
+    .reduce((sum, each) => sum + each.executions, 0);
+}
+
+const delay = (delayMs: number) =>
+  fetch(`${emulator.baseUrl}/__emulator/faults`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ operationId: OPERATION, fault: { kind: "delay", delayMs } }),
+  });
+
+const journals: readonly (readonly [string, () => Promise<{ env: Environment; database: Database }>])[] = [
+  [
+    "SQLite",
+    async () => {
+      const stateDir = await folderForTest();
+      return { env: { MIC_STATE_DIR: stateDir }, database: await openSqlite(stateDir) };
+    },
+  ],
+  [
+    "PostgreSQL",
+    async () => {
+      const url = (await postgres?.database()) ?? "";
+      return {
+        env: { MIC_STATE_DIR: await folderForTest(), MIC_JOURNAL_URL: url },
+        database: await openPostgres(url, { connections: 1 }),
+      };
+    },
+  ],
+];
+
+/** What the client that never reads gets on its command line. */
+interface Task {
+  readonly server?: readonly string[];
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly messages: readonly object[];
+}
+
+interface Way {
+  /** A server that lives on; `taskOf`: the call by a client that never reads the answer. */
+  open(env: Environment): Promise<{ call: Call; taskOf(args: object): Promise<Task> }>;
+  /** Sends the call to a server process of its own; returns what kills that. */
+  sendToProcess(env: Environment, args: object): Promise<() => Promise<unknown>>;
+}
+
+const speakerOf = { legacy: legacySpeaker, modern: async (url: string) => modernSpeaker(url) };
+
+const over = (revision: "legacy" | "modern"): Way => ({
+  async open(env) {
+    const url = await serveHttpInside(env);
+    const speaker = await speakerOf[revision](url);
+    let id = 1;
+    return {
+      async call(tool, args) {
+        id += 1;
+        return readResult(await resultOf(speaker.call(id, tool, args), id));
+      },
+      async taskOf(args) {
+        const headers = { accept: ACCEPT, "content-type": "application/json" };
+        const call = callMessage(2, TOOL, args);
+        if (revision === "legacy")
+          return { url, headers: { ...headers, ...(await legacySpeaker(url)).headers }, messages: [call] };
+        const _meta = {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "deaf", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+        };
+        return {
+          url,
+          headers: { ...headers, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": TOOL },
+          messages: [{ ...call, params: { ...call.params, _meta } }],
+        };
+      },
+    };
+  },
+  async sendToProcess(env, args) {
+    const program = start(["serve", "--http"], { env });
+    const { url } = z.looseObject({ url: z.url() }).parse(await program.next());
+    (await speakerOf[revision](url)).call(2, TOOL, args);
+    return () => {
+      program.process.kill("SIGKILL");
+      return program.exit;
+    };
+  },
+});
+
+const ways: readonly (readonly [string, Way])[] = [
+  [
+    "stdio",
+    {
+      async open(env) {
+        const { call } = await insideServer(env);
+        const messages = [initializeMessage, initializedMessage];
+        return {
+          call,
+          taskOf: async (args) => ({
+            server: [...entryArguments(), "serve"],
+            messages: [...messages, callMessage(2, TOOL, args)],
+          }),
+        };
+      },
+      async sendToProcess(env, args) {
+        const server = await startServer({ env });
+        server.send(TOOL, args, 2);
+        return server.kill;
+      },
+    },
+  ],
+  ["HTTP, 2025-06-18", over("legacy")],
+  ["HTTP, 2026-07-28", over("modern")],
+];
+
+describe.each(journals)("%s", (journalName, openJournal) => {
+  const missing = journalName === "PostgreSQL" ? postgresMissing : undefined;
+  const title = `%s: ${KILLS} clients and ${KILLS} servers are killed, ${REPETITIONS} calls are repeated${missing === undefined ? "" : ` (skipped: ${missing})`}`;
+
+  test.skipIf(missing !== undefined).each(ways)(
+    title,
+    { timeout: 60_000 + KILLS * 10_000 },
+    async (wayName, { open, sendToProcess }) => {
+      const journal = await openJournal();
+      const { database } = journal;
+      onTestFinished(() => database.close());
+      const env = { ...emulatorEnv(emulator), ...journal.env };
+      const { call, taskOf } = await open(env);
+      const chance = chanceFrom(SEED);
+      const before = await executions();
+      const counts = { actions: 0, replays: 0 };
+
+      const newAction = () => {
+        counts.actions += 1;
+        return { ...body, purpose: `${journalName}, ${wayName}: ${counts.actions}` };
+      };
+      async function expectReplay(args: object, key?: string): Promise<void> {
+        const replay = await call(TOOL, args);
+        expect(replay.action, replay.text).toMatchObject({
+          replayed: true,
+          ...(key !== undefined && { idempotencyKey: key }),
+        });
+        expect(replay.text).toMatch(/^Not run again: an identical call ran /);
+        counts.replays += 1;
+      }
+      const isDone = async ({ purpose }: { purpose: string }) =>
+        (
+          await database
+            .query("SELECT key FROM actions WHERE state = 'succeeded' AND arguments LIKE $1", [
+              `%${JSON.stringify(purpose)}%`,
+            ])
+            .catch(() => [])
+        ).length > 0;
+
+      for (let n = 0; n < KILLS; n++) {
+        const args = newAction();
+        const client = spawn(process.execPath, [deafClient, JSON.stringify(await taskOf(args))], {
+          env: { ...bareEnvironment("/nonexistent"), ...env },
+          stdio: "ignore",
+        });
+        await expect.poll(() => isDone(args), { interval: 5, timeout: 30_000 }).toBe(true);
+        client.kill("SIGKILL");
+        await once(client, "exit");
+        await expectReplay(args);
+      }
+      for (let n = 0; n < KILLS; n++) {
+        const args = newAction();
+        await delay(chance.below(30));
+        const kill = await sendToProcess(env, args);
+        await sleep(chance.below(80));
+        await kill();
+        const first = await call(TOOL, args);
+        expect(first.error, first.text).toBeUndefined();
+        await expectReplay(args, first.action?.idempotencyKey);
+      }
+      for (let n = 0; n < REPETITIONS; n++) {
+        const args = newAction();
+        const first = await call(TOOL, args);
+        expect(first.action?.replayed).toBe(false);
+        const { id } = Object(first.structured?.["data"]);
+        expect((await call("get_file_processing_request", { requestId: id })).error).toBeUndefined();
+        await expectReplay(args, first.action?.idempotencyKey);
+      }
+
+      const executed = (await executions()) - before;
+      const [row] = await database.query("SELECT COUNT(*) AS count FROM actions");
+      console.info(
+        `${journalName}, ${wayName}: ${KILLS} clients and ${KILLS} servers killed, ${REPETITIONS} repetitions after use: ` +
+          `${counts.actions} actions, ${executed} executions, ${counts.replays} replays, ${executed - counts.actions} duplicates`,
+      );
+      expect([executed, Number(row?.["count"])]).toEqual([counts.actions, counts.actions]);
+    },
+  );
+});
