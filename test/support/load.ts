@@ -158,10 +158,13 @@ async function live(caller: Caller, wishes: number, work: Work): Promise<void> {
   for (let n = 1; n <= wishes && !work.isOver(); n++) {
     while (work.chance.next() < work.reading && !work.isOver()) await readSomething(agent, latest, work);
     if (work.isOver()) break;
+    // The first time for a file without a key; again only under a key of its own.
+    const isNamed = n > caller.fileIds.length;
     const args = {
       inputKind: "M4_FILE",
       referenceId: caller.fileIds[n % caller.fileIds.length],
       clientReference: `${caller.name}, wish ${n}`,
+      ...(isNamed && { idempotencyKey: `${caller.name.replaceAll(/[^A-Za-z0-9]/g, "-")}-wish-${n}` }),
       // The same for all who give keys.
       ...(caller.isKeyed && { idempotencyKey: `wish-number-${n}` }),
     };

@@ -1,4 +1,4 @@
-// A build of this very tree whose tables have one migration more: what a rolling restart goes to.
+// A build of this tree whose journal has one more version: the target of a rolling restart.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -11,21 +11,25 @@ export interface NextVersion {
   remove(): Promise<void>;
 }
 
-const MIGRATIONS = "src/actions/migrations.ts";
-const ITS_END = "\n];\n\n/** Of a version that only adds";
-const NEEDS = /(const NEEDS: Readonly<Record<number, number>> = \{)([^}]*)\}/;
+const SCHEMA = "src/actions/schema.ts";
+const CHANGES = /(const CHANGES: readonly \(readonly string\[\]\)\[\] = \[)([^\]]*)\];/;
+const COMPATIBLE_WITH = /(const COMPATIBLE_WITH: Readonly<Record<number, number>> = \{)([^}]*)\}/;
 
-/** A table that nobody asks for, marked as no reason for the version before to stop. */
+/** Adds to the source of the schema a table that no statement uses, and marks the change as compatible with the version before. */
 function withOneMore(source: string): string {
-  const versions =
-    /JOURNAL_VERSION = MIGRATIONS\.length/.test(source) && source.includes(ITS_END) && NEEDS.test(source);
-  if (!versions) throw new Error(`${MIGRATIONS} has another form: this has to follow it`);
+  if (!CHANGES.test(source) || !COMPATIBLE_WITH.test(source))
+    throw new Error(`${SCHEMA} has changed its form: adapt this file`);
+  const and = (known: string): string => (known.trim() === "" ? "" : `${known.trimEnd().replace(/,$/, "")},`);
   return source
-    .replace(ITS_END, `\n  ["CREATE TABLE of_the_next_version (nothing INTEGER)"],${ITS_END}`)
     .replace(
-      NEEDS,
-      (_, begun: string, known: string) =>
-        `${begun}${known.trim() === "" ? "" : `${known.trimEnd()},`} [MIGRATIONS.length]: MIGRATIONS.length - 1 }`,
+      CHANGES,
+      (_, start: string, known: string) =>
+        `${start}${and(known)}["CREATE TABLE of_the_next_version (nothing INTEGER)"]];`,
+    )
+    .replace(
+      COMPATIBLE_WITH,
+      (_, start: string, known: string) =>
+        `${start}${and(known)} [BASELINE + CHANGES.length]: BASELINE + CHANGES.length - 1 }`,
     );
 }
 
@@ -39,7 +43,7 @@ export async function buildNextVersion(): Promise<NextVersion> {
     for (const name of names.filter((each) => !/^(test\/|node_modules)/.test(each)))
       await cp(name, join(folder, name), { recursive: true });
     await symlink(join(process.cwd(), "node_modules"), join(folder, "node_modules"), "junction");
-    const path = join(folder, MIGRATIONS);
+    const path = join(folder, SCHEMA);
     await writeFile(path, withOneMore(await readFile(path, "utf8")));
     execFileSync(process.execPath, ["--import", "tsx", "scripts/build.ts"], { cwd: folder, stdio: "pipe" });
     return { entry: [join(folder, "dist", "cli.js")], remove };

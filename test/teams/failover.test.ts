@@ -48,14 +48,12 @@ function instanceForTest(urls: readonly string[], name: string) {
     url: undefined,
     database: database.open,
     retentionMs: 86_400_000,
-    repeatMs: 600_000,
     now: Date.now,
     owner: name,
   });
   const actions = createActions({
     journal: journal.open,
     timing: systemTiming,
-    resendMs: 86_400_000,
     monotonicMs: () => performance.now(),
     isGone: () => false,
     redact: (text) => text,
@@ -106,7 +104,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`failovers under load
           const result = await actions?.perform({
             tool: "submit_job",
             arguments: meant,
-            traits: { about: "recipeVersionId" },
+            traits: { about: "recipeVersionId", identifiedBy: ["recipeVersionId"] },
             explicitKey,
             prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(meant) }),
             send,

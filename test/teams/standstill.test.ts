@@ -71,8 +71,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(
       const stub = await stubForTest();
       const url = (await postgres?.database()) ?? "";
       const way = await wayTo(url);
-      const start = (journal: string) =>
-        startServer({ env: { ...stubEnv(stub), MIC_JOURNAL_URL: journal, MIC_REPEAT_WINDOW_SECONDS: "600" } });
+      const start = (journal: string) => startServer({ env: { ...stubEnv(stub), MIC_JOURNAL_URL: journal } });
       const [first, second] = [await start(way.url), await start(url)];
       const { opened, open } = gate();
       const made = answer(202, enveloped(job));
@@ -141,7 +140,7 @@ describe.skipIf(deploymentMissing !== undefined || !isLinux)(
   { timeout: 120_000 },
   () => {
     test.each(["legacy", "modern"] as const)(
-      "begins nothing of it for a client that has gone, and has heard of the same call elsewhere meanwhile (%s)",
+      "runs nothing a second time that another instance has run meanwhile, and that the agent has used (%s)",
       async (era) => {
         const deployment = await startDeployment({ instances: 2, teams: 1 });
         onTestFinished(deployment.stop);

@@ -30,8 +30,6 @@ export interface Sent {
   message(matches: (message: Message) => boolean): Promise<Message>;
   /** Cuts the connection; resolves when this side of it is closed. */
   cut(): Promise<void>;
-  /** Goes as soon as all of the request is on its way: the end of the connection comes right behind it. */
-  leave(): Promise<void>;
 }
 
 function messagesIn(body: string, isStream: boolean): Message[] {
@@ -95,10 +93,6 @@ export function send(url: string, { method = "POST", headers = {}, body }: Outgo
       new Promise((resolve) => {
         if (outgoing?.destroyed) resolve();
         outgoing?.once("close", () => resolve()).destroy();
-      }),
-    leave: () =>
-      new Promise((resolve) => {
-        outgoing?.once("finish", () => outgoing?.socket?.end(resolve));
       }),
   };
 }
