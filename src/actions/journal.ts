@@ -221,10 +221,11 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
 
     /**
      * Takes over an action that no process works on: unknown, rejected, or in progress if `isDead` is certain of the owner that `stored`
-     * names and its lease has not moved since. Returns undefined if another process was faster.
+     * names and its lease has not moved since. Returns undefined if another process was faster. Throws NewerJournal if a later mic-mcp has
+     * changed the tables.
      */
-    claim: ({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean) =>
-      writeSurely(
+    async claim({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean) {
+      const claimed = await writeSurely(
         { service, key },
         `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${instant("$5")} + $4, updated_at = ${instant("$5")},
            -- A dead owner may have sent it once more than it recorded.
@@ -233,10 +234,14 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
            first_sent_at = CASE WHEN state = 'rejected' THEN ${instant("$5")} ELSE first_sent_at END
          WHERE service = $1 AND key = $2
            AND (state IN ('unknown', 'rejected') OR (state = 'in_progress' AND $6 = 1 AND owner = $7 AND lease_until = $8))
+           AND NOT ${IS_CHANGED_BY_LATER_VERSION}
          RETURNING ${all}`,
         [service, key, owner, leaseMs, now(), isDead ? 1 : 0, holder, lease_until],
         ({ state }) => state === "in_progress",
-      ),
+      );
+      if (!claimed) await journalVersion(database.query);
+      return claimed;
+    },
 
     /** Ends this process's claim. Returns undefined if another process has taken the action over. `auditor`: writes a row into the audit, too. */
     resolve(
