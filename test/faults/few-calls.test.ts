@@ -2,9 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { makeValue } from "../emulator/parameters.ts";
 import { Service } from "../emulator/service.ts";
-import { FILE, fileId, jobBodyFor, oneInputOffer } from "../emulator/work.ts";
+import { FILE, jobBodyFor } from "../emulator/work.ts";
 import { executed, patiently, sent } from "../mcp/tasks/bench.ts";
 import { operations } from "../operations.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
@@ -12,6 +11,7 @@ import { folderForTest } from "../support/home.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { insideServer, type Server, startServer } from "../support/server.ts";
 import { isThorough } from "../support/thorough.ts";
+import { runArguments } from "./run-arguments.ts";
 
 const patient = { timeout: 120_000 };
 
@@ -84,17 +84,6 @@ test("no more than eight requests of one call are under way at once", patient, a
     await service.admin("DELETE", "faults");
   }
 });
-
-async function runArguments(service: Service, file: number) {
-  const { recipe } = await oneInputOffer(service);
-  return {
-    workspaceId: service.emulator.workspaceId,
-    recipeVersionId: recipe.versionId,
-    inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(service, file) }],
-    parameterValues: makeValue(recipe.parameters),
-    clientReference: "killed on its way",
-  };
-}
 
 /** Where it is killed: what is done to bring it there, and what shows that it is. */
 const moments: readonly {
