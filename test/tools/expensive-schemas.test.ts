@@ -111,7 +111,7 @@ const submissions = (requests: readonly RecordedRequest[]) =>
     .slice(1);
 
 const started = async (stub: Stub, parameterValues: Json = {}): Promise<Server> => {
-  const server = await startServer({ env: { ...stubEnv(stub), MIC_REPEAT_WINDOW_SECONDS: "0" } });
+  const server = await startServer({ env: stubEnv(stub) });
   // A job whose recipe is not known takes what this one does, except for the check of its values.
   expect((await server.call("submit_job", { ...createJob, parameterValues })).isError).toBe(false);
   const read = await server.call("get_recipe", { versionId });
@@ -146,7 +146,8 @@ for (const [what, definition, parameterValues] of expensive)
     const server = await started(stub, parameterValues);
     const before = peakMissing ? 0 : peakOf(server.pid);
     for (const count of [1, 2]) {
-      const submitting = server.call("submit_job", { ...createJob, parameterValues });
+      const idempotencyKey = `own-key-${count}`;
+      const submitting = server.call("submit_job", { ...createJob, parameterValues, idempotencyKey });
       const { result, slowestMs } = await pingedDuring(server, submitting);
       expect(result.isError, result.text).toBe(false);
       expect(submissions(stub.requests)).toEqual(many(count, () => expect.objectContaining({ parameterValues })));
@@ -190,8 +191,11 @@ test("values of another recipe are validated before anything is sent, also after
   offering(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
   const server = await started(stub);
   await server.call("get_recipe", { versionId: OTHER.versionId });
-  const submit = (recipeVersionId: string, title: string) =>
-    server.call("submit_job", { ...createJob, recipeVersionId, parameterValues: { title } });
+  let keys = 0;
+  const submit = (recipeVersionId: string, title: string) => {
+    const idempotencyKey = `own-key-${++keys}`;
+    return server.call("submit_job", { ...createJob, recipeVersionId, parameterValues: { title }, idempotencyKey });
+  };
   const fits = async () => {
     const refused = await submit(OTHER.versionId, "Upper");
     expect(refused.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
