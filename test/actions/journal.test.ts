@@ -177,6 +177,12 @@ describeEachDriver((driver) => {
     },
   );
 
+  test("a live action under a key of its own bars the insert without a key", async () => {
+    const journal = await (await bench(driver)).as("one");
+    await inserted(journal, "own", { fingerprint: "hash", isExplicit: true });
+    expect(await journal.insert(newAction({ key: "second" }))).toBeUndefined();
+  });
+
   test("a success gives up its slot after the window, which replays do not extend", async () => {
     const { clock, as } = await bench(driver);
     const journal = await as("one");

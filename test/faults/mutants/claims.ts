@@ -1,5 +1,6 @@
 // Who works on an action: one process at a time, another one only when that is certain to be gone, and only that one ends it.
-import { inside, type Mutant } from "./mutant.ts";
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code that is replaced contains templates.
+import { inside, type Mutant, outside } from "./mutant.ts";
 
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const leases = inside("test/actions/leases.test.ts");
@@ -10,56 +11,44 @@ const lost = inside("test/actions/lost-answers.test.ts");
 const audit = inside("test/actions/audit.test.ts");
 const owner = inside("test/actions/owner.test.ts");
 const underway = inside("test/actions/underway.test.ts");
-const repeat = inside("test/actions/repeat.test.ts");
+const window = outside("test/faults/window.test.ts");
 
 export const claimMutants: readonly Mutant[] = [
   {
-    what: "a refusal that decided is taken up again",
-    code: "(state = 'rejected' AND repeatable = 1)",
-    instead: "(state = 'rejected')",
-    seenBy: journal("what is unknown or put off is taken up again; what is decided is not"),
-  },
-  {
     what: "an action is taken from an owner that lives",
-    code: "(state = 'open' AND $6 = 1 AND",
-    instead: "(state = 'open' AND $6 >= 0 AND",
-    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+    code: "(state = 'in_progress' AND $6 = 1 AND",
+    instead: "(state = 'in_progress' AND $6 >= 0 AND",
+    seenBy: journal("an action is taken over when no process works on it, and by one process only"),
   },
   {
     what: "two take over from the same dead owner: the claim does not ask who holds it by now",
     code: "owner = $7 AND lease_until = $8",
     instead: "$7 <> '' AND lease_until = $8",
-    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+    seenBy: journal("an action is taken over when no process works on it, and by one process only"),
   },
   {
     what: "an owner that has moved since loses its claim",
     code: "owner = $7 AND lease_until = $8",
     instead: "owner = $7 AND $8 >= 0",
-    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+    seenBy: journal("an action is taken over when no process works on it, and by one process only"),
   },
   {
     what: "an action that was taken over leaves no doubt",
-    code: "in_doubt = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END",
-    instead: "in_doubt = 0",
-    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+    code: "indeterminate = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END",
+    instead: "indeterminate = 0",
+    seenBy: journal("an action is taken over when no process works on it, and by one process only"),
   },
   {
-    what: "an action that is taken up again stays delivered",
-    code: "ELSE 1 END, delivered_at = NULL",
-    instead: "ELSE 1 END",
-    seenBy: journal("told is what was told, not what has been taken up again since"),
+    what: "an action is resolved by a process that holds it no more",
+    code: "AND owner = $8 AND state = 'in_progress' RETURNING",
+    instead: "AND $8 <> '' AND state = 'in_progress' RETURNING",
+    seenBy: journal("only its owner resolves an action, once"),
   },
   {
-    what: "an action is settled by a process that holds it no more",
-    code: "AND owner = $9 AND state = 'open' RETURNING",
-    instead: "AND $9 <> '' AND state = 'open' RETURNING",
-    seenBy: journal("only its owner settles an action, once"),
-  },
-  {
-    what: "an action is settled twice",
-    code: "AND owner = $9 AND state = 'open' RETURNING",
-    instead: "AND owner = $9 RETURNING",
-    seenBy: journal("only its owner settles an action, once"),
+    what: "an action is resolved twice",
+    code: "AND owner = $8 AND state = 'in_progress' RETURNING",
+    instead: "AND owner = $8 RETURNING",
+    seenBy: journal("only its owner resolves an action, once"),
   },
   {
     what: "any owner counts as gone",
@@ -111,9 +100,9 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "a heartbeat leaves the leases as they are",
-    code: "+ $3 WHERE owner = $1 AND state = 'open'`",
-    instead: "* 0 + lease_until + $3 * 0 WHERE owner = $1 AND state = 'open'`",
-    seenBy: journal("an action is taken over when nobody works on it, and by one alone"),
+    code: "+ $3 WHERE owner = $1 AND state = 'in_progress'`",
+    instead: "* 0 + lease_until + $3 * 0 WHERE owner = $1 AND state = 'in_progress'`",
+    seenBy: journal("an action is taken over when no process works on it, and by one process only"),
   },
   {
     what: "what one action machine of a process works on is not known to the others",
@@ -137,7 +126,7 @@ export const claimMutants: readonly Mutant[] = [
     what: "instances count by clocks of their own",
     code: "const { clock } = database;",
     instead: "const { clock } = { clock: undefined };",
-    seenBy: clock("a success that the slow one has told is still the same action to the fast one"),
+    seenBy: clock("a success of the slow instance is the same action to the fast one"),
   },
   {
     what: "a primary that was left behind by a failover gets writes",
@@ -159,20 +148,20 @@ export const claimMutants: readonly Mutant[] = [
   },
   {
     what: "an end of an action leaves no row in the audit",
-    code: "const audited = auditor && auditedSettling(",
-    instead: "const audited = undefined && auditor && auditedSettling(",
+    code: "const audited = auditor && auditedResolution(",
+    instead: "const audited = undefined && auditor && auditedResolution(",
     seenBy: audit("has each end of an action, and who brought it about"),
   },
   {
     what: "a process takes over what it is working on itself",
     code: "isFree && !open.underway.has(name)",
     instead: "isFree",
-    seenBy: repeat("two identical calls at once are one, and the second is told so"),
+    seenBy: machine("two calls at once under one key of their own send one request"),
   },
   {
     what: "two calls at once with one new key forget that one of them works on it",
-    code: "if (open.underway.has(name)) return await waitForOther(",
-    instead: 'if (call.tool === "") return await waitForOther(',
+    code: "if (open.underway.has(name))\n      return await pause(",
+    instead: 'if (call.tool === "") return await pause(',
     seenBy: machine("two calls at once under one key of their own send one request"),
   },
   {
@@ -180,5 +169,23 @@ export const claimMutants: readonly Mutant[] = [
     code: 'if (where !== HERE || typeof pid !== "number") return false;',
     instead: 'if (typeof pid !== "number") return false;',
     seenBy: owner("of another boot, machine or process namespace nothing is known"),
+  },
+  {
+    what: "a call that waited for another sends the rejected action again",
+    code: '(state === "rejected" && hasWaited)',
+    instead: '(state === "rejected" && call.tool === "")',
+    seenBy: machine("a call that waited for another returns the rejection that the other got"),
+  },
+  {
+    what: "an action is inserted into a journal that a later version has changed",
+    code: "1, 'in_progress', 0, 0\n     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}\n       AND NOT EXISTS",
+    instead: "1, 'in_progress', 0, 0\n     WHERE NOT EXISTS",
+    seenBy: journal("a running process inserts nothing once a later version has changed the tables"),
+  },
+  {
+    what: "an action is taken over in a journal that a later version has changed",
+    code: "\n           AND NOT ${IS_CHANGED_BY_LATER_VERSION}\n         RETURNING",
+    instead: "\n         RETURNING",
+    seenBy: window("a running server sends no action once a later version has changed the journal"),
   },
 ];

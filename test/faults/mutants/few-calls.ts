@@ -2,27 +2,14 @@
 import { inside, type Mutant, outside } from "./mutant.ts";
 
 const attempts = inside("test/service/attempts.test.ts");
-const killed = outside("test/faults/few-calls.test.ts");
 const retryJobs = outside("test/tools/retry-jobs.test.ts");
 const runJob = outside("test/tools/run-job.test.ts");
 
 export const fewCallsMutants: readonly Mutant[] = [
   {
-    what: "run_job registers a file anew that the journal knows as registered",
-    code: "for (const registration of registrations) {",
-    instead: "for (const registration of registrations.slice(0, 0)) {",
-    seenBy: runJob("a file that was registered and heard of before is not registered anew"),
-  },
-  {
-    what: "run_job submits another job when its file was registered once more since",
-    code: "if (before) {\n    await settleBound",
-    instead: "if (before && sources.length === 0) {\n    await settleBound",
-    seenBy: killed("another registration of the file since does not make it another job"),
-  },
-  {
     what: "run_job says that nothing was changed when a step before has taken effect",
-    code: 'sideEffect: sideEffect === "none" ? "done" : sideEffect,',
-    instead: "sideEffect,",
+    code: "if (ids.length === 0) return failure;",
+    instead: 'if (ids.join() !== "") return failure;',
     seenBy: runJob("what took effect before a step that was refused is told"),
   },
   {
@@ -32,12 +19,6 @@ export const fewCallsMutants: readonly Mutant[] = [
     seenBy: retryJobs("jobs that were retried before are named and not sent"),
   },
   {
-    what: "retry_jobs goes past a retry of unknown outcome in another mode",
-    code: "if (unsettled) {\n    const { idempotencyKey }",
-    instead: "if (unsettled && jobId === '') {\n    const { idempotencyKey }",
-    seenBy: retryJobs("an unknown outcome has a key, and the next step settles it"),
-  },
-  {
     what: "a Retry-After of one request lets the others of its call go on",
     code: "const waitMs = Math.max(ownWaitMs, (pace?.heldUntilAt ?? now) - now);",
     instead: "const waitMs = ownWaitMs;",
@@ -45,8 +26,8 @@ export const fewCallsMutants: readonly Mutant[] = [
   },
   {
     what: "a tool of many actions asks nobody when one of them is in the journal",
-    code: "for (const action of actions) if (!(await ports.actions.isKnown(action))) return false;",
-    instead: "for (const action of actions) if (await ports.actions.isKnown(action)) return true;",
+    code: "if ((await ports.actions.findKnown(action)) === undefined) return false;",
+    instead: "if ((await ports.actions.findKnown(action)) !== undefined) return true;",
     seenBy: retryJobs("RESTART asks the person once for all; declined, nothing is sent"),
   },
 ];

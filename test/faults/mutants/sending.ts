@@ -1,13 +1,13 @@
 // What is sent, and what is known of it then: journal first, one key, the same bytes, and doubt wherever there is any.
 import { inside, type Mutant, outside } from "./mutant.ts";
 
+const deduplication = inside("test/actions/deduplication.test.ts");
 const durable = inside("test/actions/durable.test.ts");
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const machine = inside("test/actions/machine.test.ts");
 const cancellation = inside("test/service/cancelled.test.ts");
 const outcomes = inside("test/service/outcomes.test.ts");
 const tokens = inside("test/auth/tokens.test.ts");
-const repeat = inside("test/actions/repeat.test.ts");
 const resend = inside("test/actions/resend.test.ts");
 const moved = inside("test/actions/sqlite.test.ts");
 const postgres = outside("test/actions/postgres.test.ts");
@@ -17,28 +17,16 @@ const telling = inside("test/actions/unknown-outcome.test.ts");
 export const sendingMutants: readonly Mutant[] = [
   {
     what: "the request leaves before the journal has it",
-    code: "const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action, cameAt)",
+    code: "const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
     instead:
-      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action, cameAt)",
+      "await call.send(request, action.key, {}); const sent = await claimAndSend(open, name, call, () =>\n      open.insert(action)",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
-  },
-  {
-    what: "the journal's writes are not synced",
-    code: "one(await database.query(sql, values));",
-    instead: "one(await database.querySoon(sql, values));",
-    seenBy: durable("what a power cut must not take away is synced"),
   },
   {
     what: "SQLite does not sync what it commits",
     code: 'engine.exec("PRAGMA synchronous = FULL");\n    emptyWal();',
     instead: 'engine.exec("PRAGMA synchronous = NORMAL");\n    emptyWal();',
-    seenBy: durable("SQLite syncs each commit, also after one that need not be"),
-  },
-  {
-    what: "SQLite goes on without syncing after a write that need not be",
-    code: '} finally {\n          engine.exec("PRAGMA synchronous = FULL");',
-    instead: "} finally {",
-    seenBy: durable("SQLite syncs each commit, also after one that need not be"),
+    seenBy: durable("SQLite syncs each commit"),
   },
   {
     what: "PostgreSQL does not sync what it commits, where its role says so",
@@ -80,13 +68,13 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an action that is sent again has a new key",
-    code: 'const wireKey = stored.wire_key === "" ? stored.key : stored.wire_key;',
-    instead: "const wireKey = stored.attempts === 0 ? stored.key : makeKey();",
-    seenBy: telling("an unknown outcome names the call that resolves it; made exactly so, it is the same action"),
+    code: 'const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;',
+    instead: "const upstreamKey = stored.attempts === 0 ? stored.key : makeKey();",
+    seenBy: telling("an unknown outcome names the call that resolves it, under the same key and with the same bytes"),
   },
   {
     what: "an action is sent under another key than the journal's",
-    code: "await call.send(request, wireKey, {",
+    code: "await call.send(request, upstreamKey, {",
     instead: "await call.send(request, makeKey(), {",
     seenBy: machine("an action is in the journal when it is sent, and what is not there is not sent"),
   },
@@ -109,40 +97,28 @@ export const sendingMutants: readonly Mutant[] = [
     seenBy: tokens("is replaced once, and the same bytes go out under the same key"),
   },
   {
-    what: "a success is not told again but sent again",
-    code: "carry(open, stored, call);\n      return replay(stored, call);",
-    instead: "return await sendClaimed(open, stored, call);",
-    seenBy: repeat("the same call is the same action for a while: the stored answer"),
-  },
-  {
-    what: "a refusal that decided is sent again",
-    code: "repeatable: facts.retryable || !DEFINITIVE.has(facts.kind)",
-    instead: "repeatable: true",
-    seenBy: machine("a refusal that decided is told again; one that put it off is not the last word"),
-  },
-  {
-    what: "an action that was put off can never be done",
-    code: "repeatable: facts.retryable || !DEFINITIVE.has(facts.kind)",
-    instead: "repeatable: false",
-    seenBy: machine("a refusal that decided is told again; one that put it off is not the last word"),
+    what: "a success is sent again",
+    code: 'if (state === "succeeded" ||',
+    instead: 'if (state === "succeeded") return await sendClaimed(open, stored, call);\n    if (',
+    seenBy: deduplication("an identical call is a replay with the current state, in a new session too"),
   },
   {
     what: "what took effect with an unreadable answer may be done again",
-    code: 'if (facts.sideEffect === "done") return { state: "succeeded", repeatable: false };',
-    instead: "",
+    code: 'return facts.sideEffect === "done" ? "succeeded" : "rejected";',
+    instead: 'return "rejected";',
     seenBy: machine("what took effect, with an answer that cannot be read, is not done again"),
   },
   {
     what: "what is unknown is written down as refused",
-    code: 'if (facts.sideEffect === "unknown") return { state: "unknown", repeatable: false };',
-    instead: "",
+    code: 'if (facts.sideEffect === "unknown") return "unknown";\n  // If it is',
+    instead: "// If it is",
     seenBy: machine("a fault of our own while sending leaves the outcome unknown"),
   },
   {
     what: "a fault of our own while sending counts as nothing sent",
-    code: "error instanceof Failure ? withOwnKey(error, wireKey, idempotencyKey) : unknownOutcome(reasonOf(error))",
+    code: "error instanceof Failure ? withOwnKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error))",
     instead:
-      'error instanceof Failure ? withOwnKey(error, wireKey, idempotencyKey) : unknownOutcome(reasonOf(error)).with({ sideEffect: "none" })',
+      'error instanceof Failure ? withOwnKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error)).with({ sideEffect: "none" })',
     seenBy: machine("a fault of our own while sending leaves the outcome unknown"),
   },
   {
@@ -243,7 +219,7 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an action is sent again without the doubt it is in",
-    code: "lost: stored.in_doubt === 1,",
+    code: "lost: isResumed,",
     instead: "lost: false,",
     seenBy: telling("a call that was put off is told as such while nothing is in doubt"),
   },
@@ -255,26 +231,20 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an action is sent again however old its key",
-    code: 'if (stored.state !== "rejected" && isTooOld(stored)) throw',
-    instead: 'if (stored.state === "succeeded" && isTooOld(stored)) throw',
-    seenBy: telling("an action from before the limit is not sent again"),
+    code: 'if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))\n        throw',
+    instead: 'if (state === "succeeded")\n        throw',
+    seenBy: telling("an action that was first sent more than 20 h ago is not sent again"),
   },
   {
-    what: "an action that was put off for a day is too old",
-    code: 'if (stored.state !== "rejected" && isTooOld(stored)) throw',
-    instead: "if (isTooOld(stored)) throw",
-    seenBy: machine("a refusal that decided is told again; one that put it off is not the last word"),
+    what: "an action that was rejected a day ago is too old",
+    code: 'if (state !== "rejected" && isTooOldToResend(stored, stored.looked_at))\n        throw',
+    instead: "if (isTooOldToResend(stored, stored.looked_at))\n        throw",
+    seenBy: machine("under its key, the same bytes are sent again after a rejection, also a day later"),
   },
   {
-    what: "the age of a doubt counts from when the action was first put off",
+    what: "the age of an unknown outcome counts from an earlier rejection",
     code: "first_sent_at = CASE WHEN state = 'rejected' THEN",
     instead: "first_sent_at = CASE WHEN state = '' THEN",
-    seenBy: journal("the age of a doubt counts from when the service may have known the key"),
-  },
-  {
-    what: "what is unknown is forgotten with the rest",
-    code: "WHERE state IN ('succeeded', 'rejected') AND updated_at <",
-    instead: "WHERE state <> 'open' AND updated_at <",
-    seenBy: journal("forgets what was settled long ago, and never what is open or unknown"),
+    seenBy: journal("the age of an unknown outcome counts from when the API may have received the key"),
   },
 ];
