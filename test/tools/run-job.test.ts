@@ -81,7 +81,7 @@ inOneEra((bench) => {
       expect(actions).toContainEqual(expect.objectContaining({ tool, idempotencyKey, resourceId, state: "succeeded" }));
   });
 
-  test("a file that was registered and heard of before is not registered anew", async () => {
+  test("a file that was registered before is not registered again", async () => {
     const referenceId = fileId(bench().service, FILE.pauses);
     const registered = await bench().ok("register_input", {
       workspaceId: bench().workspaceId,
@@ -90,10 +90,9 @@ inOneEra((bench) => {
       alias: "held",
     });
     const inputId = Object(registered.structured["data"]).id;
-    // Now it has been heard of: the same register_input would make another one.
     await bench().ok("get_input", { inputId });
-    for (const clientReference of ["one", "two"]) {
-      const args = await argsFor(bench(), FILE.pauses, { clientReference });
+    for (const own of [{}, { idempotencyKey: "another job of the same file" }]) {
+      const args = await argsFor(bench(), FILE.pauses, own);
       const sent = await bench().sentDuring(async () => {
         const { data, steps } = Result.parse((await bench().ok("run_job", args, hurrying(bench()))).structured);
         expect(data.state).toBe("PAUSED");
@@ -271,16 +270,15 @@ inOneEra((bench) => {
     });
   });
 
-  test("what took effect before a step that was refused is told", async () => {
+  test("a refused submission states which inputs were registered, and the same call reuses them", async () => {
     const args = await argsFor(bench(), FILE.succeeds);
     const referenceId = fileId(bench().service, 7);
     const refusal = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
     await bench().service.fault(refusal, { operationId: "createMicJob" });
     const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
     const failed = await bench().fails("run_job", { ...args, inputs: [{ ...input, referenceId }] }, "rejected");
-    expect(failed.sideEffect).toBe("done");
-    expect(failed.message).toMatch(/took effect \(register_input made micinput_/);
-    // Nothing of it is done twice when it is called again.
+    expect(failed.sideEffect).toBe("none");
+    expect(failed.earlierSteps).toMatch(/^No job was submitted\. Already done: registered input micinput_/);
     const sent = await bench().sentDuring(() =>
       bench().ok("run_job", { ...args, inputs: [{ ...input, referenceId }] }, hurrying(bench())),
     );
@@ -314,8 +312,8 @@ inOneEra((bench) => {
     const sent = await bench().sentDuring(async () => {
       const second = Result.parse((await bench().ok("run_job", args)).structured);
       expect(second.data.id).toBe(first.data.id);
-      expect(second.steps).toEqual(first.steps.map((step) => ({ ...step, replayed: true })));
-      expect(second.summary).toMatch(/^Not submitted again/);
+      expect(second.steps).toEqual(first.steps.slice(-1).map((step) => ({ ...step, replayed: true })));
+      expect(second.summary).toMatch(/^Not run again/);
     });
     expect(posts(sent)).toEqual([]);
     // That the agent has read the job changes nothing: only a key of its own makes another one.

@@ -10,7 +10,7 @@ export const fewCallsMutants: readonly Mutant[] = [
     what: "run_job says that nothing was changed when a step before has taken effect",
     code: "if (ids.length === 0) return failure;",
     instead: 'if (ids.join() !== "") return failure;',
-    seenBy: runJob("what took effect before a step that was refused is told"),
+    seenBy: runJob("a refused submission states which inputs were registered"),
   },
   {
     what: "retry_jobs sends a retry for a job that was retried before",

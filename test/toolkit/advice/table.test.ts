@@ -230,31 +230,13 @@ const JOBS: readonly JobRow[] = [
   { row: "failed for good", of: failed({ retryable: false }), says: [/nothing to correct/, GIVE_UP] },
   ...(["RUNNING", "FAILED", "PAUSED"] as const).map(
     (state): JobRow => ({
-      row: "unsettled",
+      row: "unresolved",
       of: job({ state }),
       history: { unsettled, retry: { id: "job-2" } },
       says: [new RegExp(state), /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/],
-      step: {
-        tool: "cancel_job",
-        arguments: { jobId: "job-1", reason: "wrong file", idempotencyKey: "mic-key-0001" },
-        why: /cannot happen twice/,
-      },
+      step: { tool: "resolve_actions", arguments: { idempotencyKey: "mic-key-0001" }, why: /never runs twice/ },
     }),
   ),
-  {
-    row: "unsettled, refused",
-    of: job(),
-    history: { unsettled: { ...unsettled, isRefused: true } },
-    says: [/RUNNING/, /cancel_job call sent at 2027-01-15T10:00:00.000Z is unknown.*refused it since/],
-    step: { ...wait, why: /CANCELLED.*new idempotencyKey/ },
-  },
-  {
-    row: "unsettled, refused",
-    of: failed({}),
-    history: { unsettled: { ...unsettled, tool: "retry_job", isRefused: true } },
-    says: [/FAILED/, /retry_job call .* unknown/],
-    step: { ...findRetry, why: /retryOfBatchId is this one/ },
-  },
 ];
 
 function expectAdvice(advice: Advice, says: readonly RegExp[], step: Step | undefined): void {

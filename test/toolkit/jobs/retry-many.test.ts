@@ -27,7 +27,8 @@ function slowService(retryMs: number) {
   };
   const sentAt: number[] = [];
   const actions: ServiceActions = {
-    isKnown: async () => false,
+    findKnown: async () => undefined,
+    conclude: unused,
     about: async () => [],
     argumentsOf: async () => undefined,
     recall: unused,
@@ -38,7 +39,7 @@ function slowService(retryMs: number) {
       nowMs += retryMs;
       const data = { ...samples.job, id: `${jobId}-again`, retryOfBatchId: jobId };
       const value = { data, meta: { requestId: "request-1" } };
-      return { value, drift: [], replayed: false, attempts: 1, idempotencyKey: `key of ${jobId}` };
+      return { value, drift: [], replayed: false, attempts: 1, idempotencyKey: `key of ${jobId}`, origin: "new" };
     },
   };
   const service = createService({
