@@ -102,7 +102,7 @@ export const identityMutants: readonly Mutant[] = [
     what: "an action without a key takes no slot, so the unique index excludes nothing",
     code: ", 1, 'in_progress', 0, 0\n",
     instead: ", 0, 'in_progress', 0, 0\n",
-    seenBy: postgres("processes that open the journal at the same moment create it once, and win each race once"),
+    seenBy: postgres("of identical calls that are inserted at the same moment with a free slot, one is recorded"),
   },
   {
     what: "a mistyped key in mic-mcp's own format begins a new action",

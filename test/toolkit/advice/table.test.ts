@@ -337,7 +337,12 @@ const readInput = (why: RegExp): Step => ({
 });
 const registerAgain = (inputKind: string, referenceId: string): Step => ({
   tool: "register_input",
-  arguments: { workspaceId: "micws_1", inputKind, referenceId },
+  arguments: {
+    workspaceId: "micws_1",
+    inputKind,
+    referenceId,
+    idempotencyKey: expect.stringMatching(/^again-[0-9a-f]{16}$/),
+  },
   why: /new input/,
 });
 
