@@ -30,6 +30,7 @@ const Facts = z.strictObject({
   retryAfterSeconds: z.int().optional(),
   fieldErrors: z.array(z.strictObject({ pointer: z.string(), code: z.string(), message: z.string() })).optional(),
   next: z.string().optional(),
+  earlierSteps: z.string().optional(),
 });
 export type Facts = z.infer<typeof Facts>;
 
