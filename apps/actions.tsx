@@ -1,7 +1,7 @@
-// The view of show_actions: what was done at the service, and what became of it. It never resumes one by itself: the agent does.
+// The view of show_actions lists the journal's actions. Its button asks the agent to call resolve_actions for an unresolved one.
 import { useState } from "preact/hooks";
 import { askAgent, type Outcome } from "./act.ts";
-import { type ActionShown, actionsOf, inOrder, isSettled } from "./actions/model.ts";
+import { type ActionShown, actionsOf, inOrder, isResolved } from "./actions/model.ts";
 import type { Bridge } from "./bridge.ts";
 import { timeOf } from "./dress.ts";
 import "./actions.css";
@@ -14,11 +14,17 @@ const TONES: ReadonlyMap<string, string> = new Map([
   ["succeeded", "good"],
 ]);
 
-function Resume({ action: { settles }, host }: { readonly action: ActionShown; readonly host: Bridge | undefined }) {
+function Resolve({
+  action: { resolvingCall },
+  host,
+}: {
+  readonly action: ActionShown;
+  readonly host: Bridge | undefined;
+}) {
   const [outcome, setOutcome] = useState<Outcome>();
-  if (settles === undefined || !host?.can("message")) return null;
+  if (resolvingCall === undefined || !host?.can("message")) return null;
   const bridge = host;
-  const call = settles;
+  const call = resolvingCall;
   if (outcome?.kind === "asked")
     return (
       <p class="muted" role="status">
@@ -28,7 +34,7 @@ function Resume({ action: { settles }, host }: { readonly action: ActionShown; r
   return (
     <>
       <button type="button" class="main" onClick={() => void askAgent(bridge, call).then(setOutcome)}>
-        Ask the agent to resume it
+        Ask the agent to resolve it
       </button>
       {outcome?.kind === "not asked" && <Problem text={`The agent could not be asked: ${outcome.text}`} />}
     </>
@@ -36,11 +42,11 @@ function Resume({ action: { settles }, host }: { readonly action: ActionShown; r
 }
 
 function Action({ action, host }: { readonly action: ActionShown; readonly host: Bridge | undefined }) {
-  const { tool, key, state, about, made, code, attempts, updatedAt } = action;
+  const { tool, key, state, about, made, code, attempts, updatedAt, note } = action;
   return (
-    <li class={isSettled(action) ? "action" : "action open"}>
+    <li class={isResolved(action) ? "action" : "action unresolved"}>
       <p class="line">
-        <b class={TONES.get(state) ?? "muted"}>{state}</b>
+        <b class={TONES.get(state) ?? "muted"}>{state.replace("_", " ")}</b>
         <code>{tool}</code>
         {code !== "" && <code class="muted">{code}</code>}
         <span class="muted when">{timeOf(updatedAt)}</span>
@@ -60,6 +66,12 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
         )}
         <dt>key</dt>
         <dd>{key}</dd>
+        {note !== "" && (
+          <>
+            <dt>note</dt>
+            <dd>{note}</dd>
+          </>
+        )}
         {attempts > 1 && (
           <>
             <dt>sent</dt>
@@ -67,7 +79,7 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
           </>
         )}
       </dl>
-      <Resume action={action} host={host} />
+      <Resolve action={action} host={host} />
     </li>
   );
 }
@@ -76,7 +88,7 @@ function ActionsView({ told, args, host, refresh }: Shown) {
   const [problem, setProblem] = useState<string>();
   const actions = actionsOf(told);
   if (actions === undefined) return <Problem text="These are no actions: the host has handed over something else." />;
-  const unsettled = actions.filter((action) => !isSettled(action)).length;
+  const unresolved = actions.filter((action) => !isResolved(action)).length;
 
   async function update(): Promise<void> {
     const answer = await refresh(args).catch((error: unknown) => ({ isError: true, text: reasonOf(error) }));
@@ -87,15 +99,15 @@ function ActionsView({ told, args, host, refresh }: Shown) {
     <>
       <header>
         <h1>Actions</h1>
-        <span class={unsettled > 0 ? "bad" : "muted"} role="status">
+        <span class={unresolved > 0 ? "bad" : "muted"} role="status">
           {actions.length === 0
             ? "none yet"
-            : unsettled === 0
-              ? `${actions.length}, all settled`
-              : `${unsettled} of ${actions.length} not settled`}
+            : unresolved === 0
+              ? `${actions.length}, all resolved`
+              : `${unresolved} of ${actions.length} unresolved`}
         </span>
       </header>
-      {actions.length === 0 && <p class="muted">Nothing was done at the service yet, as far as this journal knows.</p>}
+      {actions.length === 0 && <p class="muted">This journal contains no action yet.</p>}
       <ol class="actions">
         {inOrder(actions).map((action) => (
           <Action key={`${action.tool} ${action.key}`} action={action} host={host} />

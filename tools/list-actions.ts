@@ -1,6 +1,6 @@
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
-import { type ActionList, DEFAULT_LIMIT, type ListedAction, summaryOfCounts } from "../src/actions/listing.ts";
+import { DEFAULT_LIMIT, type ListedAction, listSummary, stateText } from "../src/actions/listing.ts";
 import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -18,7 +18,7 @@ const COLUMNS = ["tool", "state", "idempotencyKey", "about", "resourceId", "code
 
 const rowOf = (action: ListedAction) => [
   action.tool,
-  action.state,
+  stateText(action),
   action.idempotencyKey,
   action.about,
   action.resourceId ?? "",
@@ -26,15 +26,6 @@ const rowOf = (action: ListedAction) => [
   action.attempts,
   action.updatedAt,
 ];
-
-/** "134 actions: 1 unknown, 133 succeeded. The latest 20 follow." */
-function summaryOf({ actions, counts }: ActionList, state: ActionState | undefined): string {
-  const resolved = actions.filter((action) => action.state === "succeeded" || action.state === "rejected").length;
-  const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
-  const more = all > (state === undefined ? resolved : actions.length);
-  const shown = state === undefined ? resolved : actions.length;
-  return `${summaryOfCounts(counts)}${more ? ` The latest ${shown}${state === undefined ? "" : ` ${state}`} follow.` : ""}`;
-}
 
 export const listActions = defineTool({
   name: "list_actions",
@@ -50,7 +41,7 @@ export const listActions = defineTool({
   output: outputs.whole<Listing>({ summary: outputs.text, actions: outputs.objects }),
   async run({ state, limit = DEFAULT_LIMIT }, call, { actions: journal }) {
     const found = await journal.list({ state, limit });
-    const summary = summaryOf(found, state);
+    const summary = listSummary(found, state);
     const offered = found.actions.map(({ nextStep, ...action }) =>
       nextStep && call.isOffered(nextStep.tool) ? { ...action, nextStep } : action,
     );

@@ -1,4 +1,4 @@
-// Actions of the journal as the view lists them: what is not settled comes first.
+// Actions of the journal as the view lists them: unresolved ones come first.
 
 import type { Call } from "../act.ts";
 import { type Fields, fieldsOf, isFields, listOf, numberOf, type Told, textOf } from "../values.ts";
@@ -12,8 +12,10 @@ export interface ActionShown {
   readonly code: string;
   readonly attempts: number;
   readonly updatedAt: string;
-  /** The complete call that settles it. */
-  readonly settles: Call | undefined;
+  /** Why an unresolved action has no such call; empty if it has one. */
+  readonly note: string;
+  /** The complete call that resolves it. */
+  readonly resolvingCall: Call | undefined;
 }
 
 function callOf(value: unknown): Call | undefined {
@@ -21,8 +23,25 @@ function callOf(value: unknown): Call | undefined {
   return typeof tool === "string" && isFields(args) ? { tool, arguments: args } : undefined;
 }
 
+function noteOf(resolvable: unknown, supersededBy: string): string {
+  if (supersededBy !== "") return `An identical action succeeded later: ${supersededBy}`;
+  return resolvable === false ? "Too old to be sent again; no tool can read its outcome" : "";
+}
+
 function actionOf(value: unknown): ActionShown {
-  const { tool, idempotencyKey, state, about, resourceId, code, attempts, updatedAt, nextStep } = fieldsOf(value);
+  const {
+    tool,
+    idempotencyKey,
+    state,
+    about,
+    resourceId,
+    code,
+    attempts,
+    updatedAt,
+    nextStep,
+    resolvable,
+    supersededBy,
+  } = fieldsOf(value);
   return {
     tool: textOf(tool),
     key: textOf(idempotencyKey),
@@ -32,7 +51,8 @@ function actionOf(value: unknown): ActionShown {
     code: textOf(code),
     attempts: numberOf(attempts) ?? 0,
     updatedAt: textOf(updatedAt),
-    settles: callOf(nextStep),
+    note: noteOf(resolvable, textOf(supersededBy)),
+    resolvingCall: callOf(nextStep),
   };
 }
 
@@ -42,11 +62,11 @@ export function actionsOf({ structured }: Told): readonly ActionShown[] | undefi
   return Array.isArray(actions) ? listOf(actions).map(actionOf) : undefined;
 }
 
-export const isSettled = ({ state }: ActionShown): boolean => state === "succeeded" || state === "rejected";
+export const isResolved = ({ state }: ActionShown): boolean => state === "succeeded" || state === "rejected";
 
 const ORDER = ["unknown", "in_progress"];
 const placeOf = ({ state }: ActionShown): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
 
-/** What is unknown, what is open, then the rest; the latest first in each. */
+/** Unknown outcomes, actions in progress, then the rest; the latest first in each. */
 export const inOrder = (actions: readonly ActionShown[]): readonly ActionShown[] =>
   [...actions].sort((a, b) => placeOf(a) - placeOf(b) || b.updatedAt.localeCompare(a.updatedAt));

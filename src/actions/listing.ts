@@ -1,4 +1,5 @@
 // The journal as agents and users read it: what is unresolved, with the call that resolves it, and the latest actions.
+import * as z from "zod/v4";
 import { isGone } from "../owner.ts";
 import { readCanonical } from "./canonical.ts";
 import { ActionState, type Journal, type StoredAction, type UnresolvedAction } from "./journal.ts";
@@ -32,6 +33,14 @@ export interface ListedAction {
   };
 }
 
+/** An action as it stands now, with the time that its resolution depends on. */
+export interface StandingAction extends ListedAction {
+  /** Milliseconds since 1970. */
+  readonly firstSentAt: number;
+  /** The API may have forgotten its key, so it is not sent again. */
+  readonly isTooOld: boolean;
+}
+
 /** Unresolved actions come first, the oldest first; the others follow, the latest first. */
 export interface ActionList {
   readonly actions: readonly ListedAction[];
@@ -45,7 +54,7 @@ export const DEFAULT_LIMIT = 20;
 const MAX_UNRESOLVED = 1_000;
 
 /** The tools whose old actions can be resolved by reading the job. */
-const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job"]);
+export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job"]);
 
 /** An action in progress whose owner is dead has an unknown outcome, even before another process has taken it over. */
 export const stateNow = ({ state, owner, lease_until, looked_at }: StoredAction): ActionState =>
@@ -87,6 +96,22 @@ function listedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAct
   const why = WHY[shown.state];
   const call = { tool: "resolve_actions", arguments: { idempotencyKey: shown.idempotencyKey } } as const;
   return why === undefined ? shown : { ...shown, nextStep: { ...call, why } };
+}
+
+const standing = (stored: StoredAction, shown: ListedAction): StandingAction => ({
+  ...shown,
+  firstSentAt: stored.first_sent_at,
+  isTooOld: isTooOldToResend(stored, stored.looked_at),
+});
+
+/** The unresolved actions of one service, the oldest first. Throws Failure if the journal cannot be used. */
+export const unresolvedActions = async (journal: Journal, service: string): Promise<readonly StandingAction[]> =>
+  (await journal.unresolved(service, MAX_UNRESOLVED)).map((found) => standing(found.action, listedUnresolved(found)));
+
+/** Throws Failure if the journal cannot be used. */
+export async function findAction(journal: Journal, service: string, key: string): Promise<StandingAction | undefined> {
+  const stored = await journal.find(service, key);
+  return stored && standing(stored, listed(stored));
 }
 
 export interface ListingOptions {
@@ -132,6 +157,25 @@ export async function overviewOf(journal: Journal): Promise<JournalOverview> {
   return { inProgress, unknown: unresolved.length - inProgress };
 }
 
+export interface UnresolvedOfClient {
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly count: number;
+}
+
+const ServiceName = z.tuple([z.string(), z.string()]);
+
+/** How many actions of each client are unresolved; at most 1,000 are counted. Throws Failure if the journal cannot be used. */
+export async function unresolvedByClient(journal: Journal): Promise<readonly UnresolvedOfClient[]> {
+  const counts = new Map<string, number>();
+  for (const { action } of await journal.unresolved(undefined, MAX_UNRESOLVED))
+    counts.set(action.service, (counts.get(action.service) ?? 0) + 1);
+  return [...counts].map(([service, count]) => {
+    const [baseUrl, clientId] = ServiceName.parse(JSON.parse(service));
+    return { baseUrl, clientId, count };
+  });
+}
+
 /** "134 actions: 1 unknown, 3 rejected, 130 succeeded." */
 export function summaryOfCounts(counts: ActionList["counts"]): string {
   const all = ActionState.options.reduce((sum, state) => sum + counts[state], 0);
@@ -139,4 +183,22 @@ export function summaryOfCounts(counts: ActionList["counts"]): string {
     counts[state] === 0 ? [] : [`${counts[state]} ${state.replace("_", " ")}`],
   );
   return `${all} ${all === 1 ? "action" : "actions"}${shown.length === 0 ? "" : `: ${shown.join(", ")}`}.`;
+}
+
+/** "134 actions: 1 unknown, 133 succeeded. The latest 20 follow." `state`: only these were listed. */
+export function listSummary({ actions, counts }: ActionList, state: ActionState | undefined): string {
+  const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
+  const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
+  const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
+  const text = summaryOfCounts(counts);
+  if (all <= shown) return text;
+  // Unresolved actions are listed the oldest first.
+  const which = state === "unknown" || state === "in_progress" ? "first" : "latest";
+  return `${text} The ${which} ${shown}${state === undefined ? "" : ` ${state.replace("_", " ")}`} follow.`;
+}
+
+/** "unknown, not resolvable": the state as a cell of a table. */
+export function stateText({ state, resolvable, supersededBy }: ListedAction): string {
+  if (resolvable === false) return `${state}, not resolvable`;
+  return supersededBy === undefined ? state : `${state}, superseded by ${supersededBy}`;
 }

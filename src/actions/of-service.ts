@@ -6,7 +6,16 @@ import { readCanonical } from "./canonical.ts";
 import type { Arguments } from "./fingerprint.ts";
 import { type ActionAbout, actionAbout } from "./history.ts";
 import type { Journal } from "./journal.ts";
-import { type ActionList, type JournalOverview, type ListingOptions, listActions, overviewOf } from "./listing.ts";
+import {
+  type ActionList,
+  findAction,
+  type JournalOverview,
+  type ListingOptions,
+  listActions,
+  overviewOf,
+  type StandingAction,
+  unresolvedActions,
+} from "./listing.ts";
 
 /** An action as a call names it. */
 export type NamedAction = Omit<NamedCall, "service">;
@@ -22,6 +31,10 @@ export interface ServiceActions {
   conclude(key: string, found: Parameters<Actions["conclude"]>[2]): Promise<boolean>;
   /** Unresolved actions, then the latest; of every service if this one has no name yet, but a caller sees only their own. Throws Failure. */
   list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<ActionList>;
+  /** This caller's actions in progress or of unknown outcome, the oldest first. Throws Failure. */
+  unresolved(): Promise<readonly StandingAction[]>;
+  /** The action under this key as it stands now. Throws Failure. */
+  find(key: string): Promise<StandingAction | undefined>;
   /** How many actions of all callers are unresolved. Throws Failure if the journal cannot be used. */
   overview(): Promise<JournalOverview>;
   /** The actions on a resource: unresolved ones first, then successes, each the latest first. Throws Failure. */
@@ -72,6 +85,8 @@ export function actionsOfService({
     recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
     conclude: async (key, found) => await actions.conclude(await ownName(), key, found, auditor),
     list: async (wanted) => await listActions(await journal(), { ...wanted, service: await listedName() }),
+    unresolved: async () => await unresolvedActions(await journal(), await ownName()),
+    find: async (key) => await findAction(await journal(), await ownName(), key),
     overview: async () => await overviewOf(await journal()),
     about: async (id) => (await (await journal()).findAbout(await ownName(), id)).map(actionAbout),
     async argumentsOf(id) {

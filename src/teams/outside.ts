@@ -71,6 +71,8 @@ export function actionsOutside(failure: Failure): ServiceActions {
     recall: refuse,
     conclude: refuse,
     list: refuse,
+    unresolved: refuse,
+    find: refuse,
     overview: refuse,
     about: refuse,
     argumentsOf: refuse,

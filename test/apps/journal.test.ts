@@ -61,23 +61,28 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     arguments: {},
     ...more,
   });
-  const settles = { tool: "retry_job", arguments: { jobId: "micjob_1", idempotencyKey: "mic-1" }, why: "unknown" };
+  const resolves = { tool: "resolve_actions", arguments: { idempotencyKey: "mic-1" }, why: "unknown" };
   const actions = [
     actionIn("succeeded", 4, { resourceId: "micjob_new" }),
     actionIn("rejected", 3, { code: "JOB_NOT_RETRYABLE" }),
-    actionIn("open", 2, { nextStep: settles }),
-    actionIn("unknown", 1, { nextStep: settles }),
+    actionIn("in_progress", 2, { nextStep: resolves }),
+    actionIn("unknown", 1, { nextStep: resolves }),
   ];
   const result = { value: { content: [], structuredContent: { actions } } };
 
-  test("has what is not settled first, and asks the agent for the exact call that settles it", async () => {
+  test("lists unresolved actions first, and asks the agent for the exact call that resolves one", async () => {
     const { draw } = await stageForTest("v2-modern", pages());
     const host = await draw("show_actions", {}, { result });
-    await expectShown(host, "2 of 4 not settled", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
-    expect(await host.frame.locator(".line b").allInnerTexts()).toEqual(["unknown", "open", "succeeded", "rejected"]);
-    await host.frame.getByRole("button", { name: "Ask the agent to resume it" }).first().click();
+    await expectShown(host, "2 of 4 unresolved", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
+    expect(await host.frame.locator(".line b").allInnerTexts()).toEqual([
+      "unknown",
+      "in progress",
+      "succeeded",
+      "rejected",
+    ]);
+    await host.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
     await expectShown(host, "The agent was asked.");
-    expect(host.messages).toEqual([`Please call retry_job ${JSON.stringify(settles.arguments)}.`]);
+    expect(host.messages).toEqual([`Please call resolve_actions ${JSON.stringify(resolves.arguments)}.`]);
     expect(host.calls).toEqual([]);
     expect(await faultsIn(host)).toEqual([]);
   });
@@ -85,21 +90,21 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
   test("says why the agent could not be asked, and offers nothing where nobody can be", async () => {
     const { draw } = await stageForTest("v2-modern", pages());
     const refusing = await draw("show_actions", {}, { result, onMessage: () => Promise.reject(new Error("not now")) });
-    await refusing.frame.getByRole("button", { name: "Ask the agent to resume it" }).first().click();
+    await refusing.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
     await expectShown(refusing, "The agent could not be asked");
     const mute = await draw("show_actions", {}, { result, capabilities: {} });
-    await expectShown(mute, "2 of 4 not settled");
+    await expectShown(mute, "2 of 4 unresolved");
     expect(await mute.frame.getByRole("button").count()).toBe(0);
   });
 
   test("shows the journal as it is, from empty on", async () => {
     const { service, connection, draw } = await stageForTest("v2-legacy", pages());
     const host = await draw("show_actions", {});
-    await expectShown(host, "none yet", "Nothing was done at the service yet");
+    await expectShown(host, "none yet", "This journal contains no action yet");
     const failed = await retryableJob(service);
     await connection.callTool("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
     await host.button("Update now").click();
-    await expectShown(host, "1, all settled", failed.id);
+    await expectShown(host, "1, all resolved", failed.id);
     const wrong = await draw("show_actions", {}, { result: { value: { content: [], structuredContent: {} } } });
     await expectShown(wrong, "These are no actions");
   });

@@ -2,7 +2,7 @@
 // command of its own.
 import { escaped } from "../../outside.ts";
 
-const shellWord = (text: string): string =>
+export const shellWord = (text: string): string =>
   /^[\w.:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 const pairs = (name: string, value: unknown): readonly string[] => {

@@ -146,7 +146,7 @@ export const resources: readonly Resource[] = [
     uri: "mic://actions",
     name: "actions",
     title: "The action journal",
-    description: "The latest actions: tool, key, state, attempts, times. The tool list_actions says the same.",
+    description: "Unresolved actions, then the latest: tool, key, state, attempts, times. The same as list_actions.",
     tool: "list_actions",
     part: "whole",
     cacheScope: "private",
