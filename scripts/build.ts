@@ -17,7 +17,7 @@ const DATA = [
 /** CommonJS, since its loader is there already when a program starts; package.json beside them says so. */
 const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 4 },
-  main: { source: "src/cli/main.ts", maxKiB: 1_480 },
+  main: { source: "src/cli/main.ts", maxKiB: 1_500 },
   // Loaded on first use, by a dynamic import.
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
   postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },

@@ -1,15 +1,36 @@
 import * as z from "zod/v4";
+import { keySchemas } from "../src/actions/keys.ts";
 import { defineProcedure } from "../src/toolkit/define-tool.ts";
+import { askAboutResolving, type RunAction, resolveActions as resolve } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { keyArgument } from "../src/toolkit/requests.ts";
-import { answerResult } from "../src/toolkit/results.ts";
+import type { Ports } from "../src/toolkit/ports.ts";
+import { heldTo } from "../src/toolkit/requests.ts";
+import { cancelJob } from "./cancel-job.ts";
+import { registerInput } from "./register-input.ts";
+import { requestFileProcessing } from "./request-file-processing.ts";
+import { retryJob } from "./retry-job.ts";
+import { submitJob } from "./submit-job.ts";
+
+const ACTION_TOOLS = [registerInput, submitJob, cancelJob, retryJob, requestFileProcessing] as const;
+
+const runWith =
+  (ports: Ports): RunAction =>
+  (name, args, call) => {
+    const tool = ACTION_TOOLS.find((each) => each.name === name);
+    return tool?.create(ports).invoke(args, { ...call, tool: tool.name });
+  };
 
 export const resolveActions = defineProcedure({
   name: "resolve_actions",
   title: "Resolve actions",
-  description: "WIP",
-  effect: "create",
-  input: z.strictObject({ ...keyArgument("text") }),
-  output: outputs.whole({ summary: outputs.text }),
-  run: async () => answerResult({}, { advice: { summary: "" } }),
+  description:
+    "Find out the outcome of unresolved actions, oldest first. Each is sent again under its key, so it never runs twice, or its job is " +
+    "read. One that never arrived may run now; to look first: list_actions.",
+  effect: "retry",
+  input: z.strictObject({
+    idempotencyKey: heldTo(keySchemas.text).describe("Only the action with this key (default: all).").optional(),
+  }),
+  output: outputs.whole({ summary: outputs.text, results: outputs.objects }),
+  confirm: (args) => ({ prepare: (call, ports) => askAboutResolving(args, call, ports) }),
+  run: (args, call, ports) => resolve(args, call, ports, runWith(ports)),
 });

@@ -44,8 +44,8 @@ export interface PersonQuestion {
    * nobody need be asked.
    */
   prepare(call: ToolCall): Promise<PreparedQuestion | undefined>;
-  /** What the call does. */
-  readonly actions: readonly NamedAction[];
+  /** What the call does: nothing is asked if the journal has all of them. Undefined: `prepare` decides. */
+  readonly actions: readonly NamedAction[] | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -191,7 +191,7 @@ export interface ProcedureDefinition<N extends ToolName, I extends z.ZodRawShape
   /** What the call does and how a person is asked before; undefined when it throws nothing away. */
   readonly confirm?: (args: z.output<ArgumentsSchema<I>>) =>
     | {
-        readonly actions: readonly NamedAction[];
+        readonly actions?: readonly NamedAction[];
         prepare(call: ToolCall, ports: Ports): Promise<PreparedQuestion | undefined>;
       }
     | undefined;

@@ -11,6 +11,7 @@ export const OWN_TOOLS: Readonly<
     optional: ["order", "limit", "offset", "perState", "states", "startsWith", "min", "max", "saveAs", "waitSeconds"],
   },
   list_actions: { required: [], optional: ["state", "limit"] },
+  resolve_actions: { required: [], optional: ["idempotencyKey"] },
   run_job: {
     required: ["workspaceId", "recipeVersionId", "inputs", "parameterValues"],
     optional: ["clientReference", "waitSeconds", "idempotencyKey"],
@@ -36,4 +37,5 @@ export const POST_TOOLS: readonly string[] = [
   ...rows.flatMap(({ method, tool }) => (method === "POST" ? [tool] : [])),
   "run_job",
   "retry_jobs",
+  "resolve_actions",
 ];

@@ -36,8 +36,10 @@ export async function seekConsent(
 ): Promise<Consent> {
   const question = isAgreed || config.confirm === "never" ? undefined : tool.question(args);
   if (!question) return {};
-  const known = await Promise.all(question.actions.map((action) => ports.actions.findKnown(action)));
-  if (known.every(Boolean)) return {};
+  if (question.actions) {
+    const known = await Promise.all(question.actions.map((action) => ports.actions.findKnown(action)));
+    if (known.every(Boolean)) return {};
+  }
   const prepared = await question.prepare(call);
   if (!prepared) return {};
   if (!isInteractive())

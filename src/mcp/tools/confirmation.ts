@@ -74,6 +74,7 @@ export function createConfirmation({ config, ports, questions }: Runtime) {
 
   /** The person agreed to actions of the journal, or they needed no consent, when they were made. */
   async function isResumed({ actions }: PersonQuestion): Promise<boolean> {
+    if (!actions) return false;
     try {
       for (const action of actions) if ((await ports.actions.findKnown(action)) === undefined) return false;
       return true;
