@@ -6,6 +6,7 @@ import { giveSign } from "../auth/login-sign.ts";
 import { type Config, checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
 import { escaped } from "../outside.ts";
 import { COMMANDS } from "./commands.ts";
+import { unresolvedElsewhere } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 import { prove } from "./prove.ts";
 
@@ -136,6 +137,7 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     await prove(entered);
     await storeLogin(keychain, entered).finally(() => tellServers(config));
     const { baseUrl, clientId, workspaceId } = entered;
+    for (const warning of await unresolvedElsewhere(config, entered)) process.stderr.write(`${escaped(warning)}\n`);
     const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
     process.stdout.write(`Logged in to ${baseUrl} as ${clientId}, ${workspace}. Kept in the OS keychain.\n`);
     return 0;

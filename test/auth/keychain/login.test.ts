@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { basicHeader } from "../../../src/auth/oauth.ts";
 import { run, start } from "../../mcp/stdio/child.ts";
+import { emulatorForTest } from "../../support/emulator.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";
@@ -47,6 +48,33 @@ describeWithKeychain("login by flags", () => {
     const stub = await stubForTest();
     stub.respondToToken(() => answer(400, { error: "invalid_scope" }));
     await loggedIn(session, { baseUrl: stub.baseUrl });
+  });
+
+  test("warns about unresolved actions of another client, which only that client can resolve", async () => {
+    const session = await sessionForTest();
+    const emulator = await emulatorForTest({ clients: 2 });
+    const { baseUrl, clients, fileIds } = emulator;
+    const [first, second] = clients;
+    if (!first || !second) throw new Error("the emulator has no two clients");
+    await loggedIn(session, { baseUrl, ...first });
+    const fault = { operationId: "createMicPublicInput", fault: { kind: "hang", afterCommit: true } };
+    const headers = { "content-type": "application/json" };
+    await fetch(`${baseUrl}/__emulator/faults`, { method: "POST", headers, body: JSON.stringify(fault) });
+    const registration = ["register_input", "inputKind=M4_FILE", `referenceId=${fileIds[0]}`];
+    const calling = start(["call", ...registration], { env: session.env });
+    const executions = async () => await (await fetch(`${baseUrl}/__emulator/executions`)).text();
+    await expect.poll(executions, { interval: 20, timeout: 20_000 }).toContain("createMicPublicInput");
+    calling.process.kill("SIGKILL");
+    await calling.exit;
+
+    expect((await login(session, { baseUrl, ...first })).stderr).toBe("");
+    const { code, stderr } = await login(session, { baseUrl, ...second });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`1 action is unresolved for client ${first.clientId} at ${baseUrl}.`);
+    await login(session, { baseUrl, ...first });
+    const resolved = await run(["resolve"], { env: session.env });
+    expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: it ran once") });
+    expect((await login(session, { baseUrl, ...second })).stderr).toBe("");
   });
 
   test("replaces the login before it, tokens and all", async () => {
