@@ -21,7 +21,7 @@ import { runtimeOf } from "./compose/caller-parts.ts";
 import { credentialParts } from "./compose/credential-parts.ts";
 import { processParts } from "./compose/process-parts.ts";
 import { redactorOf } from "./crash.ts";
-import { journalOf } from "./journal.ts";
+import { hasJournal, journalOf } from "./journal.ts";
 import { createLog } from "./log.ts";
 import { sharedGeography } from "./shared-geography.ts";
 import { observedLog, type StartTelemetry } from "./telemetry.ts";
@@ -87,6 +87,7 @@ export function compose(
   const { serviceName } = identity;
   const runtime = runtimeOf(parts, credentials, {
     actions: actionsOfService({ actions, journal: journal.open, serviceName }),
+    hasJournal: () => hasJournal(config),
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     known: files,

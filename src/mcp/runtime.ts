@@ -61,6 +61,8 @@ export interface Runtime {
   readonly log: Log;
   /** Of this runtime's caller. Absent: nobody asked for it, and nothing is wrapped. */
   readonly telemetry?: Telemetry | undefined;
+  /** How many actions of this caller have an unknown outcome that can be resolved; it makes no journal. Throws Failure. */
+  readonly countUnresolved: () => Promise<number>;
   /** Sentences for the server instructions that only this process knows. */
   readonly notes: readonly Note[];
   /** What the journal has forgotten, as a sentence, while that matters. */

@@ -18,7 +18,7 @@ import { word } from "../outside.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
-import { instructions } from "./instructions.ts";
+import { instructions, unresolvedNotes } from "./instructions.ts";
 import type { Read } from "./messages/reads.ts";
 import { observedServer } from "./operations.ts";
 import { servePrompts } from "./prompts.ts";
@@ -42,6 +42,9 @@ const WORKSPACE_WAIT_MS = 1_000;
 const knownSoon = ({ workspaceId }: Runtime): Promise<string | undefined> =>
   soonOr(workspaceId(), undefined, WORKSPACE_WAIT_MS);
 
+/** A journal that cannot be read, or not within this time, must not hold up a connection. */
+const JOURNAL_WAIT_MS = 1_000;
+
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
 
 /** What a client calls itself. */
@@ -59,6 +62,8 @@ export interface Connection {
   readonly confirmation: Confirmation;
   /** What it goes over, as telemetry names it. */
   readonly network: Network;
+  /** This server may be asked for its instructions, by `initialize` or `server/discover`. */
+  readonly isFirst?: boolean;
   /** Hears how this server answers reads, where the transport asks it by itself. */
   readonly onReads?: (read: Read) => void;
 }
@@ -66,8 +71,12 @@ export interface Connection {
 export async function createServer(runtime: Runtime, connection: Connection, era: ProtocolEra): Promise<Server> {
   const { subscriptions, confirmation } = connection;
   const { tools, config, notes, version, telemetry } = runtime;
-  const workspaceId = await knownSoon(runtime);
   const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
+  const mayResolve = connection.isFirst === true && offered.has("resolve_actions");
+  const [workspaceId, unresolved] = await Promise.all([
+    knownSoon(runtime),
+    mayResolve ? soonOr(runtime.countUnresolved(), 0, JOURNAL_WAIT_MS) : 0,
+  ]);
   const linkOf = (uri: string) => resourceLink(uri, runtime);
   const info = serverInfo(version);
   /** As the SDK completes each result of 2026-07-28. */
@@ -80,7 +89,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const options: ServerOptions = {
     capabilities: capabilities({ tasks: tasks !== undefined, views: config.apps !== "never" }),
     requestState: { verify: confirmation.verify },
-    instructions: instructions([...offered.values()], workspaceId, notes),
+    instructions: instructions([...offered.values()], workspaceId, [...unresolvedNotes(unresolved), ...notes]),
     cacheHints: CACHE_HINTS,
   };
   const observed = telemetry && observedServer({ telemetry, runtime, network: connection.network }, info, options);

@@ -1,5 +1,6 @@
 // What is made for one caller: tools whose ports are bound to him, so that no tool learns who calls, and none can forget to ask.
 import { tools } from "../../../tools/index.ts";
+import type { ListedAction } from "../../actions/listing.ts";
 import { observedActions } from "../../actions/observed.ts";
 import type { ServiceActions } from "../../actions/of-service.ts";
 import type { Geography } from "../../geography/geography.ts";
@@ -18,17 +19,22 @@ import type { ProcessParts } from "./process-parts.ts";
 export interface CallerParts
   extends Pick<Runtime, "taskIds" | "questions" | "notes" | "forgotten" | "refused" | "requireConfigured"> {
   readonly actions: ServiceActions;
+  /** Whether there is a journal already; looking makes none. */
+  readonly hasJournal: () => Promise<boolean>;
   readonly geography: Geography;
   readonly files: Files;
   /** Files that may be registered, as far as they are known. */
   readonly known: readonly Candidate[];
 }
 
+const isToBeResolved = ({ state, nextStep }: ListedAction): boolean => state === "unknown" && nextStep !== undefined;
+
 export function runtimeOf(
   { config, log, timing, skills, telemetry }: Pick<ProcessParts, "config" | "log" | "timing" | "skills" | "telemetry">,
   { identity, service, watching, redactor }: Omit<CredentialParts, "tokens">,
   {
     actions: ownActions,
+    hasJournal,
     geography,
     files,
     known,
@@ -66,6 +72,8 @@ export function runtimeOf(
     redactor,
     log,
     telemetry,
+    countUnresolved: async () =>
+      (await hasJournal()) ? (await actions.unresolved()).filter(isToBeResolved).length : 0,
     notes,
     forgotten,
     refused,

@@ -117,6 +117,7 @@ export function makingGuests(options: GuestOptions): Omit<Making<TeamParts, Runt
       const mineAlone = { log: logOf(log, of.redactor, { ...who, client }), telemetry: telemetry?.of(who) };
       return runtimeOf({ ...parts, ...mineAlone }, of, {
         actions: actionsWithin(mine, team.workspaceId),
+        hasJournal: async () => true,
         geography,
         files: filesFor(guest, team.name, service),
         known: [],
@@ -140,6 +141,7 @@ export function makingGuests(options: GuestOptions): Omit<Making<TeamParts, Runt
       const mineAlone = { log: logOf(log, redactor, { caller, client }), telemetry: telemetry?.of({ caller }) };
       return runtimeOf({ ...parts, ...mineAlone }, nobody, {
         actions: actionsOutside(failure),
+        hasJournal: async () => false,
         geography,
         files: filesFor(guest, undefined, service),
         known: [],

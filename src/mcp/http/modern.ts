@@ -12,7 +12,7 @@ import { answerTo, requestAlone } from "./answer.ts";
 import { hasItsHeaders } from "./era.ts";
 import type { Asked } from "./exchange.ts";
 import { createModernReads, type ModernReads } from "./modern-reads.ts";
-import { type HttpService, plain, type Served } from "./port.ts";
+import { type HttpService, messagesIn, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
 /** The status that the SDK gives an exchange that ended before there was an answer. */
@@ -50,7 +50,8 @@ export function createModern(service: HttpService) {
     { among, bus }: { among: Set<McpHttpHandler>; bus?: ServerEventBus },
   ): Promise<Served> {
     const subscriptions = service.createSubscriptions();
-    const handler = createMcpHandler(({ era }) => service.createServer({ subscriptions }, era), {
+    const isFirst = messagesIn(body).some(({ method }) => method === "server/discover");
+    const handler = createMcpHandler(({ era }) => service.createServer({ subscriptions, isFirst }, era), {
       legacy: "reject",
       ...(bus && { bus }),
       onerror: (error) => service.log.debug({ reason: reasonOf(error) }, "protocol"),

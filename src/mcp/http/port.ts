@@ -12,6 +12,8 @@ import type { Log, Refusal } from "../runtime.ts";
 /** Made for one server alone, and gone with it. */
 export interface HttpConnection {
   readonly subscriptions: Subscriptions;
+  /** This server may be asked for its instructions, by `initialize` or `server/discover`. */
+  readonly isFirst?: boolean;
   /** Hears how this server answers reads: they may then pass the SDK by. */
   readonly onReads?: (read: Read) => void;
 }

@@ -36,7 +36,7 @@ export interface Session {
 export async function openSession(service: HttpService, { onStart, onEnd }: SessionEvents): Promise<Session> {
   const subscriptions = service.createSubscriptions();
   const reads = createReads();
-  const server = await service.createServer({ subscriptions, onReads: reads.serve }, "legacy");
+  const server = await service.createServer({ subscriptions, isFirst: true, onReads: reads.serve }, "legacy");
   const transport = new SessionTransport(
     { sessionIdGenerator: () => crypto.randomUUID(), onsessioninitialized: onStart, onsessionclosed: onEnd },
     reads,

@@ -31,7 +31,7 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
     outbound: (message, pass) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
   });
   const confirmation = createConfirmation(runtime);
-  const connection = { subscriptions, confirmation, network: "pipe" as const, onReads: reads.serve };
+  const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true, onReads: reads.serve };
   const sessionEnded = runtime.telemetry?.session("pipe");
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), filter);
   const begin = (context: McpRequestContext) => {

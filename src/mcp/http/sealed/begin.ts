@@ -38,7 +38,7 @@ const initializeIn = (body: unknown): InitializeRequest["params"] | undefined =>
 export async function begin(asked: Asked, body: unknown, { service, caller, seals }: BeginParts): Promise<Served> {
   const params = initializeIn(body);
   const subscriptions = service.createSubscriptions();
-  const server = await service.createServer({ subscriptions }, "legacy");
+  const server = await service.createServer({ subscriptions, isFirst: true }, "legacy");
   const transport = new BeginTransport();
   transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
   await server.connect(transport);
