@@ -1,11 +1,12 @@
 // `mic-mcp actions`: the action journal as a table, and the commands that resolve what is unresolved.
 import { parseArgs } from "node:util";
-import { type ListedAction, summaryOfCounts } from "../actions/listing.ts";
+import { type ListedAction, listSummary, stateText } from "../actions/listing.ts";
 import { UsageError } from "../config.ts";
 import { Failure } from "../failure.ts";
 import { failureText } from "../mcp/tools/failure-text.ts";
+import { escaped } from "../outside.ts";
 import { table } from "../table.ts";
-import { callLine } from "./call/line.ts";
+import { shellWord } from "./call/line.ts";
 import { forUser } from "./command-line/for-user.ts";
 import { COMMANDS } from "./commands.ts";
 import { withCatalogue } from "./person.ts";
@@ -25,7 +26,7 @@ function stateOf(text: string | undefined): State | undefined {
 const COLUMNS = ["state", "tool", "about", "made", "code", "attempts", "updatedAt", "idempotencyKey"];
 
 const rowOf = (action: ListedAction) => [
-  action.state,
+  stateText(action),
   action.tool,
   action.about,
   action.resourceId ?? "",
@@ -35,8 +36,8 @@ const rowOf = (action: ListedAction) => [
   action.idempotencyKey,
 ];
 
-const resolving = ({ nextStep }: ListedAction): readonly string[] =>
-  nextStep === undefined ? [] : [`${callLine(nextStep.tool, nextStep.arguments)}    # ${nextStep.why}`];
+const resolving = ({ nextStep, idempotencyKey }: ListedAction): readonly string[] =>
+  nextStep === undefined ? [] : [`${escaped(`mic-mcp resolve ${shellWord(idempotencyKey)}`)}    # ${nextStep.why}`];
 
 /** Exit code 1 where the journal cannot be read. Throws UsageError. */
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -46,7 +47,8 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
     const { redact } = runtime.redactor;
     const { stdout, stderr } = process;
     try {
-      const { actions: found, counts } = await runtime.ports.actions.list({ state, limit: LIMIT });
+      const list = await runtime.ports.actions.list({ state, limit: LIMIT });
+      const { actions: found } = list;
       if (found.length === 0) {
         stderr.write(`No action${state === undefined ? "" : ` is ${state}`}.\n`);
         return 0;
@@ -55,7 +57,7 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
       const shown = isTerminal(stdout) ? aligned(rows) : rows;
       const steps = found.flatMap(resolving);
       const advice = steps.length === 0 ? [] : [styled("bold", "To resolve them:", stdout), ...steps];
-      stdout.write(`${redact([summaryOfCounts(counts), shown, ...advice].join("\n"))}\n`);
+      stdout.write(`${redact([listSummary(list, state), shown, ...advice].join("\n"))}\n`);
       return 0;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;

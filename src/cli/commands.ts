@@ -17,6 +17,7 @@ export const COMMANDS = {
       "Without TOOL it lists the tools; call TOOL --help shows what a tool takes.",
       "A list is NAME=VALUE once for each value, or JSON; an object is JSON. NAME=VALUE wins over --json.",
       "A call that was cut off is resumed by the same line: the action happens once.",
+      "Exit code 3: not run again, because an identical call ran within 20 hours; its result is printed.",
       'The answer is on stdout, progress and failures are on stderr. With --output json a failure is {"error": …} on stdout, too.',
     ],
     flags: {
@@ -68,6 +69,21 @@ export const COMMANDS = {
       state: { type: "string", value: "S", oneOf: ACTION_STATES, about: `only: ${ACTION_STATES.join(", ")}` },
     },
     examples: [{ line: "mic-mcp actions --state unknown", does: "what may have taken effect" }],
+  },
+  resolve: {
+    name: "resolve",
+    takes: "[KEY]",
+    does: "find out the outcome of unresolved actions; one that never arrived may run now",
+    notes: [
+      "Without KEY it resolves all, oldest first; KEY is an idempotencyKey that mic-mcp actions shows.",
+      "Each is sent again under its key, so none runs twice; after 20 hours the job is read instead.",
+    ],
+    flags: {
+      "dry-run": { type: "boolean", about: "list them and how each would be resolved; send nothing" },
+      output: { type: "string", value: "FORMAT", oneOf: ["text", "json"], about: "text (default) or json" },
+      yes: { type: "boolean", about: "send cancellations and RESTART again without asking" },
+    },
+    examples: [{ line: "mic-mcp resolve --dry-run", does: "what would be sent" }],
   },
   demo: {
     name: "demo",

@@ -27,6 +27,7 @@ const RUN: Readonly<Record<CommandName, Run>> = {
   watch: async (args, environment) => await (await import("./watch/watch.ts")).watch(args, environment),
   show: async (args, environment) => await (await import("./show/show.ts")).show(args, environment),
   actions: async (args, environment) => await (await import("./actions.ts")).actions(args, environment),
+  resolve: async (args, environment) => await (await import("./resolve.ts")).resolve(args, environment),
   demo: async (args) => {
     parseArgs({ args: [...args], options: COMMANDS.demo.flags });
     return await (await import("../demo/demo.ts")).demo();

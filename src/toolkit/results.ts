@@ -57,6 +57,8 @@ export interface ToolResult<T = unknown> {
   readonly data: T;
   readonly advice?: Advice;
   readonly action?: ActionReport;
+  /** Nothing was sent: identical calls ran before. */
+  readonly isReplay?: boolean;
   /** The resource that the data are will not change any more. */
   readonly hasEnded?: boolean;
   /** Follows the tool's output schema; complete by itself. */
@@ -254,7 +256,7 @@ export const actionResult = async <T>(
     ...(await remarksOn(answer, subject, call, notice)),
     action,
     ...(notice !== undefined && { notice }),
-    ...(replay && { replay }),
+    ...(replay && { replay, isReplay: true }),
   });
 
 /** What a person may do in the view: two who follow one piece of advice would do it twice. */

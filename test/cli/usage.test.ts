@@ -66,7 +66,7 @@ describe("mic-mcp", () => {
     [["watch"], "one job id"],
     [["watch", "one", "two"], "one job id"],
     [["watch", ""], "no job id"],
-    [["actions", "--state", "lost"], "--state takes open"],
+    [["actions", "--state", "lost"], "--state takes in_progress"],
     [["completion"], "bash, zsh, fish, powershell"],
     [["completion", "bsh"], "Did you mean bash?"],
     [["call", "get_jb"], "Did you mean get_job?"],

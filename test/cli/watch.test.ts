@@ -77,14 +77,15 @@ describe(onTerminals("watch on a terminal"), () => {
 });
 
 describe("actions", () => {
-  test("is the journal as a table, newest first, and of one state", async () => {
+  test("prints the counts of the journal and its actions as a table, newest first, and of one state", async () => {
     const person = await personForTest();
     expect(await person.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No action.\n" });
     await person.made(...person.registration(FILE.succeeds));
     const job = await person.made(...(await person.submission(FILE.succeeds)));
     const { code, stdout } = await person.type("actions");
     expect(code).toBe(0);
-    const [header, ...rows] = stdout.trimEnd().split("\n");
+    const [summary, header, ...rows] = stdout.trimEnd().split("\n");
+    expect(summary).toBe("2 actions: 2 succeeded.");
     expect(header?.split("\t").slice(0, 4)).toEqual(["state", "tool", "about", "made"]);
     expect(rows.map((row) => row.split("\t")[1])).toEqual(["submit_job", "register_input"]);
     expect(rows[0]?.split("\t")).toContain(job.data.id);
@@ -103,7 +104,10 @@ describe("actions", () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/cannot be used[\s\S]*Move the damaged journal file away/);
     const doctor = await person.type("doctor");
-    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringMatching(/WRONG journal .*\n +-> Move/) });
+    expect(doctor).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/WRONG journal .*\n +-> Move/),
+    });
     expect((await person.type("status")).stdout).toMatch(/journal +The action journal cannot be used/);
   });
 });

@@ -19,10 +19,13 @@ import { seekConsent } from "./consent.ts";
 import { listingText, toolText } from "./listing.ts";
 import { jsonArguments, typedArguments } from "./values.ts";
 
-type Output = "text" | "json";
+export type Output = "text" | "json";
+
+/** Nothing was sent: an identical call ran before. */
+const REPLAY_EXIT_CODE = 3;
 
 /** Throws UsageError. */
-function outputOf(text = "text"): Output {
+export function outputOf(text = "text"): Output {
   if (text !== "text" && text !== "json") throw new UsageError("--output takes text or json.");
   return text;
 }
@@ -56,7 +59,7 @@ const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
   new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
 
 /** Writes to stderr for the user, and to stdout for a program. Returns the exit code. */
-async function tellFailure(tool: string, facts: FailureFacts, output: Output, redact: (text: string) => string) {
+export async function tellFailure(tool: string, facts: FailureFacts, output: Output, redact: (text: string) => string) {
   const { stdout, stderr } = process;
   await write(stderr, redact(failureText(tool, facts)));
   if (output === "json") await write(stdout, escapedJson(redact(JSON.stringify({ error: facts }))));
@@ -64,7 +67,7 @@ async function tellFailure(tool: string, facts: FailureFacts, output: Output, re
 }
 
 async function tellResult(
-  { text, structured, drift }: Awaited<ReturnType<Tool["invoke"]>>,
+  { text, structured, drift, isReplay = false }: Awaited<ReturnType<Tool["invoke"]>>,
   output: Output,
   redact: (text: string) => string,
 ): Promise<number> {
@@ -77,7 +80,7 @@ async function tellResult(
       ? escapedJson(redact(JSON.stringify(structured, null, onTerminal ? 2 : 0)))
       : redact(onTerminal ? aligned(text) : text);
   await write(stdout, shown);
-  return 0;
+  return isReplay ? REPLAY_EXIT_CODE : 0;
 }
 
 const stoppedFacts: FailureFacts = {
@@ -95,7 +98,11 @@ interface Wish {
   readonly isAgreed: boolean;
 }
 
-async function perform({ name, pairs, json, output, isAgreed }: Wish, { runtime, signal }: AtWork): Promise<number> {
+/** Calls one tool and writes its result. Returns the exit code. Throws UsageError. */
+export async function perform(
+  { name, pairs, json, output, isAgreed }: Wish,
+  { runtime, signal }: AtWork,
+): Promise<number> {
   const tool = named(name, runtime.tools, runtime.config);
   const typed = { ...jsonArguments(json), ...typedArguments(pairs, tool.inputSchema()) };
   const { redact } = runtime.redactor;
@@ -121,7 +128,7 @@ async function perform({ name, pairs, json, output, isAgreed }: Wish, { runtime,
   }
 }
 
-/** Exit code 0, 1 where the tool failed, 2 for wrong arguments. Throws UsageError. */
+/** Exit code 0, 1 if the tool failed, 2 for wrong arguments, 3 for a replay. Throws UsageError. */
 export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.call.flags, allowPositionals: true });
   const [name, ...pairs] = positionals;

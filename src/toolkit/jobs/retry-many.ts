@@ -217,11 +217,13 @@ export async function retryMany(
   });
   const moving = isWaitedFor ? movingIds(watched) : made;
   const step = nextStep(all, moving, args);
-  const summary = summaryOf(results, all.filter(({ isOld }) => isOld).length);
+  const old = all.filter(({ isOld }) => isOld).length;
+  const summary = summaryOf(results, old);
   const advice = { summary, ...(step && call.isOffered(step.tool) && { nextStep: step }) };
   const columns = ["jobId", "outcome", "newJobId", "state", "code", "idempotencyKey"] as const;
   const rows = results.map((row) => columns.map((column) => row[column] ?? ""));
-  return answerResult({ results }, { advice, body: table(columns, rows) });
+  const answer = answerResult({ results }, { advice, body: table(columns, rows) });
+  return old === all.length ? { ...answer, isReplay: true } : answer;
 }
 
 /** Reads the jobs that would be run anew, and makes one question of them all; undefined where none would be. */

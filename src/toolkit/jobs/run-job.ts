@@ -206,7 +206,7 @@ async function submitted(run: Run, bindings: readonly InputBinding[]): Promise<P
   const mayRunAgain = runSubject(ports).mayRunAgain?.(now?.data ?? made.data) ?? true;
   const notice = replay ? replayNotice(replay, now && stateInWords(now.data), mayRunAgain) : made.notice;
   const shown = now ? withSteps(now, steps, notice) : withSteps(made, steps);
-  return { ...shown, job: { ...made, advice: shown.advice, data: shown.data } };
+  return { ...shown, ...(replay && { isReplay: true }), job: { ...made, advice: shown.advice, data: shown.data } };
 }
 
 const byPort = (one: InputBinding, other: InputBinding): number => (one.port < other.port ? -1 : 1);

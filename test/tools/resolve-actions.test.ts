@@ -1,0 +1,510 @@
+// resolve_actions, list_actions and the server's instructions after processes were killed in the middle of actions: real servers over
+// stdio on one journal, and an emulator that counts executions.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { Service } from "../emulator/service.ts";
+import { FILE, fileId, jobBodyFor, listOffers, processingBody, readJob, submitJob } from "../emulator/work.ts";
+import { run, start } from "../mcp/stdio/child.ts";
+import { emulatorForTest } from "../support/emulator.ts";
+import { folderForTest } from "../support/home.ts";
+import { type ConnectOptions, connectHttp, connectionForTest, emulatorEnv } from "../support/mcp.ts";
+import type { CallResult } from "../support/results.ts";
+import { startServer } from "../support/server.ts";
+
+const patient = { timeout: 120_000 };
+const reason = "No longer needed";
+
+const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.int() }));
+const Resolved = z.object({
+  summary: z.string(),
+  nextStep: z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
+  results: z.array(
+    z.object({
+      tool: z.string(),
+      idempotencyKey: z.string(),
+      about: z.string(),
+      outcome: z.string(),
+      resourceId: z.string().optional(),
+      finding: z.string(),
+    }),
+  ),
+});
+const Listed = z.object({
+  summary: z.string(),
+  nextStep: z.object({ tool: z.string(), arguments: z.object({ idempotencyKey: z.string() }) }).optional(),
+  actions: z.array(
+    z.looseObject({
+      tool: z.string(),
+      state: z.string(),
+      idempotencyKey: z.string(),
+      resolvable: z.literal(false).optional(),
+      supersededBy: z.string().optional(),
+    }),
+  ),
+});
+
+const resolvedIn = ({ structured, text }: CallResult) => {
+  expect(structured, text).toBeDefined();
+  return Resolved.parse(structured);
+};
+
+/** Runs a command with its clock set back by 21 h. */
+const HOURS_AGO = ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "-21h"];
+const hasFaketime = spawnSync("faketime", ["-f", "-21h", "true"]).status === 0;
+const describeWithFaketime = hasFaketime ? describe : describe.skip;
+
+interface Cut {
+  readonly tool: string;
+  readonly operationId: string;
+  readonly args: object;
+  /** The API executes it (default: yes). */
+  readonly arrives?: boolean;
+  /** A command that runs the server. */
+  readonly under?: readonly string[];
+}
+
+async function scene() {
+  const emulator = await emulatorForTest({ stageMs: 20 });
+  const service = new Service(emulator, { now: Date.now, advance: () => undefined });
+  const env = {
+    ...emulatorEnv(emulator),
+    MIC_WORKSPACE_ID: emulator.workspaceId,
+    MIC_STATE_DIR: join(await folderForTest(), "state"),
+  };
+  const sent = async (operationId: string): Promise<number> => {
+    const requests = z.array(z.looseObject({ operationId: z.string().nullable() }));
+    return requests.parse(await service.admin("GET", "requests")).filter((each) => each.operationId === operationId)
+      .length;
+  };
+  const executions = async (operationId: string): Promise<number> =>
+    Executions.parse(await service.admin("GET", "executions"))
+      .filter((each) => each.operationId === operationId)
+      .reduce((sum, each) => sum + each.executions, 0);
+
+  return {
+    service,
+    env,
+    sent,
+    executions,
+    /** A server is killed after the API has received the call's request and before it answers. */
+    async cut({ tool, operationId, args, arrives = true, under = [] }: Cut): Promise<void> {
+      const server = await startServer({ env, under });
+      const count = arrives ? executions : sent;
+      const before = await count(operationId);
+      await service.fault({ kind: "hang", afterCommit: arrives }, { operationId });
+      server.send(tool, args, 1);
+      await expect.poll(() => count(operationId), { interval: 20, timeout: 20_000 }).toBe(before + 1);
+      await server.kill();
+    },
+    server: () => startServer({ env }),
+    connect: (options: Omit<ConnectOptions, "env"> = {}) => connectionForTest("v2-legacy", { env, ...options }),
+    /** `mic-mcp ARGS`. */
+    type: (...args: readonly string[]) => run(args, { env }),
+    registration: (file: number) => ({
+      tool: "register_input",
+      operationId: "createMicPublicInput",
+      args: { inputKind: "M4_FILE", referenceId: fileId(service, file) },
+    }),
+    cancellation: (jobId: string) => ({
+      tool: "cancel_job",
+      operationId: "cancelMicJob",
+      args: { jobId, reason },
+    }),
+    retry: (jobId: string, retryMode = "SAFE_RESUME") => ({
+      tool: "retry_job",
+      operationId: "retryMicJob",
+      args: { jobId, retryMode, reason },
+    }),
+    failedJob: () => jobIn("FAILED", service, FILE.failsRetryably),
+    /** It stays as it is until it is canceled. */
+    pausedJob: () => jobIn("PAUSED", service, FILE.pauses),
+    isCanceled: (id: string) =>
+      expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe("CANCELLED"),
+  };
+}
+
+/** A job on this file, once it is in this state. */
+async function jobIn(state: string, service: Service, file: number) {
+  const { id } = await submitJob(service, file);
+  await expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe(state);
+  return { id };
+}
+
+describe("after a server was killed in the middle of an action", () => {
+  test("a new session's instructions, list_actions and resolve_actions find the outcome", patient, async () => {
+    const { cut, connect, server, registration, executions } = await scene();
+    await cut(registration(FILE.succeeds));
+    await cut({ ...registration(FILE.failsForGood), arrives: false });
+
+    const talk = await server();
+    const listed = Listed.parse((await talk.call("list_actions", {})).structured);
+    expect(listed.summary).toBe("2 actions: 2 unknown.");
+    const [first, second] = listed.actions;
+    expect(listed.nextStep).toMatchObject({
+      tool: "resolve_actions",
+      arguments: { idempotencyKey: first?.idempotencyKey },
+    });
+
+    const one = resolvedIn(await talk.call("resolve_actions", listed.nextStep?.arguments ?? {}));
+    expect(one.results).toMatchObject([{ idempotencyKey: first?.idempotencyKey, outcome: "resolved" }]);
+    expect(one.summary).toMatch(/Resolved: it ran once, at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\.$/);
+    expect(one.nextStep).toBeUndefined();
+    expect(await executions("createMicPublicInput")).toBe(1);
+
+    expect((await connect()).instructions()).toContain(
+      "1 action of an earlier session has an unknown outcome: call resolve_actions.",
+    );
+    const rest = resolvedIn(await talk.call("resolve_actions", {}));
+    expect(rest.results).toMatchObject([{ idempotencyKey: second?.idempotencyKey, outcome: "resolved" }]);
+    expect(await executions("createMicPublicInput")).toBe(2);
+    expect(resolvedIn(await talk.call("resolve_actions", {}))).toEqual({
+      summary: "No action is unresolved.",
+      results: [],
+    });
+    const again = resolvedIn(await talk.call("resolve_actions", { idempotencyKey: first?.idempotencyKey }));
+    expect(again.results).toMatchObject([{ outcome: "resolved", resourceId: one.results[0]?.resourceId }]);
+    const unknown = await talk.call("resolve_actions", { idempotencyKey: `mic-${"0".repeat(32)}` });
+    expect(unknown.error).toMatchObject({ kind: "conflict", sideEffect: "none" });
+    expect(await executions("createMicPublicInput")).toBe(2);
+    expect((await connect()).instructions()).not.toContain("unknown outcome: call resolve_actions");
+  });
+
+  test("each of the five action tools is resolved, and runs once", patient, async () => {
+    const { cut, server, service, executions, registration, cancellation, retry, failedJob, pausedJob } = await scene();
+    const running = await pausedJob();
+    const failed = await failedJob();
+    const body = await jobBodyFor(service, FILE.succeeds);
+    const offers = await listOffers(service);
+    const offer = offers.find(({ recipe }) => recipe.inputs.length === 1) ?? offers[0];
+    if (!offer) throw new Error("the emulator has no recipe");
+    const [inputId = ""] = service.emulator.inputIds;
+    const cuts: readonly Cut[] = [
+      registration(FILE.failsForGood),
+      { tool: "submit_job", operationId: "createMicJob", args: body },
+      cancellation(running.id),
+      retry(failed.id),
+      {
+        tool: "request_file_processing",
+        operationId: "requestMicSharedFileProcessing",
+        args: processingBody(service, offer, inputId),
+      },
+    ];
+    const before = new Map<string, number>();
+    for (const { operationId } of cuts) before.set(operationId, await executions(operationId));
+    for (const each of cuts) await cut(each);
+    const talk = await server();
+    const { summary, results } = resolvedIn(await talk.call("resolve_actions", {}));
+    expect(results.map(({ tool, outcome }) => [tool, outcome])).toEqual(cuts.map(({ tool }) => [tool, "resolved"]));
+    expect(summary).toBe("5 of 5 actions resolved: 5 ran.");
+    for (const { operationId } of cuts)
+      expect(await executions(operationId), operationId).toBe((before.get(operationId) ?? 0) + 1);
+  });
+
+  test("an unknown action is listed before 20 newer ones, with the counts of the whole journal", patient, async () => {
+    const { cut, server, service, registration, type } = await scene();
+    await cut(registration(FILE.succeeds));
+    const talk = await server();
+    for (let n = 0; n < 21; n++)
+      await talk.call("register_input", {
+        inputKind: "M4_FILE",
+        referenceId: fileId(service, FILE.failsForGood),
+        idempotencyKey: `newer-key-${n}`,
+      });
+    const { summary, actions, nextStep } = Listed.parse((await talk.call("list_actions", {})).structured);
+    expect(summary).toBe("22 actions: 1 unknown, 21 succeeded. The latest 20 follow.");
+    expect(actions).toHaveLength(21);
+    expect(actions[0]).toMatchObject({ state: "unknown", nextStep: { tool: "resolve_actions" } });
+    expect(nextStep?.arguments.idempotencyKey).toBe(actions[0]?.idempotencyKey);
+    const few = Listed.parse((await talk.call("list_actions", { limit: 1 })).structured);
+    expect(few.actions.map(({ state }) => state)).toEqual(["unknown", "succeeded"]);
+    const printed = (await type("actions")).stdout;
+    expect(printed).toContain("22 actions: 1 unknown, 21 succeeded. The latest 20 follow.");
+    expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
+    const resource = await talk.request("resources/read", { uri: "mic://actions" });
+    expect(JSON.stringify(resource.result)).toContain("22 actions: 1 unknown, 21 succeeded");
+    const shown = await talk.call("show_actions", {});
+    expect(shown.text).toContain("22 actions: 1 unknown, 21 succeeded");
+  });
+
+  test("an action that the API rejects is reported as rejected, and not sent again", patient, async () => {
+    const { cut, server, service, registration, executions, sent } = await scene();
+    await cut({ ...registration(FILE.succeeds), arrives: false });
+    const refused = { kind: "status", status: 422, code: "NO_SUCH_FILE", retryable: false };
+    await service.fault(refused, { operationId: "createMicPublicInput" });
+    const talk = await server();
+    const { results } = resolvedIn(await talk.call("resolve_actions", {}));
+    const [row] = results;
+    expect(row).toMatchObject({ outcome: "rejected", finding: "Resolved: it did not take effect (NO_SUCH_FILE)." });
+    const requests = await sent("createMicPublicInput");
+    resolvedIn(await talk.call("resolve_actions", { idempotencyKey: row?.idempotencyKey }));
+    expect(await sent("createMicPublicInput")).toBe(requests);
+    expect(await executions("createMicPublicInput")).toBe(0);
+  });
+
+  test("an action followed by an identical success is skipped", patient, async () => {
+    const { cut, server, registration, executions } = await scene();
+    const registered = registration(FILE.succeeds);
+    await cut({ ...registered, arrives: false });
+    const talk = await server();
+    await talk.call(registered.tool, { ...registered.args, idempotencyKey: "my-own-key-1" });
+    const { actions, nextStep } = Listed.parse((await talk.call("list_actions", {})).structured);
+    expect(actions[0]).toMatchObject({ state: "unknown", supersededBy: "my-own-key-1" });
+    expect(nextStep).toBeUndefined();
+    const { results, summary } = resolvedIn(await talk.call("resolve_actions", {}));
+    expect(results).toMatchObject([{ outcome: "skipped" }]);
+    expect(summary).toContain("An identical action succeeded later (my-own-key-1)");
+    expect(await executions("createMicPublicInput")).toBe(1);
+  });
+
+  test("two servers that resolve at the same moment execute each action once", patient, async () => {
+    const { cut, server, registration, executions } = await scene();
+    const files = [FILE.succeeds, FILE.failsForGood, FILE.pauses];
+    for (const file of files) await cut({ ...registration(file), arrives: false });
+    const servers = await Promise.all([server(), server()]);
+    const answers = await Promise.all(servers.map((each) => each.call("resolve_actions", {})));
+    for (const answer of answers)
+      for (const { outcome } of resolvedIn(answer).results) expect(["resolved", "in progress"]).toContain(outcome);
+    expect(await executions("createMicPublicInput")).toBe(files.length);
+    const [talk] = servers;
+    expect(Listed.parse((await talk?.call("list_actions", {}))?.structured).summary).toBe("3 actions: 3 succeeded.");
+  });
+
+  test("a cancellation that the API refuses to repeat is resolved by reading the job", patient, async () => {
+    const { cut, server, service, cancellation, executions, pausedJob, isCanceled } = await scene();
+    const { id } = await pausedJob();
+    await cut(cancellation(id));
+    await isCanceled(id);
+    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+    await service.fault(stale, { operationId: "cancelMicJob" });
+    const talk = await server();
+    const { results } = resolvedIn(await talk.call("resolve_actions", {}));
+    expect(results).toMatchObject([{ outcome: "resolved", about: id }]);
+    expect(results[0]?.finding).toContain(`Job ${id} is CANCELLED.`);
+    expect(await executions("cancelMicJob")).toBe(1);
+    const again = await talk.call("cancel_job", { jobId: id, reason });
+    expect(again.text).toContain("The action took effect.");
+    expect(await executions("cancelMicJob")).toBe(1);
+  });
+
+  test("a retry that the API refuses to repeat is resolved by reading the jobs", patient, async () => {
+    const { cut, server, service, retry, failedJob, executions } = await scene();
+    const refused = { kind: "status", status: 409, code: "ALREADY_RETRIED", retryable: false };
+    const talk = await server();
+    for (const arrives of [true, false]) {
+      const { id } = await failedJob();
+      await cut({ ...retry(id), arrives });
+      await service.fault(refused, { operationId: "retryMicJob" });
+      const { results } = resolvedIn(await talk.call("resolve_actions", {}));
+      expect(results).toMatchObject([{ outcome: arrives ? "resolved" : "rejected", about: id }]);
+      expect(results[0]?.resourceId === undefined).toBe(!arrives);
+      expect(results[0]?.finding).toMatch(arrives ? /^Resolved: it ran once\./ : /^Resolved: it did not take effect\./);
+    }
+    expect(await executions("retryMicJob")).toBe(1);
+  });
+
+  test("a refused cancellation stays unknown while the job may still be canceled", patient, async () => {
+    const { cut, server, service, cancellation, executions, pausedJob } = await scene();
+    const { id } = await pausedJob();
+    await cut({ ...cancellation(id), arrives: false });
+    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+    await service.fault(stale, { operationId: "cancelMicJob" });
+    const talk = await server();
+    const { results, nextStep, summary } = resolvedIn(await talk.call("resolve_actions", {}));
+    expect(results).toMatchObject([{ outcome: "still unknown", about: id }]);
+    expect(summary).toContain(`Job ${id} is PAUSED.`);
+    expect(nextStep).toMatchObject({ tool: "resolve_actions" });
+    expect(await executions("cancelMicJob")).toBe(0);
+  });
+
+  test("a resolving call that gets no answer stays unknown, and nextStep repeats it", patient, async () => {
+    const { cut, server, service, registration, executions } = await scene();
+    await cut({ ...registration(FILE.succeeds), arrives: false });
+    const later = { kind: "status", status: 503, retryAfterSeconds: 120 };
+    await service.fault(later, { operationId: "createMicPublicInput" });
+    const talk = await server();
+    const { results, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
+    expect(results).toMatchObject([{ outcome: "still unknown" }]);
+    expect(nextStep).toMatchObject({ tool: "resolve_actions", arguments: {} });
+    expect(resolvedIn(await talk.call("resolve_actions", {})).results).toMatchObject([{ outcome: "resolved" }]);
+    expect(await executions("createMicPublicInput")).toBe(1);
+  });
+});
+
+describe("before work is discarded", () => {
+  test("one question covers all cancellations and restarts; declined, nothing is sent", patient, async () => {
+    const { cut, connect, cancellation, retry, registration, failedJob, pausedJob, sent, executions } = await scene();
+    const running = await pausedJob();
+    const failed = await failedJob();
+    const registered = await executions("createMicPublicInput");
+    await cut({ ...registration(FILE.failsForGood), arrives: false });
+    await cut({ ...cancellation(running.id), arrives: false });
+    await cut({ ...retry(failed.id, "RESTART"), arrives: false });
+    const before = [await sent("cancelMicJob"), await sent("createMicPublicInput")];
+    const questions: string[] = [];
+    let action: "accept" | "decline" = "decline";
+    const client = await connect({
+      person: (question) => {
+        questions.push(question);
+        return { action };
+      },
+    });
+    const declined = await client.callTool("resolve_actions", {});
+    expect(declined.error).toMatchObject({ kind: "cancelled", sideEffect: "none" });
+    expect([await sent("cancelMicJob"), await sent("createMicPublicInput")]).toEqual(before);
+    expect(questions).toHaveLength(1);
+    expect(questions[0]).toContain(`cancel job ${running.id} (PAUSED); run job ${failed.id} again from the start`);
+    action = "accept";
+    const { results } = resolvedIn(await client.callTool("resolve_actions", {}));
+    expect(results.map(({ outcome }) => outcome)).toEqual(["resolved", "resolved", "resolved"]);
+    expect(questions).toHaveLength(2);
+    expect(await executions("cancelMicJob")).toBe(1);
+    expect(await executions("retryMicJob")).toBe(1);
+    expect(await executions("createMicPublicInput")).toBe(registered + 1);
+  });
+});
+
+describeWithFaketime(hasFaketime ? "21 h later" : "21 h later (skipped: faketime is missing)", () => {
+  const under = HOURS_AGO;
+
+  test("cancellations and retries are resolved by reading; nothing is sent", patient, async () => {
+    const { cut, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } = await scene();
+    const canceled = await pausedJob();
+    await cut({ ...cancellation(canceled.id), under });
+    const missed = await pausedJob();
+    await cut({ ...cancellation(missed.id), under, arrives: false });
+    const retried = await failedJob();
+    await cut({ ...retry(retried.id), under });
+    const left = await failedJob();
+    await cut({ ...retry(left.id, "RESTART"), under, arrives: false });
+    await isCanceled(canceled.id);
+    const before = [await sent("cancelMicJob"), await sent("retryMicJob")];
+
+    const talk = await server();
+    const { results, summary, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
+    expect(results.map(({ about, outcome }) => [about, outcome])).toEqual([
+      [canceled.id, "resolved"],
+      [missed.id, "rejected"],
+      [retried.id, "resolved"],
+      [left.id, "rejected"],
+    ]);
+    expect(summary).toBe("4 of 4 actions resolved: 2 ran, 2 were rejected.");
+    expect(nextStep).toBeUndefined();
+    expect([await sent("cancelMicJob"), await sent("retryMicJob")]).toEqual(before);
+    const [, , made] = results;
+    const replay = await talk.call("retry_job", { jobId: retried.id, retryMode: "SAFE_RESUME", reason });
+    expect(replay.structured).toMatchObject({ data: { id: made?.resourceId }, action: { replayed: true } });
+    expect(await executions("retryMicJob")).toBe(1);
+    expect(Listed.parse((await talk.call("list_actions", {})).structured).summary).toBe(
+      "4 actions: 2 rejected, 2 succeeded.",
+    );
+  });
+
+  test("other actions stay, marked as not resolvable, and are not mentioned at the start", patient, async () => {
+    const { cut, server, connect, registration, sent, type } = await scene();
+    await cut({ ...registration(FILE.succeeds), under });
+    const before = await sent("createMicPublicInput");
+    const talk = await server();
+    const { results, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
+    expect(results).toMatchObject([{ tool: "register_input", outcome: "not resolvable" }]);
+    expect(nextStep).toBeUndefined();
+    const listed = Listed.parse((await talk.call("list_actions", {})).structured);
+    expect(listed.actions).toMatchObject([{ state: "unknown", resolvable: false }]);
+    expect(listed.nextStep).toBeUndefined();
+    expect((await type("resolve", "--dry-run")).stdout).toContain("too old to be sent again");
+    expect((await connect()).instructions()).not.toContain("unknown outcome: call resolve_actions");
+    expect(await sent("createMicPublicInput")).toBe(before);
+  });
+});
+
+describe("the server's instructions", () => {
+  test("do not create a journal, and do not mention resolve_actions if it is not offered", patient, async () => {
+    const { cut, env, connect, registration } = await scene();
+    expect((await connect()).instructions()).not.toContain("resolve_actions.");
+    expect(existsSync(join(env.MIC_STATE_DIR, "actions.sqlite"))).toBe(false);
+    await cut(registration(FILE.succeeds));
+    const readOnly = await connectionForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
+    expect(readOnly.instructions()).not.toContain("unknown outcome: call resolve_actions");
+    for (const era of ["v1-client", "v2-legacy", "v2-modern"] as const) {
+      const client = await connectionForTest(era, { env });
+      expect(client.instructions()).toContain("1 action of an earlier session has an unknown outcome");
+    }
+  });
+
+  test("mention unresolved actions over HTTP", patient, async () => {
+    const { cut, env, registration } = await scene();
+    await cut(registration(FILE.succeeds));
+    await cut(registration(FILE.failsForGood));
+    const program = start(["serve", "--http"], { env });
+    const { url } = z.object({ url: z.string() }).parse(await program.next());
+    for (const era of ["v2-legacy", "v2-modern"] as const) {
+      const client = await connectHttp(era, url);
+      expect(client.instructions()).toContain(
+        "2 actions of earlier sessions have an unknown outcome: call resolve_actions.",
+      );
+      await client.close();
+    }
+  });
+
+  test("leave unresolved actions out if the journal cannot be read", patient, async () => {
+    const { cut, env, connect, registration } = await scene();
+    await cut(registration(FILE.succeeds));
+    for (const suffix of ["", "-wal", "-shm"])
+      await writeFile(join(env.MIC_STATE_DIR, `actions.sqlite${suffix}`), "not a database, and longer than its header");
+    const instructions = (await connect()).instructions();
+    expect(instructions).toContain("Jobs: ");
+    expect(instructions).not.toContain("unknown outcome: call resolve_actions");
+  });
+});
+
+describe("on the command line", () => {
+  test("resolve --dry-run sends nothing; resolve runs the calls; a replay exits with 3", patient, async () => {
+    const { cut, registration, executions, sent, type } = await scene();
+    const registered = registration(FILE.succeeds);
+    await cut({ ...registered, arrives: false });
+    const before = await sent("createMicPublicInput");
+    const dry = await type("resolve", "--dry-run");
+    expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("send again under its key") });
+    expect(await sent("createMicPublicInput")).toBe(before);
+    const asJson = await type("resolve", "--dry-run", "--output", "json");
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ actions: [{ tool: "register_input" }] });
+    const resolved = await type("resolve");
+    expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: it ran once") });
+    expect((await type("resolve")).stdout).toContain("No action is unresolved.");
+    const words = Object.entries(registered.args).map(([name, value]) => `${name}=${value}`);
+    const replayed = await type("call", registered.tool, ...words);
+    expect(replayed).toMatchObject({ code: 3, stdout: expect.stringContaining("Not run again") });
+    expect(await executions("createMicPublicInput")).toBe(1);
+    expect(await type("resolve", "one", "two")).toMatchObject({ code: 2 });
+  });
+
+  test("a replay of run_job and of retry_jobs exits with 3", patient, async () => {
+    const { service, type, failedJob, executions } = await scene();
+    const { recipeVersionId, inputBindings, parameterValues } = await jobBodyFor(service, FILE.succeeds);
+    const values = Object.entries({ inputs: inputBindings, parameterValues });
+    const words = values.map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+    const runJob = ["call", "run_job", `recipeVersionId=${recipeVersionId}`, "waitSeconds=0", ...words];
+    expect(await type(...runJob)).toMatchObject({ code: 0 });
+    expect(await type(...runJob)).toMatchObject({ code: 3, stdout: expect.stringContaining("Not run again") });
+    const { id } = await failedJob();
+    const retryJobs = ["call", "retry_jobs", `jobIds=${id}`, "retryMode=SAFE_RESUME", `reason=${reason}`];
+    expect(await type(...retryJobs)).toMatchObject({ code: 0 });
+    expect(await type(...retryJobs)).toMatchObject({ code: 3, stdout: expect.stringContaining("Not run again") });
+    expect(await executions("retryMicJob")).toBe(1);
+  });
+
+  test("asks before it sends a cancellation again, and takes --yes", patient, async () => {
+    const { cut, cancellation, executions, sent, type, pausedJob } = await scene();
+    const { id } = await pausedJob();
+    await cut({ ...cancellation(id), arrives: false });
+    const before = await sent("cancelMicJob");
+    const refused = await type("resolve");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+    expect(await sent("cancelMicJob")).toBe(before);
+    expect(await type("resolve", "--yes")).toMatchObject({ code: 0, stdout: expect.stringContaining("it ran once") });
+    expect(await executions("cancelMicJob")).toBe(1);
+  });
+});
