@@ -15,6 +15,7 @@ const HEAD = "| tool | operation | what it does |\n|---|---|---|\n";
 
 /** What a tool is that is no single operation, where its toolset does not say it. */
 const SEVERAL = new Map([
+  ["resolve_actions", "the POST operations, reads"],
   ["run_job", "registrations, a submission, reads"],
   ["retry_jobs", "several retries"],
   ["wait_for_jobs", "several job reads"],
