@@ -64,7 +64,7 @@ function firstNotes(first: Arguments, call: Arguments, { identifiedBy }: ActionT
     ([name, value]) => !identifiedBy.includes(name) && typeof value === "string" && value !== call[name],
   );
   if (notes.length === 0) return "";
-  return ` It had ${notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ")}.`;
+  return ` The first call had ${notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ")}.`;
 }
 
 /**

@@ -230,7 +230,9 @@ test("a replay names the mode and the notes of the first call where this one dif
   stub.respond(({ method }) => (method === "POST" ? made("job-2") : read("job-2")));
   await server.call("retry_job", { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "was busy" });
   const { text } = await server.call("retry_job", { jobId: "job-0", retryMode: "RESTART", reason: "again" });
-  expect(text).toMatch(/^Not run again: .*\)\. It had reason "was busy", retryMode SAFE_RESUME\. To run it again, /);
+  expect(text).toMatch(
+    /^Not run again: .*\)\. The first call had reason "was busy", retryMode SAFE_RESUME\. To run it again, /,
+  );
 });
 
 test.each([

@@ -12,8 +12,6 @@ const WAITS =
 
 /** Snapshots that a later change corrects: rule and place, with the reason. An entry that is no longer needed fails the test. */
 const KNOWN: Readonly<Record<string, string>> = {
-  "took effect | run_job: Refused when the input was registered already":
-    "run_job still reports the side effect of its earlier steps as its own",
   "polling | run_job: A person has to review it": WAITS,
   "waiting | get_job: WAITING_REVIEW": WAITS,
   "waiting | get_job: PAUSED": WAITS,

@@ -16,7 +16,7 @@ export const OWN_TOOLS: Readonly<
     required: ["workspaceId", "recipeVersionId", "inputs", "parameterValues"],
     optional: ["clientReference", "waitSeconds", "idempotencyKey"],
   },
-  retry_jobs: { required: ["jobIds", "retryMode", "reason"], optional: ["waitSeconds"] },
+  retry_jobs: { required: ["jobIds", "retryMode", "reason"], optional: ["idempotencyKey", "waitSeconds"] },
   wait_for_jobs: { required: ["jobIds"], optional: ["until", "waitSeconds"] },
 };
 

@@ -17,7 +17,8 @@ const registerInputScene: Scene = async (stage) => {
   const { service, workspaceId } = stage;
   let count = 0;
   const of = (file: number) => ({ workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, file) });
-  const fresh = async () => ({ ...of(FILE.succeeds), alias: `districts ${++count}` });
+  const files = [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood, FILE.waitsForReview, FILE.pauses];
+  const fresh = async () => ({ ...of(files[count % files.length] ?? 0), alias: `districts ${++count}` });
   const renoted = (args: Args) => ({ ...args, alias: "all districts" });
   const wrong = { ...of(FILE.succeeds), referenceId: "micacq_1", name: "districts" };
   await actionStates(stage, { operationId: "createMicPublicInput", fresh, renoted, wrong });
@@ -32,7 +33,11 @@ const submitJobScene: Scene = async (stage) => {
   const input = await registerInput(service, FILE.succeeds);
   const body = jobBody(service, offer, input.id);
   let count = 0;
-  const fresh = async () => ({ ...body, clientReference: `report ${++count}` });
+  const fresh = async () => ({
+    ...body,
+    parameterValues: { ...Object(body.parameterValues), vintage: `2026-05-${10 + ++count}` },
+    clientReference: `report ${count}`,
+  });
   const renoted = (args: Args) => ({ ...args, clientReference: "another report" });
   const wrong = { ...body, inputBindings: [], priority: "high" };
   const operationId = "createMicJob";

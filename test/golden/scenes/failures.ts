@@ -59,17 +59,17 @@ export async function actionStates(stage: Stage, acting: Acting): Promise<void> 
   const { operationId, fresh, renoted, wrong } = acting;
   const done = await fresh();
   await stage.show("Done", done);
-  await stage.show("The same call again: not done again", done);
+  await stage.show("The same call again: not run again", done);
   const named = { ...(await fresh()), idempotencyKey: "nightly-2100-01-15" };
-  await stage.show("Done under a key of the agent's own", named);
+  await stage.show("Done under the agent's own key", named);
   await stage.show("The same key again: replayed", named);
   await stage.show("The key of another action", { ...(await fresh()), idempotencyKey: "nightly-2100-01-15" });
   await stage.show("A mistyped key", { ...(await fresh()), idempotencyKey: `mic-${"0".repeat(32)}` });
   const lost = await fresh();
   await loseOutcome(stage, operationId);
   const { error } = await stage.show("The outcome is unknown", lost);
-  if (renoted) await stage.show("Another note while the outcome is unknown: settle first", renoted(lost));
-  await stage.show("The outcome is learned by the same call", { ...lost, idempotencyKey: error?.idempotencyKey });
+  if (renoted) await stage.show("Another note while the outcome is unknown: the same action", renoted(lost));
+  else await stage.show("The outcome is learned by the same call", { ...lost, idempotencyKey: error?.idempotencyKey });
   for (const state of ["Rate limited", "Not allowed"] as const) {
     await stage.service.fault(FAULTS[state], { operationId });
     await stage.show(state, await fresh());

@@ -40,7 +40,7 @@ const runJob: Scene = async (stage) => {
   await service.fault(refused, { operationId: "createMicJob" });
   await stage.show("Refused when the input was registered already", fresh);
   await loseOutcome(stage, "createMicJob");
-  await stage.show("The outcome is unknown", { ...fresh, clientReference: "a third" });
+  await stage.show("The outcome is unknown", fresh);
   await stage.show("Invalid arguments", { ...run, inputs: [{ port: "1", alias: "districts" }], recipe: "x" });
   await stage.showBare(run);
 };
@@ -91,4 +91,29 @@ const waitForJobs: Scene = async (stage) => {
   await stage.showBare({ jobIds: ended });
 };
 
-export const fewCallsScenes = { run_job: runJob, retry_jobs: retryJobs, wait_for_jobs: waitForJobs } as const;
+const resolveActions: Scene = async (stage) => {
+  const { service } = stage;
+  await stage.show("Nothing is unresolved", {});
+  const { workspaceId } = service.emulator;
+  const registration = { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, FILE.succeeds) };
+  const job = await submitJob(service, FILE.succeeds);
+  const cancellation = { jobId: job.id, reason: "Wrong file" };
+  await loseOutcome(stage, "createMicPublicInput");
+  const lost = await stage.call("register_input", registration);
+  await loseOutcome(stage, "cancelMicJob");
+  await stage.call("cancel_job", cancellation);
+  await stage.show("One of several", { idempotencyKey: lost.error?.idempotencyKey });
+  await stage.show("All of them", {});
+  await stage.show("No such action", { idempotencyKey: "nightly-2100-01-15" });
+  await loseOutcome(stage, "createMicPublicInput");
+  await stage.call("register_input", { ...registration, idempotencyKey: "nightly-2100-01-15" });
+  await loseOutcome(stage, "createMicPublicInput");
+  await stage.show("Still unknown", {});
+};
+
+export const fewCallsScenes = {
+  run_job: runJob,
+  retry_jobs: retryJobs,
+  wait_for_jobs: waitForJobs,
+  resolve_actions: resolveActions,
+} as const;

@@ -173,7 +173,7 @@ inOneEra((bench, era) => {
     const data = { ...failed, id: jobId, retryOfBatchId: failed.id };
     const body = JSON.stringify({ data, meta: { requestId: "r-1" } });
     await bench().service.fault({ kind: "body", body }, { operationId: "getMicJob" });
-    expect((await nextStep(own, jobId)).summary).toMatch(/after a RESTART too: give up/);
+    expect((await nextStep(own, jobId)).summary).toMatch(/after a RESTART too: stop retrying/);
   });
 
   test("resume first, then restart, then give up", async () => {
@@ -201,7 +201,7 @@ inOneEra((bench, era) => {
     const anewId = Object(anew.structured["data"]).id;
     await bench().service.fault(failing(anewId, 1), { operationId: "getMicJob" });
     const third = await nextStep(bench(), anewId);
-    expect(third.summary).toMatch(/after a RESTART too: give up/);
+    expect(third.summary).toMatch(/after a RESTART too: stop retrying/);
     expect(third.step).toEqual({});
   });
 
@@ -209,7 +209,7 @@ inOneEra((bench, era) => {
     const { id } = await retryableJob(bench().service);
     await saysFailed(bench(), id, 3);
     const { summary, step } = await nextStep(bench(), id);
-    expect(summary).toMatch(/CHURN has failed 3 times: give up/);
+    expect(summary).toMatch(/CHURN has failed 3 times: stop retrying/);
     expect(step).toEqual({});
   });
 

@@ -29,6 +29,8 @@ function slowService(retryMs: number) {
   const actions: ServiceActions = {
     findKnown: async () => undefined,
     conclude: unused,
+    unresolved: unused,
+    find: unused,
     about: async () => [],
     argumentsOf: async () => undefined,
     recall: unused,
