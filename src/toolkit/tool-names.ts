@@ -33,8 +33,3 @@ export const TOOL_NAMES = [
 ] as const;
 
 export type ToolName = (typeof TOOL_NAMES)[number];
-
-const names: ReadonlySet<string> = new Set(TOOL_NAMES);
-
-/** The journal may hold actions of tools that this version does not have. */
-export const isToolName = (name: string): name is ToolName => names.has(name);
