@@ -19,7 +19,7 @@ import {
   unknownOutcome,
   withResumeAdvice,
 } from "./unknown-outcome.ts";
-import { isTooOldToResend } from "./window.ts";
+import { duration, isTooOldToResend } from "./window.ts";
 import { withOwnKey } from "./wire-keys.ts";
 
 /** What identifies the action that a call is about. */
@@ -134,9 +134,18 @@ export function createActions(options: ActionsOptions) {
   function replay(stored: StoredAction): PerformedAction {
     if (stored.outcome === null) throw unknownOutcome("The journal contains no outcome of this action.");
     const outcome = readOutcome(stored.outcome);
-    if ("failure" in outcome) throw new Failure({ ...outcome.failure, idempotencyKey: stored.key });
+    const earlier = earlierAction(stored);
     const { key: idempotencyKey, attempts } = stored;
-    return { ...outcome, attempts, idempotencyKey, replayed: true, origin: "replayed", earlier: earlierAction(stored) };
+    if ("failure" in outcome) {
+      const { message } = outcome.failure;
+      const notice = `Not run again: an identical call ran ${duration(earlier.ageMs)} ago. ${message}`;
+      throw new Failure({
+        ...outcome.failure,
+        idempotencyKey,
+        ...(stored.state === "succeeded" && { message: notice }),
+      });
+    }
+    return { ...outcome, attempts, idempotencyKey, replayed: true, origin: "replayed", earlier };
   }
 
   /**
@@ -212,7 +221,7 @@ export function createActions(options: ActionsOptions) {
 
   /**
    * Continues with an action of the journal: replays its outcome, takes it over, or waits. Returns undefined if it has to be looked up
-   * again. `hasWaited`: this call has waited for the action, so it returns a rejection instead of sending again.
+   * again. `hasWaited`: another call has worked on the action meanwhile, so its rejection is returned instead of sending again.
    */
   async function resume(
     open: Journal,
@@ -290,7 +299,7 @@ export function createActions(options: ActionsOptions) {
         key = found.action.key;
         const result = await resume(open, found.action, call, identity, hasWaited);
         if (result) return result;
-        hasWaited ||= found.action.state === "in_progress";
+        hasWaited = true;
         continue;
       }
       if (call.explicitKey !== undefined && !call.isDerivedKey && isOwnKey(call.explicitKey))

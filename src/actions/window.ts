@@ -23,3 +23,12 @@ export const isLive = (row: string, now: string): string =>
 /** The API may have forgotten the key of this action, so it is not sent again. */
 export const isTooOldToResend = ({ first_sent_at }: Pick<StoredAction, "first_sent_at">, now: number): boolean =>
   now - first_sent_at > DEDUPLICATION_WINDOW_MS;
+
+/** "3 h": the largest unit in which it is at least 1; hours up to two days. */
+export function duration(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  const hours = Math.floor(seconds / 3_600);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+}

@@ -3,6 +3,7 @@ import type * as z from "zod/v4";
 import type { EarlierAction, PerformedAction } from "../actions/actions.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import { againKey } from "../actions/keys.ts";
+import { duration } from "../actions/window.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { Failure } from "../failure.ts";
@@ -47,15 +48,6 @@ function resourceId(value: unknown): string | undefined {
   const data = isJsonObject(value) ? value["data"] : undefined;
   const id = isJsonObject(data) ? data["id"] : undefined;
   return typeof id === "string" ? id : undefined;
-}
-
-/** "3 h": the largest unit in which it is at least 1; hours up to two days. */
-export function duration(ms: number): string {
-  const seconds = Math.floor(ms / 1_000);
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
-  const hours = Math.floor(seconds / 3_600);
-  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
 }
 
 /** The notes of the first call that this one words differently: the API received only the first. */

@@ -246,8 +246,28 @@ test("what took effect, with an answer that cannot be read, is not done again", 
   const one = await office.worker("one");
   const unreadable = () => Promise.reject(refused("contract_violation", { sideEffect: "done" }));
   const facts = factsOf(await one.call({ answer: unreadable }));
-  expect(factsOf(await one.call())).toEqual(facts);
+  const again = factsOf(await one.call());
+  expect(again).toEqual({ ...facts, message: `Not run again: an identical call ran 0 s ago. ${facts.message}` });
   expect(office.sent).toHaveLength(1);
+});
+
+test("a call without a key returns the rejection that another call got for an unknown action it was about to resume", async () => {
+  const office = await openOffice();
+  const one = await office.worker("one");
+  await one.call({ answer: () => Promise.reject(refused("outcome_unknown", { sideEffect: "unknown" })) });
+  let isFirst = true;
+  const two = await office.worker("two", (journal) => ({
+    ...journal,
+    async claim(...claimed) {
+      // The other call is faster: it resumes the action, and the API rejects it.
+      if (isFirst) await one.call({ answer: () => Promise.reject(refused("rejected", { status: 422 })) });
+      isFirst = false;
+      return undefined;
+    },
+  }));
+  const facts = factsOf(await two.call({ arguments: { recipeVersionId: "recipe-1", clientReference: "other" } }));
+  expect(facts).toMatchObject({ kind: "rejected", status: 422 });
+  expect(office.sent).toHaveLength(2);
 });
 
 test("an action has the key that the user agreed to, and the same agreement is about that action at any time", async () => {
