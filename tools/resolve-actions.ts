@@ -1,24 +1,9 @@
 import * as z from "zod/v4";
 import { keySchemas } from "../src/actions/keys.ts";
 import { defineProcedure } from "../src/toolkit/define-tool.ts";
-import { askAboutResolving, type RunAction, resolveActions as resolve } from "../src/toolkit/jobs/resolving.ts";
+import { askAboutResolving, resolveActions as resolve } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import type { Ports } from "../src/toolkit/ports.ts";
 import { heldTo } from "../src/toolkit/requests.ts";
-import { cancelJob } from "./cancel-job.ts";
-import { registerInput } from "./register-input.ts";
-import { requestFileProcessing } from "./request-file-processing.ts";
-import { retryJob } from "./retry-job.ts";
-import { submitJob } from "./submit-job.ts";
-
-const ACTION_TOOLS = [registerInput, submitJob, cancelJob, retryJob, requestFileProcessing] as const;
-
-const runWith =
-  (ports: Ports): RunAction =>
-  (name, args, call) => {
-    const tool = ACTION_TOOLS.find((each) => each.name === name);
-    return tool?.create(ports).invoke(args, { ...call, tool: tool.name });
-  };
 
 export const resolveActions = defineProcedure({
   name: "resolve_actions",
@@ -32,5 +17,5 @@ export const resolveActions = defineProcedure({
   }),
   output: outputs.whole({ summary: outputs.text, results: outputs.objects }),
   confirm: (args) => ({ prepare: (call, ports) => askAboutResolving(args, call, ports) }),
-  run: (args, call, ports) => resolve(args, call, ports, runWith(ports)),
+  run: resolve,
 });

@@ -124,8 +124,13 @@ export interface ListingOptions {
 
 /** Throws Failure if the journal cannot be used. */
 export async function listActions(journal: Journal, { service, state, limit }: ListingOptions): Promise<ActionList> {
-  const unresolved = (await journal.unresolved(service, MAX_UNRESOLVED)).map(listedUnresolved);
-  const recorded = await journal.count(service);
+  const states = state === undefined ? (["succeeded", "rejected"] as const) : [state];
+  const [rows, recorded, others] = await Promise.all([
+    journal.unresolved(service, MAX_UNRESOLVED),
+    journal.count(service),
+    journal.list(service, states, limit),
+  ]);
+  const unresolved = rows.map(listedUnresolved);
   const count = (of: ActionState): number => recorded.get(of) ?? 0;
   const unknown = unresolved.filter((action) => action.state === "unknown").length;
   const more = Math.max(0, count("unknown") + count("in_progress") - unresolved.length);
@@ -137,9 +142,7 @@ export async function listActions(journal: Journal, { service, state, limit }: L
   };
   if (state === "in_progress" || state === "unknown")
     return { actions: unresolved.filter((action) => action.state === state).slice(0, limit), counts };
-  const resolved = (await journal.list(service, state === undefined ? ["succeeded", "rejected"] : [state], limit)).map(
-    listed,
-  );
+  const resolved = others.map(listed);
   return { actions: state === undefined ? [...unresolved, ...resolved] : resolved, counts };
 }
 

@@ -8,6 +8,15 @@ export interface Progress {
   readonly message: string;
 }
 
+/** What the call of an action tool made. */
+export interface ActionMade {
+  readonly data: { readonly id: string };
+  /** Why this is not simply the answer of a new action. */
+  readonly notice?: string;
+  /** Present if nothing was sent. */
+  readonly replay?: object;
+}
+
 export interface ToolCall {
   /** The tool's own name. */
   readonly tool: ToolName;
@@ -20,6 +29,8 @@ export interface ToolCall {
   readonly followsTasks?: boolean;
   /** Whether an agent can call this tool here. */
   isOffered(tool: ToolName): boolean;
+  /** Calls an action tool by its name; undefined if there is no such tool. Throws Failure. */
+  act(tool: string, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ActionMade | undefined>;
   /** Tells the client how far the work is; does nothing when it did not ask. */
   report(progress: Progress): void;
 }

@@ -258,7 +258,7 @@ test("a call without a key returns the rejection that another call got for an un
   let isFirst = true;
   const two = await office.worker("two", (journal) => ({
     ...journal,
-    async claim(...claimed) {
+    async claim() {
       // The other call is faster: it resumes the action, and the API rejects it.
       if (isFirst) await one.call({ answer: () => Promise.reject(refused("rejected", { status: 422 })) });
       isFirst = false;

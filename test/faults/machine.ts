@@ -379,6 +379,7 @@ export class Machine {
     const toolCall: ToolCall = {
       tool: script.tool.name,
       isOffered: () => true,
+      act: async () => undefined,
       context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },
       report: () => undefined,
     };

@@ -38,17 +38,19 @@ export interface Places {
 export function normaliser({ baseUrl, downloads }: Places): (text: string) => string {
   const startedAt = Date.now();
   const keys = numbered("key", "hex");
+  const derivedKeys = numbered("again", "hex");
   const cursors = numbered("cursor", "base64url");
   return (text) =>
     text
       .replaceAll(downloads, "/home/user/Downloads")
       .replaceAll(baseUrl, "https://service.example")
       .replace(/(?<=mic-)[0-9a-f]{32}/g, keys)
+      .replace(/(?<=again-)[0-9a-f]{16}/g, derivedKeys)
       .replace(/(?<=ursor\\*":\\*")[\w-]{32,}/g, cursors)
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g, (instant) => sameInstant(instant, startedAt))
       // Two instants that have become one.
       .replace(/(\d{4}-\d\d-\d\dT[\d:.]+Z) to \1/g, "$1")
-      .replace(/(?<=the same call of )\d+ seconds? ago/g, "2 seconds ago")
+      .replace(/(?<=identical call ran )\d+ s ago/g, "2 s ago")
       // What is left of a minute that began when the scene did.
       .replace(/(?<="retryAfterSeconds":|[Aa]sk again in |Call again in |Wait |after )[3-6]\d(?=[,}]| s\b)/g, "60");
 }

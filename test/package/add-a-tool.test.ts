@@ -86,7 +86,7 @@ import { defineAction } from "../src/toolkit/define-tool.ts";
 import { keyArgument } from "../src/toolkit/requests.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
-const traits = { about: "jobId", wording: ["reason"] };
+const traits = { about: "jobId", identifiedBy: ["jobId"] };
 
 export const starJob = defineAction({
   endpoint: starMicJob,

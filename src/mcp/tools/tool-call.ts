@@ -23,6 +23,10 @@ export const toolCall = (runtime: Runtime, tool: ToolName, context: CallContext,
   shownVersion: caller.shownVersion,
   followsTasks: caller.followsTasks ?? false,
   isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
+  async act(name, args, actContext) {
+    const tool = runtime.tools.find((each) => each.name === name);
+    return tool?.kind === "action" ? await tool.invoke(args, toolCall(runtime, tool.name, actContext)) : undefined;
+  },
   report: caller.report ?? (() => undefined),
 });
 

@@ -7,7 +7,7 @@ import { word } from "../../outside.ts";
 import { timeLeftMs } from "../../service/attempts.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import type { Ports } from "../ports.ts";
-import { type ActionResult, answerResult, type NextStep, type ToolResult } from "../results.ts";
+import { answerResult, type NextStep, type ToolResult } from "../results.ts";
 import type { ToolCall } from "../tool-call.ts";
 import { eachOfMany, hasTimeToAct, withTimeToAnswer } from "./batch.ts";
 import { ENDED } from "./ended.ts";
@@ -16,13 +16,6 @@ import { type ReadOutcome, readCancellation, readRetry } from "./reading-outcome
 interface ResolveArguments {
   readonly idempotencyKey?: string | undefined;
 }
-
-/** Runs the call of an action tool; undefined if there is no such tool. Throws Failure. */
-export type RunAction = (
-  tool: string,
-  args: Readonly<Record<string, unknown>>,
-  call: ToolCall,
-) => Promise<ActionResult<{ readonly id: string }>> | undefined;
 
 /** How an action is resolved. */
 export type ResolvingStep = "send" | "read" | "wait" | "skip" | "none";
@@ -97,7 +90,6 @@ const isRefused = ({ facts }: Failure): boolean =>
 interface Resolving {
   readonly call: ToolCall;
   readonly ports: Ports;
-  readonly run: RunAction;
 }
 
 const stillUnknown = ({ facts }: Failure): Finding => ({
@@ -165,7 +157,8 @@ const send = (action: StandingAction, resolving: Resolving): Promise<Finding> =>
       const now = await resolving.ports.actions.find(idempotencyKey);
       // Another process was faster. A rejected action must not be sent again here.
       if (now?.state === "succeeded" || now?.state === "rejected") return standing(now);
-      const { notice, replay, data } = (await resolving.run(tool, { ...args, idempotencyKey }, resolving.call)) ?? {};
+      const { call } = resolving;
+      const { notice, replay, data } = (await call.act(tool, { ...args, idempotencyKey }, call.context)) ?? {};
       if (data === undefined)
         return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${word(tool)}.` };
       const finding = replay || notice === undefined ? "Resolved: it ran once." : notice;
@@ -247,7 +240,6 @@ export async function resolveActions(
   args: ResolveArguments,
   call: ToolCall,
   ports: Ports,
-  run: RunAction,
 ): Promise<ToolResult<ResolveAnswer>> {
   const { idempotencyKey: key } = args;
   const wanted = await wantedActions(args, ports);
@@ -267,9 +259,8 @@ export async function resolveActions(
     const deadlineAt = Math.min(context.deadlineAt, timing.now() + share);
     const found: Finding = hasTimeToAct(context, timing)
       ? await resolveOne(action, key !== undefined, {
-          call: { ...call, context: { ...context, deadlineAt }, proposedKey: undefined, shownVersion: undefined },
+          call: { ...call, context: { ...context, deadlineAt } },
           ports,
-          run,
         })
       : { outcome: "still unknown", finding: "Not tried yet: the call's time was over.", isWorthRepeating: true };
     findings.push(found);

@@ -94,7 +94,7 @@ const readRecipe = (why: RegExp): Step => ({
   arguments: { versionId: `micrecipev_${hex32}` },
   why,
 });
-const GIVE_UP = /give up/;
+const GIVE_UP = /stop retrying|give up/;
 
 interface JobRow {
   readonly row: keyof typeof JOB;

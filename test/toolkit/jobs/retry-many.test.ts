@@ -57,6 +57,7 @@ const callAt = ({ now }: Timing): ToolCall => ({
   tool: "retry_jobs",
   context: { signal: new AbortController().signal, deadlineAt: now() + CALL_LIMIT_MS },
   isOffered: () => true,
+  act: async () => undefined,
   report: () => undefined,
 });
 
