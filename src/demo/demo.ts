@@ -1,72 +1,179 @@
-// `mic-mcp demo`: the main job from end to end, with a real MCP client against the real server and an emulated service.
-import { createHash } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+// `mic-mcp demo`: the main job end to end. An MCP client (the v1 SDK, independent of the SDK that the server uses) calls this
+// server over stdio, and an emulator stands in for the MIC API. Read it from `demo` on; the helpers are below.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startAgent } from "./agent.ts";
-import {
-  analystAsks,
-  assistantCancels,
-  assistantMistypes,
-  assistantRunsJob,
-  prepareSubmission,
-  retrierRetries,
-} from "./chapters.ts";
-import { answerIsLost } from "./lost-answer.ts";
-import { startService } from "./service-process.ts";
-import { bad, bold, good, say } from "./story.ts";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import * as z from "zod/v4";
 
-const sha256Of = async (path: string): Promise<string> =>
-  createHash("sha256")
-    .update(await readFile(path))
-    .digest("hex");
-
-/** Exit code 0 when every step went as told. */
+/** Returns the exit code: 0 if every step had the expected result. */
 export async function demo(): Promise<number> {
-  const own = [process.execPath, ...process.execArgv, process.argv[1] ?? ""];
-  const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-demo-"));
-  const startedAt = Date.now();
-  // Nobody else asks it: the whole country may be read at once.
-  const service = await startService([...own, "emulator", "--requests-per-minute", "6000"]);
-  const { facts } = service;
+  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-demo-"));
+  // The rate limit of 30 requests a minute does not matter for an emulator that only this demo uses.
+  const emulator = await startEmulator(["--requests-per-minute", "6000"]);
+  const { baseUrl, clientId, clientSecret, workspaceId, fileIds } = emulator.facts;
   const environment = {
-    MIC_BASE_URL: facts.baseUrl,
-    MIC_CLIENT_ID: facts.clientId,
-    MIC_CLIENT_SECRET: facts.clientSecret,
-    MIC_WORKSPACE_ID: facts.workspaceId,
-    MIC_DOWNLOAD_DIR: downloadDir,
-    // Nothing of a demo belongs into anybody's keychain or journal.
-    MIC_STATE_DIR: join(downloadDir, "state"),
-    MIC_KEYCHAIN: "off",
+    MIC_BASE_URL: baseUrl,
+    MIC_CLIENT_ID: clientId,
+    MIC_CLIENT_SECRET: clientSecret,
+    MIC_WORKSPACE_ID: workspaceId,
     MIC_GEOGRAPHY_RATE: "600",
+    // The user's own keychain, journal and downloads are not touched.
+    MIC_KEYCHAIN: "off",
+    MIC_STATE_DIR: join(folder, "state"),
+    MIC_DOWNLOAD_DIR: folder,
   };
-  const startServer = () => startAgent([...own, "serve"], environment);
-  const agent = await startServer();
+  let server = await startServer(environment);
   try {
-    process.stdout.write(`${bold("mic-mcp demo")}: an MCP client, the server on stdio, an emulated service.\n`);
-    say(`service    ${facts.baseUrl} (workspace ${facts.workspaceId})`);
-    say(`server     ${await agent.countTools()} tools`);
-    await analystAsks(agent);
-    await assistantRunsJob(agent, facts.fileIds, sha256Of);
-    await retrierRetries(agent, facts.fileIds);
-    await assistantMistypes(agent);
-    await assistantCancels(agent, facts.fileIds);
-    await answerIsLost({
-      baseUrl: facts.baseUrl,
-      prepare: () => prepareSubmission(agent, facts.fileIds),
-      agent,
-      startNext: startServer,
-    });
-    process.stdout.write(
-      `\n${good("Everything went as told")}, in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.\n`,
-    );
+    heading("Run a job from a file");
+    const recipes = read(Recipes, await call(server, "list_recipes", {})).data;
+    const job = {
+      recipeVersionId: recipes.find(({ name }) => name.startsWith("Normalize"))?.versionId,
+      inputs: [{ port: "divisions", referenceId: fileIds[0] }],
+      parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
+    };
+    const first = await call(server, "run_job", job);
+    check(read(JobResult, first).data.state === "SUCCEEDED", "The job succeeded.");
+
+    heading("Lose an answer: kill the server while it waits for the API");
+    const nextJob = { ...job, parameterValues: { level: "DISTRICT", vintage: "2026-10-31" } };
+    await emulator.hangAfterNextJob();
+    const lost = call(server, "run_job", nextJob).catch(() => undefined);
+    await emulator.waitForJobs(2);
+    server.kill();
+    check((await lost) === undefined, "The API created the job, its answer is lost, and the server is dead (kill -9).");
+
+    server = await startServer(environment);
+    const { actions } = read(Unresolved, await call(server, "list_actions", { state: "unknown" }));
+    check(actions.length === 1, "A new server finds one action with an unknown outcome in the journal.");
+    say("The agent repeats its call. The server sends the same request under the same idempotency key.");
+    const second = await call(server, "run_job", nextJob);
+    check(read(JobResult, second).data.state === "SUCCEEDED", "The agent has its result.");
+    const again = await call(server, "run_job", nextJob);
+    check(again.text.startsWith("Not run again"), "The same call once more runs nothing.");
+
+    heading("Ask about India's geography");
+    await call(server, "find_district", { name: "Allahabad" });
+    const ranking = await call(server, "rank_divisions", { level: "district", by: "mandalCount", limit: 5 });
+    check(read(Ranking, ranking).coverage.complete, "The answer covers all states.");
+
+    heading("Pass a wrong argument");
+    const wrong = { ...job, parameterValues: { ...job.parameterValues, level: "VILLAGE" } };
+    const { isError, text } = await call(server, "run_job", wrong);
+    check(isError && text.includes("/parameterValues/level"), "The error names the argument; nothing was sent.");
+
+    heading("Count the executions");
+    const { requests, created } = await emulator.countJobs();
+    check(created === 2, `The emulator received ${requests} requests to create a job and created ${created} jobs.`);
     return 0;
   } catch (error) {
-    process.stdout.write(`\n${bad("The demo stopped")}: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stdout.write(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   } finally {
-    await agent.close();
-    await service.close();
-    await rm(downloadDir, { recursive: true, force: true });
+    await server.close();
+    await emulator.close();
+    await rm(folder, { recursive: true, force: true });
   }
+}
+
+// The parts of the results that the demo checks.
+const Recipes = z.looseObject({ data: z.array(z.object({ versionId: z.string(), name: z.string() })) });
+const JobResult = z.looseObject({ data: z.looseObject({ state: z.string() }) });
+const Unresolved = z.looseObject({ actions: z.array(z.looseObject({ tool: z.string() })) });
+const Ranking = z.looseObject({ coverage: z.looseObject({ complete: z.boolean() }) });
+const ToolResult = z.looseObject({
+  isError: z.boolean().default(false),
+  content: z.array(z.looseObject({ text: z.string().default("") })),
+  structuredContent: z.unknown().optional(),
+});
+
+/** The structuredContent of a call that must succeed. */
+function read<S extends z.ZodType>(schema: S, { isError, data }: Awaited<ReturnType<typeof call>>): z.output<S> {
+  if (isError) throw new Error("the last call returned an error");
+  return schema.parse(data);
+}
+
+const say = (text: string): void => void process.stdout.write(`${text.replace(/^(?=.)/gm, "  ")}\n`);
+const heading = (title: string): void => void process.stdout.write(`\n${title}\n${"-".repeat(title.length)}\n`);
+
+function check(holds: boolean, fact: string): void {
+  if (!holds) throw new Error(`this is not true: ${fact}`);
+  say(`[ok] ${fact}`);
+}
+
+/** The command that started this process, up to the entry point: node, its options, the file. */
+const [program, ...entry] = [process.execPath, ...process.execArgv, process.argv[1] ?? ""];
+
+/** Starts `mic-mcp serve` and connects an MCP client to it. */
+async function startServer(env: Record<string, string>) {
+  const client = new Client({ name: "mic-mcp-demo", version: "1" });
+  const transport = new StdioClientTransport({ command: program, args: [...entry, "serve"], env, stderr: "inherit" });
+  await client.connect(transport);
+  return {
+    client,
+    close: () => client.close(),
+    kill: () => void (transport.pid !== null && process.kill(transport.pid, "SIGKILL")),
+  };
+}
+
+/** Calls a tool, and prints the call, its progress and the text that a model reads. */
+async function call({ client }: Awaited<ReturnType<typeof startServer>>, name: string, args: object) {
+  say(`\n> ${name} ${JSON.stringify(args)}`);
+  const onprogress = ({ message = "" }: { message?: string | undefined }) => say(`... ${message}`);
+  const result = await client.callTool({ name, arguments: { ...args } }, undefined, { onprogress });
+  const { isError, content, structuredContent } = ToolResult.parse(result);
+  const text = content.map((block) => block.text).join("\n");
+  say(text.trimEnd());
+  return { isError, text, data: structuredContent };
+}
+
+const Facts = z.object({
+  baseUrl: z.string(),
+  clientId: z.string(),
+  clientSecret: z.string(),
+  workspaceId: z.string(),
+  fileIds: z.array(z.string()),
+});
+const Recorded = z.array(z.looseObject({ operationId: z.string().nullable(), executions: z.number().default(0) }));
+const CREATE_JOB = "createMicJob";
+
+/** Starts `mic-mcp emulator`, which prints its address, credentials and ids as one line of JSON. */
+async function startEmulator(options: readonly string[]) {
+  const child = spawn(program, [...entry, "emulator", ...options], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line]: unknown[] = await once(createInterface(child.stdout), "line");
+  const facts = Facts.parse(JSON.parse(String(line)));
+  const recorded = async (what: "requests" | "executions") => {
+    const response = await fetch(`${facts.baseUrl}/__emulator/${what}`);
+    return Recorded.parse(await response.json()).filter(({ operationId }) => operationId === CREATE_JOB);
+  };
+  const countJobs = async () => {
+    const created = (await recorded("executions")).reduce((sum, { executions }) => sum + executions, 0);
+    return { requests: (await recorded("requests")).length, created };
+  };
+  return {
+    facts,
+    countJobs,
+    async waitForJobs(count: number): Promise<void> {
+      const deadline = Date.now() + 10_000;
+      while ((await countJobs()).created < count) {
+        if (Date.now() > deadline) throw new Error(`the emulator did not create ${count} jobs in 10 s`);
+        await sleep(50);
+      }
+    },
+    /** The next request to create a job is executed and never answered. */
+    async hangAfterNextJob(): Promise<void> {
+      const body = JSON.stringify({ operationId: CREATE_JOB, fault: { kind: "hang", afterCommit: true } });
+      const headers = { "content-type": "application/json" };
+      await fetch(`${facts.baseUrl}/__emulator/faults`, { method: "POST", headers, body });
+    },
+    async close(): Promise<void> {
+      child.kill();
+      if (child.exitCode === null) await once(child, "exit");
+    },
+  };
 }

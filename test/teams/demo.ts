@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport as Transport, UnauthorizedError } from "@modelcontextprotocol/client";
 import pg from "pg";
 import * as z from "zod/v4";
-import { bad, bold, chapter, dim, expect, good, say } from "../../src/demo/story.ts";
 import { escaped, json } from "../../src/outside.ts";
 import { type Deployment, deploymentMissing, startDeployment, type Team } from "../support/deployment.ts";
 import type { Instance } from "../support/fleet.ts";
@@ -18,6 +17,19 @@ const PARAMETERS = { level: "DISTRICT", vintage: "2026-09-30" };
 const SUBMISSION = "createMicJob";
 const LOOK_EVERY_MS = 50;
 const MAX_LOOKS = 600;
+
+let chapters = 0;
+const say = (text: string): void => void process.stdout.write(`${text.replace(/^(?=.)/gm, "   ")}\n`);
+const chapter = (title: string): void => {
+  chapters += 1;
+  process.stdout.write(`\n${chapters}. ${title}\n`);
+};
+
+/** Prints a fact that the demo shows, or ends the demo if it does not hold. */
+function expect(holds: boolean, fact: string): void {
+  if (!holds) throw new Error(escaped(`not as told: ${fact}`));
+  say(`ok ${escaped(fact)}`);
+}
 
 interface Somebody {
   readonly name: string;
@@ -48,12 +60,12 @@ async function signIn({ url, provider }: Deployment, name: string): Promise<Some
   const called = (tool: string, args: Readonly<Record<string, unknown>>) =>
     client.callTool({ name: tool, arguments: { ...args } });
   const call: Somebody["call"] = async (tool, args) => {
-    say(dim(`${name}'s agent calls ${tool} ${json(args)}`));
+    say(`${name}'s agent calls ${tool} ${json(args)}`);
     try {
       return readResult(await called(tool, args));
     } catch (error) {
       if (!(error instanceof UnauthorizedError)) throw error;
-      say(dim(`  it takes more than ${person.asked.at(0)}: ${name} is asked to sign in for ${person.asked.at(-1)}`));
+      say(`  it takes more than ${person.asked.at(0)}: ${name} is asked to sign in for ${person.asked.at(-1)}`);
       await transport.finishAuth(await person.callback());
       return readResult(await called(tool, args));
     }
@@ -129,7 +141,7 @@ async function killedInTheMiddle(deployment: Deployment, agent: Somebody, job: R
   const holder = await whoHasIt(deployment);
   await holder.kill();
   expect(await lost, `${holder.name} is dead (kill -9), and the agent has no answer`);
-  say(dim("the agent asks for the same once more, word for word; the balancer gives it to the other instance"));
+  say("the agent asks for the same once more, word for word; the balancer gives it to the other instance");
   const { data, action } = await agent.ask(Submitted, "submit_job", job);
   expect(action.replayed, `it is told the job ${data.id}, under the key of its first call`);
   const jobs = (await executionsAt(emulator.baseUrl, SUBMISSION)) - before;
@@ -205,11 +217,11 @@ async function tell(deployment: Deployment): Promise<void> {
 
 async function demo(): Promise<number> {
   process.stdout.write(
-    `${bold("mic-mcp, a deployment for teams")}: two instances, PostgreSQL with a replica, haproxy, an identity provider.\n`,
+    `mic-mcp, a deployment for teams: two instances, PostgreSQL with a replica, haproxy, an identity provider.\n`,
   );
   if (deploymentMissing !== undefined) {
     process.stdout.write(
-      `\n${bad("It cannot be shown here")}: ${deploymentMissing} (Debian: apt-get install postgresql haproxy).\n`,
+      `\nIt cannot be shown here: ${deploymentMissing} (Debian: apt-get install postgresql haproxy).\n`,
     );
     return 1;
   }
@@ -228,10 +240,10 @@ async function demo(): Promise<number> {
       await deployment.stop();
     }
     const seconds = (performance.now() - startedAt) / 1000;
-    process.stdout.write(`\n${good("Everything went as told")}, in ${seconds.toFixed(1)} s.\n`);
+    process.stdout.write(`\nEverything went as told, in ${seconds.toFixed(1)} s.\n`);
     return 0;
   } catch (error) {
-    process.stdout.write(`\n${bad("The demo stopped")}: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stdout.write(`\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   } finally {
     await postgres.stop();
