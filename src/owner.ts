@@ -1,5 +1,5 @@
-// Who this process is, by a name from which others on the machine see whether it still lives: it holds actions and partial files.
-import { createHash, randomBytes } from "node:crypto";
+// The name of this process as the owner of actions; other processes on the machine can tell from it whether the process is alive.
+import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { errorCode } from "./failure.ts";
@@ -14,17 +14,8 @@ function machine(): string {
 }
 
 const HERE = machine();
-const UNIQUE = randomBytes(8).toString("hex");
-
 /** This process's name as an owner; no two processes ever have the same. */
-export const ownName = JSON.stringify([HERE, process.pid, UNIQUE]);
-
-const PLACE = createHash("sha256").update(HERE).digest("hex").slice(0, 8);
-
-/** The same in short, as a part of a file's name. */
-export const ownMark = `${PLACE}-${process.pid}-${UNIQUE.slice(0, 8)}`;
-/** What marks look like, for a larger pattern. */
-export const MARK = "[0-9a-f]{8}-\\d{1,10}-[0-9a-f]{8}";
+export const ownName = JSON.stringify([HERE, process.pid, randomBytes(8).toString("hex")]);
 
 function isAlive(pid: number): boolean {
   try {
@@ -45,21 +36,11 @@ function partsOf(owner: string): unknown[] {
   }
 }
 
-// The same process id again, under another name: its former holder is gone.
-const isGoneHere = (pid: number): boolean => pid === process.pid || !isAlive(pid);
-
 /** Certain that this owner is gone. False also where it cannot be known: then its lease has to run out. */
 export function isGone(owner: string): boolean {
   if (owner === ownName) return false;
   const [where, pid] = partsOf(owner);
   if (where !== HERE || typeof pid !== "number") return false;
-  return isGoneHere(pid);
-}
-
-/** The same of a mark; "elsewhere" where it cannot be known. */
-export function whereIs(mark: string): "here" | "gone" | "elsewhere" {
-  if (mark === ownMark) return "here";
-  const [place, pid] = mark.split("-");
-  if (place !== PLACE) return "elsewhere";
-  return isGoneHere(Number(pid)) ? "gone" : "here";
+  // This process id under another name: its former process has ended.
+  return pid === process.pid || !isAlive(pid);
 }

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { partialName, removeLeftFiles } from "../service/partial-files.ts";
+import { makePartialFile, removeAbandonedFiles } from "../service/partial-files.ts";
 import { type ListPlace, OLD_MS } from "./store.ts";
 
 /** Nothing of ours is larger: 256 districts with long names. */
@@ -22,29 +22,28 @@ async function parsed(path: string): Promise<unknown> {
 
 /** Written beside its place and put there whole: nobody reads a part of it. */
 async function replaceFile(folder: string, name: string, text: string): Promise<void> {
-  const part = join(folder, partialName(name));
+  const part = await makePartialFile(folder);
   try {
-    const file = await open(part, "wx", 0o600);
+    const file = await open(part.path, "wx", 0o600);
     try {
       await file.writeFile(text);
     } finally {
       await file.close();
     }
-    await rename(part, join(folder, name));
-  } catch (error) {
-    await unlink(part).catch(() => undefined);
-    throw error;
+    await rename(part.path, join(folder, name));
+  } finally {
+    await part.remove();
   }
 }
 
-/** What nobody will answer with any more: lists of services that are asked no longer, parts of processes that were killed. */
+/** What nobody will answer with any more: lists of services that are asked no longer, partial files of killed processes. */
 async function removeOldFiles(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const found = FILE.test(name) ? await lstat(path).catch(() => undefined) : undefined;
     if (found?.isFile() && now - found.mtimeMs > OLD_MS) await unlink(path).catch(() => undefined);
   }
-  await removeLeftFiles(folder);
+  await removeAbandonedFiles(folder);
 }
 
 export interface ListFilesOptions {

@@ -1,6 +1,6 @@
-// An asset's bytes streamed to a file: constant memory, a .part beside the target, hashed on the way, never overwriting.
+// An asset's bytes streamed to a file: constant memory, a partial file first, hashed on the way, never overwriting.
 import { createHash } from "node:crypto";
-import { type FileHandle, open, unlink } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join, parse } from "node:path";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
@@ -11,7 +11,7 @@ import { nameFromHeader } from "./file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "./new-file.ts";
 import type { Sends } from "./observed.ts";
 import { eachTry, openOnce, pieces, typeOf } from "./open-file.ts";
-import { partialName } from "./partial-files.ts";
+import { makePartialFile, type PartialFile } from "./partial-files.ts";
 import { type OpenAnswer, TransportError } from "./transport.ts";
 
 export interface SavedFile {
@@ -67,21 +67,23 @@ async function attempt(
 ) {
   const answer = await openOnce(service, endpoint, request, context, sends);
   const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
-  const part = join(target.folder, partialName(name));
+  let part: PartialFile | undefined;
   let file: FileHandle | undefined;
   try {
-    file = await open(part, "wx", 0o600);
+    part = await makePartialFile(target.folder);
+    file = await open(part.path, "wx", 0o600);
     const { bytes, sha256 } = await pour(answer, file, target.onBytes);
     await file.close();
-    const fileName = await settleName(part, target.folder, name, target.fileName === undefined);
+    const fileName = await settleName(part.path, target.folder, name, target.fileName === undefined);
     const contentType = typeOf(answer);
     return { path: join(target.folder, fileName), bytes, sha256, contentType, fileName };
   } catch (error) {
     answer.body.destroy();
     await file?.close().catch(() => undefined);
-    await unlink(part).catch(() => undefined);
     if (error instanceof TransportError || error instanceof Failure || context.signal.aborted) throw error;
     throw diskFailure(target.folder, error);
+  } finally {
+    await part?.remove();
   }
 }
 

@@ -1,6 +1,5 @@
 // Names of downloaded files: what an agent may ask for, and what can be made of a Content-Disposition header.
 import * as z from "zod/v4";
-import { isPartialName } from "./partial-files.ts";
 
 // Room for the suffixes that a download adds while it runs or when a name is taken: file systems allow 255 bytes.
 const MAX_NAME_BYTES = 200;
@@ -16,7 +15,6 @@ const isPlain = (name: string): boolean =>
   !name.startsWith(".") &&
   !/[. ]$/.test(name) &&
   name.trim() === name &&
-  !isPartialName(name) &&
   Buffer.byteLength(name) <= MAX_NAME_BYTES;
 
 /** A plain file name, good on every platform; never a path, never hidden. */

@@ -4,7 +4,7 @@ import { copyFile, link, lstat, mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, Failure, invalidArguments, reasonOf } from "../failure.ts";
 import { quote, word } from "../outside.ts";
-import { removeLeftFiles } from "./partial-files.ts";
+import { removeAbandonedFiles } from "./partial-files.ts";
 
 /** `argument`: the one that named the file. */
 export const nameTaken = (name: string, argument: string): Failure =>
@@ -26,12 +26,12 @@ export const diskFailure = (folder: string, error: unknown): Failure =>
     { cause: error },
   );
 
-/** Makes the folder when it is missing, and removes what killed processes left in it. Throws Failure. */
+/** Makes the folder when it is missing, and removes abandoned partial files in it. Throws Failure. */
 export async function prepareFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw diskFailure(folder, error);
   });
-  await removeLeftFiles(folder);
+  await removeAbandonedFiles(folder);
 }
 
 /** Throws Failure where there is something of that name, whatever it is. */

@@ -1,14 +1,14 @@
 // Rows saved as CSV (RFC 4180): in the download folder with a download's care, a new file, whole or not there at all; for a caller
 // elsewhere under a link.
 import { createHash } from "node:crypto";
-import { open, unlink } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import { plural } from "../geography/format.ts";
 import { word } from "../outside.ts";
 import { fileNameSchema } from "../service/file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "../service/new-file.ts";
-import { partialName } from "../service/partial-files.ts";
+import { makePartialFile, type PartialFile } from "../service/partial-files.ts";
 import type { LinkedFile, LinkedFiles } from "./links/linked-files.ts";
 import type { Link } from "./links/ticket.ts";
 import type { FolderFiles } from "./ports.ts";
@@ -106,20 +106,22 @@ export async function saveRows(
 async function newFile(folder: string, fileName: string, bytes: Buffer): Promise<string> {
   await prepareFolder(folder);
   await refuseTaken(folder, fileName, "saveAs");
-  const part = join(folder, partialName(fileName));
   const path = join(folder, fileName);
+  let part: PartialFile | undefined;
   try {
-    const file = await open(part, "wx", 0o600);
+    part = await makePartialFile(folder);
+    const file = await open(part.path, "wx", 0o600);
     try {
       await file.writeFile(bytes);
       await file.sync();
     } finally {
       await file.close();
     }
-    if (!(await claimName(part, path))) throw nameTaken(fileName, "saveAs");
+    if (!(await claimName(part.path, path))) throw nameTaken(fileName, "saveAs");
   } catch (error) {
-    await unlink(part).catch(() => undefined);
     throw error instanceof Failure ? error : diskFailure(folder, error);
+  } finally {
+    await part?.remove();
   }
   return path;
 }

@@ -27,7 +27,7 @@ const files = async (bench: Bench): Promise<readonly string[]> => (await readdir
 
 inOneEra((bench) => {
   afterEach(async () => {
-    expect((await files(bench())).filter((name) => name.endsWith(".part"))).toEqual([]);
+    expect((await files(bench())).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
   });
 
   proves("4.2/get-asset-content", "every asset arrives byte for byte, under its own name", async () => {

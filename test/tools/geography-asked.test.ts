@@ -256,7 +256,7 @@ inOneEra(
       ]);
       expect(rows.toSorted()).toEqual(expected.toSorted());
       if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
-      expect((await readdir(bench().downloadDir)).filter((name) => name.endsWith(".part"))).toEqual([]);
+      expect((await readdir(bench().downloadDir)).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
     });
 
     test("states and one state's districts are saved too; from list_districts the rows are the same as from rank_divisions", async () => {

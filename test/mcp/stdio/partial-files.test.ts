@@ -1,6 +1,5 @@
-// Partial files of downloads: gone however the server ends; what a killed one had to leave goes with the next download, and
-// nothing else does.
-import { mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from "node:fs/promises";
+// Partial files of downloads: removed however the server ends. A killed server leaves them; downloads remove them after a day.
+import { lutimes, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { credentials } from "../../service/client.ts";
@@ -84,61 +83,32 @@ test("a call that is cancelled just before the end leaves nothing either", long,
 });
 
 test(
-  "what a killed server left is removed by the next download; a living one's is not, nor is anybody else's",
+  "a partial file that no process has written to for a day is removed by the next download, and nothing else is",
   long,
   async () => {
     const { stub, folder, files } = await place();
-    const living = await server(stub, folder);
-    living.send(download(2, "living"));
-    await expect.poll(files).toHaveLength(1);
-    const [livingFile = ""] = await files();
-
+    const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000);
     const killed = await server(stub, folder);
-    killed.send(download(2, "killed"));
-    killed.send(download(3, "moved"));
-    await expect.poll(files).toHaveLength(3);
+    killed.send(download(2, "old"));
+    await expect.poll(files).toHaveLength(1);
+    const [old = ""] = await files();
+    killed.send(download(3, "recent"));
+    await expect.poll(files).toHaveLength(2);
+    const recent = (await files()).find((name) => name !== old) ?? "";
+    await expect.poll(async () => (await readdir(join(folder, old))).length).toBe(1);
     killed.process.kill("SIGKILL");
     await killed.exit;
-    const left = (await files()).filter((name) => name !== livingFile);
-    expect(left).toHaveLength(2);
-    const killedFile = left.find((name) => name.startsWith("killed")) ?? "";
+    await utimes(join(folder, old, "part"), twoDaysAgo, twoDaysAgo);
 
-    // Whoever wants to keep one renames it.
-    await rename(join(folder, left.find((name) => name.startsWith("moved")) ?? ""), join(folder, "rescued.part"));
-    const foreign = ["report.part", "report.csv.0a1b2c3d.part", ".part", `${killedFile}.txt`, killedFile.slice(0, -5)];
-    for (const name of foreign) await writeFile(join(folder, name), "mine");
-    // By its name it is a dead server's; it is a folder, or a link.
-    await mkdir(join(folder, `folder${killedFile}`));
-    await symlink(join(folder, "report.part"), join(folder, `link${killedFile}`));
+    // Similar names: a file, a link, a folder with another prefix.
+    const similar = [".mic-mcp-part-file", ".mic-mcp-part-link", ".mic-mcp-other", "report.part"];
+    await writeFile(join(folder, ".mic-mcp-part-file"), "mine");
+    await writeFile(join(folder, "report.part"), "mine");
+    await mkdir(join(folder, ".mic-mcp-other"));
+    await symlink(join(folder, ".mic-mcp-other"), join(folder, ".mic-mcp-part-link"));
+    for (const name of similar) await lutimes(join(folder, name), twoDaysAgo, twoDaysAgo);
 
     await quick(await server(stub, folder), 2, "next");
-    const kept = [...foreign, "rescued.part", `folder${killedFile}`, `link${killedFile}`, livingFile];
-    expect(await files()).toEqual([...kept, "quick-next.bin"].sort());
-    for (const name of foreign) expect(await readFile(join(folder, name), "utf8")).toBe("mine");
-
-    // Stopped, it lives.
-    living.process.kill("SIGSTOP");
-    await quick(await server(stub, folder), 2, "again");
-    expect(await files()).toContain(livingFile);
-    living.process.kill("SIGCONT");
-    living.process.stdin.end();
-    await living.exit;
-    expect(await files()).not.toContain(livingFile);
+    expect(await files()).toEqual([recent, ...similar, "quick-next.bin"].sort());
   },
 );
-
-test("of a machine that nothing is known of, a file goes once nobody has written to it for a day", long, async () => {
-  const { stub, folder, files } = await place();
-  const fresh = "fresh.bin.mic-mcp-0123abcd-77-89abcdef-01234567.part";
-  const old = "old.bin.mic-mcp-0123abcd-77-89abcdef-01234567.part";
-  for (const name of [fresh, old]) await writeFile(join(folder, name), "half");
-  const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000);
-  await utimes(join(folder, old), twoDaysAgo, twoDaysAgo);
-  const program = await server(stub, folder);
-  await quick(program, 2, "one");
-  expect(await files()).toEqual([fresh, "quick-one.bin"]);
-  // No finished file takes such a name.
-  program.send(callMessage(3, "download_asset", { assetId: "quick", fileName: fresh.replace("fresh", "mine") }));
-  const answers = await program.answersTo([3]);
-  expect(answers.get(3)).toMatchObject({ result: { isError: true } });
-});
