@@ -1,5 +1,4 @@
 // Jobs: submitted, listed, read, cancelled, retried.
-
 import {
   cancelMicJob,
   createMicJob,
@@ -9,14 +8,13 @@ import {
   retryMicJob,
 } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE } from "../../contract/envelope.ts";
-import type { Job, Stage } from "../../contract/jobs.ts";
+import type { Job } from "../../contract/jobs.ts";
 import { ID_PREFIX } from "../choices.ts";
-import { instant } from "../clock.ts";
 import { jsonAnswer } from "../http/answer.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import type { JobOutcome } from "../world/files.ts";
 import type { JobRecord } from "../world/jobs.ts";
-import { freshStages, isTerminal, lastStage } from "../world/lifecycle.ts";
+import { isTerminal, newJob } from "../world/lifecycle.ts";
 import { operationAt } from "../world/operations.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
@@ -25,44 +23,16 @@ import { checkJobOrder, checkQuota } from "./job-order.ts";
 import { act, type Context, type OperationHandler, read } from "./operation.ts";
 import { offeredRecipe } from "./recipes.ts";
 
-interface NewJob {
-  readonly recipe: Recipe;
-  readonly outcome: JobOutcome;
-  /** Stages of the earlier job that are kept. */
-  readonly kept?: readonly Stage[];
-  readonly retryOf?: string;
-}
-
 /** What befalls a job happens once: its retry succeeds. A review or a hold comes again. */
 const outcomeOfRetry = (outcome: JobOutcome): JobOutcome =>
   outcome === "fails at CHURN, retryably" ? "succeeds" : outcome;
 
-function startJob({ recipe, outcome, kept = [], retryOf }: NewJob, { world, requestId }: Context): JobRecord {
-  const { ids, workspaceId, stageMs } = world;
-  const now = world.clock.now();
-  const last = lastStage(recipe.definition);
-  const stages = freshStages(last, kept);
-  const initial: Job = {
-    id: ids.next(ID_PREFIX.job),
-    workspaceId,
-    environment: "SANDBOX",
-    state: "PREPARING",
-    resourceVersion: 1,
-    createdAt: instant(now),
-    updatedAt: instant(now),
-    recipeVersionId: recipe.definition.versionId,
-    processingState: "PREPARING",
-    publicationState: "NOT_REQUESTED",
-    outputDatasetVersionId: null,
-    reviewState: "NOT_REQUIRED",
-    stages,
-    retryOfBatchId: retryOf ?? null,
-    failure: null,
-  };
-  const outputDatasetVersionId = ids.next(ID_PREFIX.datasetVersion);
-  const first = stages.findIndex(({ state }) => state !== "SUCCEEDED");
-  const plan = { startsAt: now, stageMs, outcome, first, last, requestId, outputDatasetVersionId };
-  return world.jobs.add({ initial, plan, recipe, outcomeOfRetry: outcomeOfRetry(outcome) });
+type JobStart = Pick<Parameters<typeof newJob>[1], "outcome" | "kept" | "retryOf"> & { readonly recipe: Recipe };
+
+function startJob({ recipe, ...start }: JobStart, { world, requestId }: Context): JobRecord {
+  const createdAt = world.clock.now();
+  const facts = { ...start, recipe: recipe.definition, createdAt, stageMs: world.stageMs, requestId };
+  return world.jobs.add({ ...newJob(world, facts), recipe, outcomeOfRetry: outcomeOfRetry(start.outcome) });
 }
 
 const createJob = act(createMicJob, ({ body }, context) => {

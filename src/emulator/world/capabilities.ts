@@ -1,49 +1,34 @@
 // What the workspace can do, and the limits that bite when a job binds an input (docs/contract.md, 2.2, 8).
 import type { Capability } from "../../contract/usage.ts";
-import { Refusal } from "../problems.ts";
+import { Refusal, refuseField } from "../problems.ts";
 import type { InputRecord } from "./inputs.ts";
 
-const common = { version: "1", enabled: true, prerequisite: null, evidenceRef: null, languages: ["en", "hi"] };
+/** A capability that is enabled and needs nothing else. */
+const capability = (
+  kind: string,
+  operation: string,
+  supportLevel: Capability["supportLevel"],
+  [maxInputBytes, maxRows, maxPages]: readonly [bytes: number, rows: number, pages: number],
+): Capability => ({
+  version: "1",
+  enabled: true,
+  prerequisite: null,
+  evidenceRef: null,
+  languages: ["en", "hi"],
+  ...{ kind, operation, supportLevel, maxInputBytes, maxRows, maxPages },
+});
 
 export const CAPABILITIES = {
   divisions: {
-    ...common,
-    kind: "ADMINISTRATIVE_DIVISIONS",
-    operation: "NORMALIZE",
-    supportLevel: "PUBLISH_READY_FOR_RECIPE",
+    ...capability("ADMINISTRATIVE_DIVISIONS", "NORMALIZE", "PUBLISH_READY_FOR_RECIPE", [262_144, 10_000, 0]),
     evidenceRef: "evidence:divisions-2026-05",
-    maxInputBytes: 262_144,
-    maxRows: 10_000,
-    maxPages: 0,
   },
-  table: {
-    ...common,
-    kind: "TABLE",
-    operation: "EXTRACT_ROWS",
-    supportLevel: "EXTRACT",
-    maxInputBytes: 1_048_576,
-    maxRows: 100_000,
-    maxPages: 0,
-  },
-  sample: {
-    ...common,
-    kind: "TABLE",
-    operation: "PROFILE_SAMPLE",
-    supportLevel: "NORMALIZE",
-    maxInputBytes: 65_536,
-    maxRows: 100,
-    maxPages: 0,
-  },
+  table: capability("TABLE", "EXTRACT_ROWS", "EXTRACT", [1_048_576, 100_000, 0]),
+  sample: capability("TABLE", "PROFILE_SAMPLE", "NORMALIZE", [65_536, 100, 0]),
   document: {
-    ...common,
-    kind: "DOCUMENT",
-    operation: "EXTRACT_TEXT",
-    supportLevel: "RAW_ONLY",
+    ...capability("DOCUMENT", "EXTRACT_TEXT", "RAW_ONLY", [10_485_760, 0, 500]),
     enabled: false,
     prerequisite: "A licence for document extraction must be activated for this workspace.",
-    maxInputBytes: 10_485_760,
-    maxRows: 0,
-    maxPages: 500,
   },
 } as const satisfies Record<string, Capability>;
 
@@ -51,30 +36,24 @@ export type CapabilityName = keyof typeof CAPABILITIES;
 
 /** Throws a Refusal when the capability may not be used, or not on this input. */
 export function checkCapability(name: CapabilityName, bound: readonly { pointer: string; input: InputRecord }[]): void {
-  const capability: Capability = CAPABILITIES[name];
-  if (!capability.enabled)
-    throw new Refusal("CAPABILITY_DISABLED", {
-      fieldErrors: [
-        {
-          pointer: "/recipeVersionId",
-          code: "CAPABILITY_DISABLED",
-          message: `${capability.kind} ${capability.operation}: ${capability.prerequisite ?? "not enabled"}`,
-        },
-      ],
-    });
-  const over = (pointer: string, what: string, actual: number, max: number) =>
-    actual <= max
-      ? []
-      : [
-          {
-            pointer,
-            code: "CAPABILITY_EXCEEDED",
-            message: `The input has ${actual} ${what}, ${what} are limited to ${max}.`,
-          },
-        ];
-  const fieldErrors = bound.flatMap(({ pointer, input }) => [
-    ...over(pointer, "bytes", input.bytes, capability.maxInputBytes),
-    ...over(pointer, "rows", input.rows, capability.maxRows),
+  const { enabled, kind, operation, prerequisite, maxInputBytes, maxRows }: Capability = CAPABILITIES[name];
+  if (!enabled)
+    throw refuseField(
+      "CAPABILITY_DISABLED",
+      "/recipeVersionId",
+      `${kind} ${operation}: ${prerequisite ?? "not enabled"}`,
+    );
+  const measured = bound.flatMap(({ pointer, input: { bytes, rows } }) => [
+    { pointer, what: "bytes", actual: bytes, max: maxInputBytes },
+    { pointer, what: "rows", actual: rows, max: maxRows },
   ]);
-  if (fieldErrors.length > 0) throw new Refusal("CAPABILITY_EXCEEDED", { fieldErrors });
+  const code = "CAPABILITY_EXCEEDED";
+  const fieldErrors = measured
+    .filter(({ actual, max }) => actual > max)
+    .map(({ pointer, what, actual, max }) => ({
+      pointer,
+      code,
+      message: `The input has ${actual} ${what}, ${what} are limited to ${max}.`,
+    }));
+  if (fieldErrors.length > 0) throw new Refusal(code, { fieldErrors });
 }

@@ -10,8 +10,9 @@
 import { type Job, STAGES, type Stage, type StageName } from "../../contract/jobs.ts";
 import type { FieldError, Problem } from "../../contract/problem.ts";
 import type { RecipeDefinition } from "../../contract/recipes.ts";
-import { lastStageOf, REVIEW_MS } from "../choices.ts";
+import { ID_PREFIX, lastStageOf, REVIEW_MS } from "../choices.ts";
 import { instant } from "../clock.ts";
+import type { Ids } from "../ids.ts";
 import { makeProblem } from "../problems.ts";
 import type { JobOutcome } from "./files.ts";
 
@@ -41,13 +42,7 @@ interface JobChange {
 }
 
 export const stageIndex = (name: StageName): number => STAGES.indexOf(name);
-const SIFT = stageIndex("SIFT");
-const BLEND = stageIndex("BLEND");
-const CHURN = stageIndex("CHURN");
-const TASTE = stageIndex("TASTE");
 const SERVE = stageIndex("SERVE");
-
-export const lastStage = ({ stopAfterStage }: RecipeDefinition): number => stageIndex(lastStageOf(stopAfterStage));
 
 /** How many units each stage counts. */
 const UNITS: readonly number[] = [4, 6, 5, 3, 8, 4, 2, 3, 2];
@@ -55,27 +50,20 @@ const unitsOf = (index: number): number => UNITS[index] ?? 1;
 
 const state = (value: Job["state"]): Partial<Job> => ({ state: value, processingState: value });
 
-/** Where the outcome strikes; a recipe that stops earlier is struck at its last stage. */
-function strikesAt(outcome: JobOutcome, last: number): number {
-  switch (outcome) {
-    case "fails at SIFT":
-      return Math.min(SIFT, last);
-    case "pauses":
-      return Math.min(BLEND, last);
-    case "fails at CHURN, retryably":
-      return Math.min(CHURN, last);
-    case "waits for review":
-      return Math.min(TASTE, last);
-    case "succeeds":
-      return -1;
-  }
-}
+/** The stage at which each outcome stops a job; a recipe that stops earlier is stopped at its last stage. */
+const STRIKES: Readonly<Record<JobOutcome, number>> = {
+  "fails at SIFT": stageIndex("SIFT"),
+  pauses: stageIndex("BLEND"),
+  "fails at CHURN, retryably": stageIndex("CHURN"),
+  "waits for review": stageIndex("TASTE"),
+  succeeds: -1,
+};
 
 const BROKEN_ROWS: readonly FieldError[] = [
-  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 1, mandalCount: not an integer." },
-  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 2, code: empty." },
-  { pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message: "Row 2, mandalCount: below 0." },
-];
+  "Row 1, mandalCount: not an integer.",
+  "Row 2, code: empty.",
+  "Row 2, mandalCount: below 0.",
+].map((message) => ({ pointer: "/inputBindings/0/inputId", code: "ROW_INVALID", message }));
 
 const failureOf = ({ outcome, requestId }: Plan): Problem =>
   outcome === "fails at SIFT"
@@ -94,7 +82,7 @@ const failureOf = ({ outcome, requestId }: Plan): Problem =>
 /** All changes of the plan in order. `attempts` are the stages' attempt counts before this job. */
 function* changesOf(plan: Plan, attempts: readonly number[]): Generator<JobChange> {
   const { stageMs, first, last, outcome } = plan;
-  const strike = strikesAt(outcome, last);
+  const strike = Math.min(STRIKES[outcome], last);
   const start = (index: number): readonly [number, Partial<Stage>] => [
     index,
     { state: "RUNNING", attemptCount: (attempts[index] ?? 0) + 1, completedUnits: 0, totalUnits: unitsOf(index) },
@@ -198,9 +186,49 @@ const open = (stage: StageName, attemptCount: number): Stage => ({
 });
 
 /** A job's stages before it runs; `kept` are finished stages of the job it retries. */
-export const freshStages = (last: number, kept: readonly Stage[] = []): Stage[] =>
+const freshStages = (last: number, kept: readonly Stage[] = []): Stage[] =>
   STAGES.map((name, index) => {
     const earlier = kept[index];
     if (index > last) return { ...open(name, 0), state: "NOT_REQUIRED" };
     return earlier?.state === "SUCCEEDED" ? earlier : open(name, earlier?.attemptCount ?? 0);
   });
+
+interface NewJob {
+  readonly recipe: RecipeDefinition;
+  readonly createdAt: number;
+  readonly stageMs: number;
+  readonly outcome: JobOutcome;
+  readonly requestId: string;
+  /** The stages of the job that this one retries, if it keeps them. */
+  readonly kept?: readonly Stage[];
+  readonly retryOf?: string;
+}
+
+/** A job as it is created, and what it is going to do. */
+export function newJob(
+  { ids, workspaceId }: { readonly ids: Ids; readonly workspaceId: string },
+  { recipe, createdAt, stageMs, outcome, requestId, kept = [], retryOf }: NewJob,
+): { readonly initial: Job; readonly plan: Plan } {
+  const last = stageIndex(lastStageOf(recipe.stopAfterStage));
+  const stages = freshStages(last, kept);
+  const initial: Job = {
+    id: ids.next(ID_PREFIX.job),
+    workspaceId,
+    environment: "SANDBOX",
+    state: "PREPARING",
+    resourceVersion: 1,
+    createdAt: instant(createdAt),
+    updatedAt: instant(createdAt),
+    recipeVersionId: recipe.versionId,
+    processingState: "PREPARING",
+    publicationState: "NOT_REQUESTED",
+    outputDatasetVersionId: null,
+    reviewState: "NOT_REQUIRED",
+    stages,
+    retryOfBatchId: retryOf ?? null,
+    failure: null,
+  };
+  const first = stages.findIndex(({ state }) => state !== "SUCCEEDED");
+  const outputDatasetVersionId = ids.next(ID_PREFIX.datasetVersion);
+  return { initial, plan: { startsAt: createdAt, stageMs, outcome, first, last, requestId, outputDatasetVersionId } };
+}

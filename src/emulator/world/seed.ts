@@ -1,13 +1,12 @@
 // What the workspace holds at start: an input for each file and a few more, 130 jobs in all states, processing requests.
 import type { Input } from "../../contract/inputs.ts";
-import { type Job, STAGES } from "../../contract/jobs.ts";
 import { MAX_INT64 } from "../../contract/numbers.ts";
 import { ID_PREFIX } from "../choices.ts";
 import { DAY, HOUR, instant, MINUTE } from "../clock.ts";
 import { sha256 } from "../ids.ts";
 import { type InputRecord, inputOfFile } from "./inputs.ts";
 import type { JobRecord } from "./jobs.ts";
-import { freshStages, jobAt, lastStage, type Plan, stageIndex } from "./lifecycle.ts";
+import { jobAt, newJob, type Plan, stageIndex } from "./lifecycle.ts";
 import type { ProcessingRequestRecord } from "./processing-requests.ts";
 import type { Recipe } from "./recipes.ts";
 import type { World } from "./world.ts";
@@ -15,12 +14,6 @@ import type { World } from "./world.ts";
 const JOB_COUNT = 130;
 const JOBS_SPAN_MS = 40 * DAY;
 const SEEDED_STAGE_MS = 20 * MINUTE;
-
-export function seed(world: World): void {
-  seedInputs(world);
-  seedJobs(world);
-  seedProcessingRequests(world);
-}
 
 /** First one M4_FILE input for each file, in the files' order; then one of each other kind and of each other state. */
 function seedInputs(world: World): void {
@@ -43,112 +36,41 @@ function seedInputs(world: World): void {
   inputs.seed({ ...of(districts, "M4_FILE", districts.id, 5 * DAY), withdrawnAt: startedAt - DAY });
 }
 
-type Making = (world: World, recipe: Recipe, createdAt: number) => Pick<JobRecord, "initial" | "plan">;
-
-function begin(
-  world: World,
-  recipe: Recipe,
-  createdAt: number,
-  outcome: Plan["outcome"],
-): { initial: Job; plan: Plan } {
-  const { ids, workspaceId } = world;
-  const last = lastStage(recipe.definition);
-  const initial: Job = {
-    id: ids.next(ID_PREFIX.job),
-    workspaceId,
-    environment: "SANDBOX",
-    state: "PREPARING",
-    resourceVersion: 1,
-    createdAt: instant(createdAt),
-    updatedAt: instant(createdAt),
-    recipeVersionId: recipe.definition.versionId,
-    processingState: "PREPARING",
-    publicationState: "NOT_REQUESTED",
-    outputDatasetVersionId: null,
-    reviewState: "NOT_REQUIRED",
-    stages: freshStages(last),
-    retryOfBatchId: null,
-    failure: null,
-  };
-  const plan: Plan = {
-    startsAt: createdAt,
-    stageMs: SEEDED_STAGE_MS,
-    outcome,
-    first: 0,
-    last,
-    requestId: ids.next(ID_PREFIX.request),
-    outputDatasetVersionId: ids.next(ID_PREFIX.datasetVersion),
-  };
-  return { initial, plan };
-}
-
-/** Runs as a job does and then stands still after so many stages' time. */
-const stoodStill =
-  (outcome: Plan["outcome"], afterStages: number): Making =>
-  (world, recipe, createdAt) => {
-    const { initial, plan } = begin(world, recipe, createdAt, outcome);
-    return { initial: jobAt(initial, plan, undefined, createdAt + afterStages * SEEDED_STAGE_MS).job, plan: undefined };
-  };
-
-const FOR_EVER = 3 * STAGES.length;
-const succeeded = stoodStill("succeeds", FOR_EVER);
-const failedRetryably = stoodStill("fails at CHURN, retryably", FOR_EVER);
-const failed = stoodStill("fails at SIFT", FOR_EVER);
-const waiting = stoodStill("waits for review", 2 + stageIndex("TASTE"));
-const paused = stoodStill("pauses", FOR_EVER);
-
-const withdrawn: Making = (world, recipe, createdAt) => {
-  const { initial, plan } = succeeded(world, recipe, createdAt);
-  const resourceVersion = initial.resourceVersion + 1;
-  const updatedAt = instant(createdAt + 10 * HOUR);
-  return { initial: { ...initial, publicationState: "WITHDRAWN", resourceVersion, updatedAt }, plan };
+/** How each kind of seeded job runs, and after how many stages' time it stops changing. */
+const KINDS: Readonly<Record<string, readonly [outcome: Plan["outcome"], stages: number]>> = {
+  preparing: ["succeeds", 0],
+  queued: ["succeeds", 0.5],
+  waiting: ["waits for review", 2 + stageIndex("TASTE")],
+  paused: ["pauses", Number.POSITIVE_INFINITY],
+  failed: ["fails at SIFT", Number.POSITIVE_INFINITY],
+  "failed-retryably": ["fails at CHURN, retryably", Number.POSITIVE_INFINITY],
 };
+/** The newest jobs, newest first: the first page has all eight states. */
+const NEWEST =
+  "running running preparing queued succeeded running waiting paused failed-retryably cancelled failed queued waiting".split(
+    " ",
+  );
+/** The kinds of all earlier jobs, repeated. */
+const EARLIER =
+  "succeeded succeeded failed-retryably succeeded cancelled succeeded failed succeeded withdrawn failed-retryably paused".split(
+    " ",
+  );
 
-const cancelled: Making = (world, recipe, createdAt) => {
-  const { initial, plan } = begin(world, recipe, createdAt, "succeeds");
+function makeJob(world: World, kind: string, recipe: Recipe, createdAt: number): Pick<JobRecord, "initial" | "plan"> {
+  const [outcome, stages] = KINDS[kind] ?? ["succeeds", Number.POSITIVE_INFINITY];
+  const requestId = world.ids.next(ID_PREFIX.request);
+  const facts = { recipe: recipe.definition, createdAt, stageMs: SEEDED_STAGE_MS, outcome, requestId };
+  const { initial, plan } = newJob(world, facts);
+  // Continues from REFINE, slowly: only these seeded jobs change.
+  if (kind === "running") return { initial, plan: { ...plan, startsAt: world.clock.now() - 3.5 * SEEDED_STAGE_MS } };
   const requestedAt = createdAt + 3.4 * SEEDED_STAGE_MS;
-  return {
-    initial: jobAt(initial, plan, { requestedAt, doneAt: requestedAt + MINUTE }, requestedAt + HOUR).job,
-    plan: undefined,
-  };
-};
-
-/** Goes on from REFINE, slowly: the only seeded jobs that move. */
-const running: Making = (world, recipe, createdAt) => {
-  const { initial, plan } = begin(world, recipe, createdAt, "succeeds");
-  return { initial, plan: { ...plan, startsAt: world.clock.now() - 3.5 * SEEDED_STAGE_MS } };
-};
-
-/** The newest jobs, newest first: all eight states stand on the first page. */
-const NEWEST: readonly Making[] = [
-  running,
-  running,
-  stoodStill("succeeds", 0),
-  stoodStill("succeeds", 0.5),
-  succeeded,
-  running,
-  waiting,
-  paused,
-  failedRetryably,
-  cancelled,
-  failed,
-  stoodStill("succeeds", 0.5),
-  waiting,
-];
-/** All before, over and over. */
-const EARLIER: readonly Making[] = [
-  succeeded,
-  succeeded,
-  failedRetryably,
-  succeeded,
-  cancelled,
-  succeeded,
-  failed,
-  succeeded,
-  withdrawn,
-  failedRetryably,
-  paused,
-];
+  const cancellation = kind === "cancelled" ? { requestedAt, doneAt: requestedAt + MINUTE } : undefined;
+  const { job } = jobAt(initial, plan, cancellation, createdAt + stages * SEEDED_STAGE_MS);
+  if (kind !== "withdrawn") return { initial: job, plan: undefined };
+  const updatedAt = instant(createdAt + 10 * HOUR);
+  const resourceVersion = job.resourceVersion + 1;
+  return { initial: { ...job, publicationState: "WITHDRAWN", resourceVersion, updatedAt }, plan: undefined };
+}
 
 function seedJobs(world: World): void {
   const { ids, jobs, recipes } = world;
@@ -156,13 +78,13 @@ function seedJobs(world: World): void {
   const [flat, nested] = recipes;
   if (flat === undefined || nested === undefined) throw new Error("the recipes are missing");
   for (let age = JOB_COUNT - 1; age >= 0; age -= 1) {
-    const make = NEWEST[age] ?? EARLIER[age % EARLIER.length] ?? succeeded;
+    const kind = NEWEST[age] ?? EARLIER[age % EARLIER.length] ?? "succeeded";
     // Not evenly, but in order: up to an hour off.
     const jitter = (Number.parseInt(ids.named(`job ${age}`).slice(0, 6), 16) / 0xffffff) * HOUR;
     const createdAt = Math.round(startedAt - (age + 2) * (JOBS_SPAN_MS / (JOB_COUNT + 2)) + jitter);
     // Withdrawal needs a publication, and that a recipe that freezes.
-    const recipe = make === withdrawn || age % 3 !== 0 ? flat : nested;
-    jobs.add({ ...make(world, recipe, createdAt), recipe, outcomeOfRetry: "succeeds" });
+    const recipe = kind === "withdrawn" || age % 3 !== 0 ? flat : nested;
+    jobs.add({ ...makeJob(world, kind, recipe, createdAt), recipe, outcomeOfRetry: "succeeds" });
   }
 }
 
@@ -200,4 +122,10 @@ function seedProcessingRequests(world: World): void {
     }),
   ];
   for (const request of requests) processingRequests.seed(request);
+}
+
+export function seed(world: World): void {
+  seedInputs(world);
+  seedJobs(world);
+  seedProcessingRequests(world);
 }
