@@ -27,64 +27,58 @@ export interface ProblemKind {
   readonly retryable: boolean;
 }
 
+const problem = (status: number, title: string): ProblemKind => ({ status, title, retryable: false });
+const retryable = (status: number, title: string): ProblemKind => ({ status, title, retryable: true });
+
 export const PROBLEMS = {
-  INVALID_REQUEST: { status: 400, title: "The request breaks a rule of the contract", retryable: false },
-  MALFORMED_REQUEST: { status: 400, title: "The request could not be read", retryable: false },
-  MALFORMED_JSON: { status: 400, title: "The body is not acceptable JSON", retryable: false },
-  INVALID_CURSOR: { status: 400, title: "The cursor was not made by this list", retryable: false },
+  INVALID_REQUEST: problem(400, "The request breaks a rule of the contract"),
+  MALFORMED_REQUEST: problem(400, "The request could not be read"),
+  MALFORMED_JSON: problem(400, "The body is not acceptable JSON"),
+  INVALID_CURSOR: problem(400, "The cursor was not made by this list"),
   // RFC 6750, 3.1: WWW-Authenticate says more.
-  UNAUTHENTICATED: { status: 401, title: "A valid access token is required", retryable: false },
+  UNAUTHENTICATED: problem(401, "A valid access token is required"),
   // No client of the service sends such a request; in the playground it is one that "the public route policy denied" (7.1).
-  REQUEST_DENIED: { status: 403, title: "Host names another machine, or Origin a foreign page", retryable: false },
-  INSUFFICIENT_SCOPE: { status: 403, title: "The access token lacks a required scope", retryable: false },
-  WORKSPACE_FORBIDDEN: { status: 403, title: "The application has no access to this workspace", retryable: false },
-  PROCESSING_NOT_PERMITTED: {
-    status: 403,
-    title: "Processing this input with this recipe was requested and is not approved",
-    retryable: false,
-  },
-  NOT_FOUND: { status: 404, title: "There is nothing at this path", retryable: false },
-  METHOD_NOT_ALLOWED: { status: 405, title: "The method is not allowed here; see Allow", retryable: false },
-  CONTENT_WITHHELD: { status: 409, title: "The file is not scanned as clean and is not handed out", retryable: false },
-  INPUT_NOT_READY: { status: 409, title: "A bound input is not READY", retryable: false },
-  INPUT_BEING_SCANNED: { status: 409, title: "A bound input is still being scanned", retryable: true },
+  REQUEST_DENIED: problem(403, "Host names another machine, or Origin a foreign page"),
+  INSUFFICIENT_SCOPE: problem(403, "The access token lacks a required scope"),
+  WORKSPACE_FORBIDDEN: problem(403, "The application has no access to this workspace"),
+  PROCESSING_NOT_PERMITTED: problem(403, "Processing this input with this recipe was requested and is not approved"),
+  NOT_FOUND: problem(404, "There is nothing at this path"),
+  METHOD_NOT_ALLOWED: problem(405, "The method is not allowed here; see Allow"),
+  CONTENT_WITHHELD: problem(409, "The file is not scanned as clean and is not handed out"),
+  INPUT_NOT_READY: problem(409, "A bound input is not READY"),
+  INPUT_BEING_SCANNED: retryable(409, "A bound input is still being scanned"),
   // Judged before If-Match: RFC 9110, 13.2.1, has preconditions ignored where the answer would not be 2xx anyway.
-  JOB_TERMINAL: { status: 409, title: "The job has ended and cannot be cancelled", retryable: false },
-  CANCELLATION_IN_PROGRESS: { status: 409, title: "The job is being cancelled already", retryable: false },
+  JOB_TERMINAL: problem(409, "The job has ended and cannot be cancelled"),
+  CANCELLATION_IN_PROGRESS: problem(409, "The job is being cancelled already"),
   // A job can be retried when it is CANCELLED, or FAILED with a retryable failure: anything else would run work twice.
-  JOB_NOT_RETRYABLE: { status: 409, title: "Only CANCELLED or retryably FAILED jobs are retried", retryable: false },
+  JOB_NOT_RETRYABLE: problem(409, "Only CANCELLED or retryably FAILED jobs are retried"),
   // One living retry per job, for the same reason; when that one failed or was cancelled, another may follow.
-  ALREADY_RETRIED: { status: 409, title: "A retry of this job is under way or has succeeded", retryable: false },
-  RECIPE_HASH_NOT_CURRENT: { status: 409, title: "recipeVersionHash is not the current versionHash", retryable: false },
+  ALREADY_RETRIED: problem(409, "A retry of this job is under way or has succeeded"),
+  RECIPE_HASH_NOT_CURRENT: problem(409, "recipeVersionHash is not the current versionHash"),
   // Idempotency-Key draft, 2.7: 409 while the first request is being processed, 422 for another payload.
-  IDEMPOTENCY_IN_PROGRESS: { status: 409, title: "A request with this Idempotency-Key is running", retryable: true },
-  VERSION_CONFLICT: {
-    status: 412,
-    title: "If-Match is stale: the job has moved on; read it again and use its current resourceVersion",
-    retryable: false,
-  },
-  BODY_TOO_LARGE: { status: 413, title: "The body is larger than 1 MiB", retryable: false },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Content-Type must be application/json", retryable: false },
-  IDEMPOTENCY_KEY_REUSED: { status: 422, title: "The Idempotency-Key was used for another request", retryable: false },
-  RECIPE_NOT_OFFERED: { status: 422, title: "The recipe version is not offered to this workspace", retryable: false },
-  PORTS_MISMATCH: { status: 422, title: "inputBindings must bind exactly the recipe's inputs", retryable: false },
-  INPUT_NOT_FOUND: { status: 422, title: "The workspace has no such input", retryable: false },
-  INPUT_KIND_MISMATCH: { status: 422, title: "An input's kind does not fit the recipe's input", retryable: false },
-  CAPABILITY_EXCEEDED: { status: 422, title: "An input is beyond the limits of the capability", retryable: false },
-  CAPABILITY_DISABLED: { status: 422, title: "The capability the recipe needs is not enabled", retryable: false },
-  PARAMETERS_INVALID: { status: 422, title: "parameterValues does not match the recipe's schema", retryable: false },
-  REFERENCE_NOT_FOUND: { status: 422, title: "referenceId names nothing this workspace owns", retryable: false },
-  EXPIRY_NOT_ALLOWED: { status: 422, title: "expiresAt is past or beyond the approved expiry", retryable: false },
+  IDEMPOTENCY_IN_PROGRESS: retryable(409, "A request with this Idempotency-Key is running"),
+  VERSION_CONFLICT: problem(
+    412,
+    "If-Match is stale: the job has moved on; read it again and use its current resourceVersion",
+  ),
+  BODY_TOO_LARGE: problem(413, "The body is larger than 1 MiB"),
+  UNSUPPORTED_MEDIA_TYPE: problem(415, "Content-Type must be application/json"),
+  IDEMPOTENCY_KEY_REUSED: problem(422, "The Idempotency-Key was used for another request"),
+  RECIPE_NOT_OFFERED: problem(422, "The recipe version is not offered to this workspace"),
+  PORTS_MISMATCH: problem(422, "inputBindings must bind exactly the recipe's inputs"),
+  INPUT_NOT_FOUND: problem(422, "The workspace has no such input"),
+  INPUT_KIND_MISMATCH: problem(422, "An input's kind does not fit the recipe's input"),
+  CAPABILITY_EXCEEDED: problem(422, "An input is beyond the limits of the capability"),
+  CAPABILITY_DISABLED: problem(422, "The capability the recipe needs is not enabled"),
+  PARAMETERS_INVALID: problem(422, "parameterValues does not match the recipe's schema"),
+  REFERENCE_NOT_FOUND: problem(422, "referenceId names nothing this workspace owns"),
+  EXPIRY_NOT_ALLOWED: problem(422, "expiresAt is past or beyond the approved expiry"),
   // doubts.md 1: a UsageSummary cannot say MONTH.
-  WINDOW_NOT_AVAILABLE: {
-    status: 422,
-    title: "Usage by MONTH is not available: ask DAY or ENTITLEMENT",
-    retryable: false,
-  },
+  WINDOW_NOT_AVAILABLE: problem(422, "Usage by MONTH is not available: ask DAY or ENTITLEMENT"),
   // RFC 6585, section 3.
-  IF_MATCH_REQUIRED: { status: 428, title: "If-Match with the job's current ETag is required", retryable: false },
-  QUOTA_EXCEEDED: { status: 429, title: "The workspace's quota for this window is used up", retryable: true },
-  INTERNAL_ERROR: { status: 500, title: "The emulator failed; this is a defect", retryable: true },
+  IF_MATCH_REQUIRED: problem(428, "If-Match with the job's current ETag is required"),
+  QUOTA_EXCEEDED: retryable(429, "The workspace's quota for this window is used up"),
+  INTERNAL_ERROR: retryable(500, "The emulator failed; this is a defect"),
 } as const satisfies Record<string, ProblemKind>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

@@ -1,7 +1,5 @@
 // Whether a job may be submitted: recipe, ports, inputs, capability, permission, parameters, quota, in this order.
 import type { createMicJob } from "../../contract/endpoints/job-processing.ts";
-import type { Input } from "../../contract/inputs.ts";
-import type { FieldError } from "../../contract/problem.ts";
 import type { ProblemCode } from "../choices.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import { checkCapability } from "../world/capabilities.ts";
@@ -20,37 +18,41 @@ interface Bound {
   readonly input: InputRecord;
 }
 
-function refuseAll(code: ProblemCode, fieldErrors: readonly FieldError[]): void {
+/** Refuses the order if `wrong` has a message for a field. */
+function refuseWrong(
+  code: ProblemCode,
+  wrong: readonly { readonly pointer: string; readonly message: string | false }[],
+) {
+  const fieldErrors = wrong.flatMap(({ pointer, message }) => (message === false ? [] : [{ pointer, code, message }]));
   if (fieldErrors.length > 0) throw new Refusal(code, { fieldErrors });
 }
 
 function checkPorts({ inputBindings }: JobOrder, { definition }: Recipe): void {
-  const wanted = new Set(definition.inputs.map(({ name }) => name));
-  const bound = new Set(inputBindings.map(({ port }) => port));
-  const code = "PORTS_MISMATCH";
-  refuseAll(code, [
-    ...inputBindings.flatMap(({ port }, index) =>
-      wanted.has(port)
-        ? []
-        : [{ pointer: `/inputBindings/${index}/port`, code, message: `Ports are: ${[...wanted].join(", ")}.` }],
-    ),
-    ...[...wanted].flatMap((port) =>
-      bound.has(port) ? [] : [{ pointer: "/inputBindings", code, message: `The port ${port} is not bound.` }],
-    ),
+  const wanted = definition.inputs.map(({ name }) => name);
+  const bound = inputBindings.map(({ port }) => port);
+  refuseWrong("PORTS_MISMATCH", [
+    ...bound.map((port, index) => ({
+      pointer: `/inputBindings/${index}/port`,
+      message: !wanted.includes(port) && `Ports are: ${wanted.join(", ")}.`,
+    })),
+    ...wanted.map((port) => ({
+      pointer: "/inputBindings",
+      message: !bound.includes(port) && `The port ${port} is not bound.`,
+    })),
   ]);
 }
 
 function findInputs({ inputBindings }: JobOrder, { inputs }: World): readonly Bound[] {
-  const missing: FieldError[] = [];
-  const bound: Bound[] = [];
-  for (const [index, { port, inputId }] of inputBindings.entries()) {
-    const pointer = `/inputBindings/${index}/inputId`;
-    const input = inputs.find(inputId);
-    if (input === undefined) missing.push({ pointer, code: "INPUT_NOT_FOUND", message: "There is no such input." });
-    else bound.push({ pointer, port, input });
-  }
-  refuseAll("INPUT_NOT_FOUND", missing);
-  return bound;
+  const found = inputBindings.map(({ port, inputId }, index) => ({
+    pointer: `/inputBindings/${index}/inputId`,
+    port,
+    input: inputs.find(inputId),
+  }));
+  refuseWrong(
+    "INPUT_NOT_FOUND",
+    found.map(({ pointer, input }) => ({ pointer, message: input === undefined && "There is no such input." })),
+  );
+  return found.flatMap(({ input, ...rest }) => (input === undefined ? [] : [{ ...rest, input }]));
 }
 
 function checkReady(bound: readonly Bound[], { workspaceId, clock }: World): void {
@@ -58,42 +60,36 @@ function checkReady(bound: readonly Bound[], { workspaceId, clock }: World): voi
     pointer,
     state: inputAt(input, workspaceId, clock.now()).state,
   }));
-  const notReady = states.filter(({ state }) => state !== "READY");
-  const code = notReady.every(({ state }) => state === "WAITING_SCAN") ? "INPUT_BEING_SCANNED" : "INPUT_NOT_READY";
-  refuseAll(
-    code,
-    notReady.map(({ pointer, state }) => ({ pointer, code, message: `The input is ${state}.` })),
+  const isBeingScanned = states.every(({ state }) => state === "WAITING_SCAN" || state === "READY");
+  refuseWrong(
+    isBeingScanned ? "INPUT_BEING_SCANNED" : "INPUT_NOT_READY",
+    states.map(({ pointer, state }) => ({ pointer, message: state !== "READY" && `The input is ${state}.` })),
   );
 }
 
 /** RAW values come from files and acquisitions, all others from dataset versions. */
-const fits = (kind: Input["inputKind"], valueState: string): boolean =>
-  (kind === "DATASET_VERSION") === (valueState !== "RAW");
-
 function checkKinds(bound: readonly Bound[], { definition }: Recipe): void {
-  const code = "INPUT_KIND_MISMATCH";
-  refuseAll(
-    code,
-    bound.flatMap(({ pointer, port, input }) => {
+  refuseWrong(
+    "INPUT_KIND_MISMATCH",
+    bound.map(({ pointer, port, input }) => {
       const valueState = definition.inputs.find(({ name }) => name === port)?.valueState ?? "RAW";
       const kinds = valueState === "RAW" ? "M4_FILE or ACQUISITION" : "DATASET_VERSION";
-      return fits(input.inputKind, valueState)
-        ? []
-        : [{ pointer, code, message: `${port} takes ${valueState} values: an input of kind ${kinds}.` }];
+      const fits = (input.inputKind === "DATASET_VERSION") === (valueState !== "RAW");
+      return { pointer, message: !fits && `${port} takes ${valueState} values: an input of kind ${kinds}.` };
     }),
   );
 }
 
 /** Section 1, rule 5: where permission was asked for, it is reviewed before a job can run. */
 function checkPermission(bound: readonly Bound[], { definition }: Recipe, world: World): void {
-  const code = "PROCESSING_NOT_PERMITTED";
-  refuseAll(
-    code,
-    bound.flatMap(({ pointer, input }) => {
+  refuseWrong(
+    "PROCESSING_NOT_PERMITTED",
+    bound.map(({ pointer, input }) => {
       const asked = world.permissions.get(`${input.id} ${definition.versionId}`);
-      if (asked === undefined) return [];
-      const { id, state } = processingRequestAt(asked, world.workspaceId, world.clock.now());
-      return state === "APPROVED" ? [] : [{ pointer, code, message: `The processing request ${id} is ${state}.` }];
+      const { id, state } = asked
+        ? processingRequestAt(asked, world.workspaceId, world.clock.now())
+        : { id: "", state: "APPROVED" };
+      return { pointer, message: state !== "APPROVED" && `The processing request ${id} is ${state}.` };
     }),
   );
 }
@@ -113,7 +109,8 @@ export function checkJobOrder(order: JobOrder, world: World): AcceptedOrder {
   checkKinds(bound, recipe);
   checkCapability(recipe.capability, bound);
   checkPermission(bound, recipe, world);
-  refuseAll("PARAMETERS_INVALID", recipe.parameterErrors(order.parameterValues));
+  const fieldErrors = recipe.parameterErrors(order.parameterValues);
+  if (fieldErrors.length > 0) throw new Refusal("PARAMETERS_INVALID", { fieldErrors });
   checkQuota(world);
   return { recipe, inputs: bound.map(({ input }) => input) };
 }

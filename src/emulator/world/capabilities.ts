@@ -15,7 +15,12 @@ const capability = (
   prerequisite: null,
   evidenceRef: null,
   languages: ["en", "hi"],
-  ...{ kind, operation, supportLevel, maxInputBytes, maxRows, maxPages },
+  kind,
+  operation,
+  supportLevel,
+  maxInputBytes,
+  maxRows,
+  maxPages,
 });
 
 export const CAPABILITIES = {

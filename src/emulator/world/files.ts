@@ -22,23 +22,26 @@ export interface StoredFile {
   readonly outcome: JobOutcome;
 }
 
+type Cells = readonly (readonly (string | number)[])[];
+
 const csvField = (value: string | number): string => {
   const text = String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
 /** RFC 4180. */
-const csv = (rows: readonly (readonly (string | number)[])[]): string =>
-  rows.map((row) => `${row.map(csvField).join(",")}\r\n`).join("");
+const csv = (rows: Cells): string => rows.map((row) => `${row.map(csvField).join(",")}\r\n`).join("");
 
-const districtsCsv = (): string =>
-  csv([
-    ["stateCode", "lgdDistrictCode", "name", "mandalCount"],
-    ...readDistricts().map(({ stateCode, code, name, mandalCount }) => [stateCode, code, name, mandalCount]),
-  ]);
+const DISTRICTS_FILE = "lgd-districts.csv";
+const districtCells = (): Cells => [
+  ["stateCode", "lgdDistrictCode", "name", "mandalCount"],
+  ...readDistricts().map(({ stateCode, code, name, mandalCount }) => [stateCode, code, name, mandalCount]),
+];
 
-const statesCsv = (): string =>
-  csv([["code", "lgdCode", "name"], ...readStates().map(({ code, lgdCode, name }) => [code, lgdCode, name])]);
+const stateCells = (): Cells => [
+  ["code", "lgdCode", "name"],
+  ...readStates().map(({ code, lgdCode, name }) => [code, lgdCode, name]),
+];
 
 const BINARY_BYTES = 300 * 1024;
 
@@ -46,89 +49,79 @@ const BINARY_BYTES = 300 * 1024;
 const noise = (seed: string): Uint8Array =>
   createHash("shake256", { outputLength: BINARY_BYTES }).update(seed).digest();
 
-type FileFacts = Pick<StoredFile, "name" | "outcome" | "scan"> & {
-  readonly about?: string;
-  readonly content: string | Uint8Array;
-};
-
-const clean = (name: string, outcome: JobOutcome, content: string | Uint8Array): FileFacts => ({
-  name,
-  outcome,
-  scan: "clean",
-  content,
-});
+type FileRow = readonly [name: string, outcome: JobOutcome, scan: StoredFile["scan"], content: Cells | Uint8Array];
 
 /** In the order of `fileIds`: the first seven have the outcomes that the emulator promises. */
-const facts = (ids: Ids): readonly FileFacts[] => [
-  { ...clean("lgd-districts.csv", "succeeds", districtsCsv()), about: "divisions" },
-  clean(
+const rows = (ids: Ids): readonly FileRow[] => [
+  [DISTRICTS_FILE, "succeeds", "clean", districtCells()],
+  [
     "survey-overloaded.csv",
     "fails at CHURN, retryably",
-    csv([
+    "clean",
+    [
       ["district", "surveyed", "households"],
       ["Nizamabad", "2026-03-04", 1180],
       ["Adilabad", "2026-03-05", 940],
       ["Medak", "2026-03-09", 1322],
-    ]),
-  ),
+    ],
+  ],
   // Each row breaks what the divisions recipes ask for: lifecycle.ts says how.
-  clean(
+  [
     "divisions-broken.csv",
     "fails at SIFT",
-    csv([
+    "clean",
+    [
       ["code", "name", "mandalCount"],
       ["501", "Nizamabad", "thirty-three"],
       ["", "Adilabad", -21],
-    ]),
-  ),
-  clean(
+    ],
+  ],
+  [
     "जिले-for-review.csv",
     "waits for review",
-    csv([
+    "clean",
+    [
       ["जिला", "राज्य", "note"],
       ["वाराणसी", "उत्तर प्रदेश", "renamed, see gazette"],
       ["प्रयागराज", "उत्तर प्रदेश", "renamed, see gazette"],
-    ]),
-  ),
-  clean(
+    ],
+  ],
+  [
     "survey-held.csv",
     "pauses",
-    csv([
+    "clean",
+    [
       ["district", "surveyed"],
       ["Kolkata", "2026-04-01"],
-    ]),
-  ),
-  {
-    name: "upload-not-scanned.csv",
-    outcome: "succeeds",
-    scan: "pending",
-    content: csv([
+    ],
+  ],
+  [
+    "upload-not-scanned.csv",
+    "succeeds",
+    "pending",
+    [
       ["district", "mandals"],
       ["Mahe", 1],
-    ]),
-  },
-  {
-    name: "upload-infected.csv",
-    outcome: "succeeds",
-    scan: "infected",
-    content: csv([["stands for an infected file"]]),
-  },
-  clean("lgd-states.csv", "succeeds", statesCsv()),
-  clean("signed-archive.bin", "succeeds", noise(ids.named("archive"))),
+    ],
+  ],
+  ["upload-infected.csv", "succeeds", "infected", [["stands for an infected file"]]],
+  ["lgd-states.csv", "succeeds", "clean", stateCells()],
+  ["signed-archive.bin", "succeeds", "clean", noise(ids.named("archive"))],
 ];
 
-export function makeFiles(ids: Ids): readonly StoredFile[] {
-  return facts(ids).map(({ content, about = "", ...file }) => {
-    const isText = typeof content === "string";
-    const bytes = isText ? bytesOf(content) : content;
+export const makeFiles = (ids: Ids): readonly StoredFile[] =>
+  rows(ids).map(([name, outcome, scan, content]) => {
+    const isText = !(content instanceof Uint8Array);
+    const bytes = isText ? bytesOf(csv(content)) : content;
     return {
-      ...file,
-      about,
-      id: ids.next(isText ? ID_PREFIX.file : ID_PREFIX.signedFile),
+      name,
+      outcome,
+      scan,
       bytes,
+      about: name === DISTRICTS_FILE ? "divisions" : "",
+      id: ids.next(isText ? ID_PREFIX.file : ID_PREFIX.signedFile),
       sha256: sha256(bytes),
-      rows: isText ? content.trimEnd().split("\r\n").length - 1 : 0,
+      rows: isText ? content.length - 1 : 0,
       classification: isText ? "TABULAR" : "ARCHIVE",
     };
   });
-}

@@ -11,8 +11,8 @@ interface Metric {
   readonly seeded: bigint;
 }
 
-const counted = (grantedPerDay: bigint, granted: bigint, seededDay: bigint, seeded: bigint): Metric => ({
-  unit: "COUNT",
+const metric = (unit: Metric["unit"], grantedPerDay: bigint, granted: bigint, seededDay: bigint, seeded: bigint) => ({
+  unit,
   grantedPerDay,
   granted,
   seededDay,
@@ -20,28 +20,21 @@ const counted = (grantedPerDay: bigint, granted: bigint, seededDay: bigint, seed
 });
 
 const METRICS = {
-  JOBS_SUBMITTED: counted(1_000_000n, 100_000_000n, 4n, 130n),
-  JOBS_RETRIED: counted(1_000_000n, 100_000_000n, 1n, 9n),
-  JOBS_CANCELLED: counted(1_000_000n, 100_000_000n, 0n, 12n),
-  INPUTS_REGISTERED: counted(1_000_000n, 100_000_000n, 2n, 13n),
-  PROCESSING_REQUESTS: counted(1_000_000n, 100_000_000n, 1n, 4n),
-  ASSET_DOWNLOADS: counted(10_000_000n, 1_000_000_000n, 3n, 57n),
-  ASSET_BYTES: {
-    unit: "BYTE",
-    grantedPerDay: 1_099_511_627_776n,
-    granted: 9_223_372_036_854_775_807n,
-    seededDay: 45_210n,
-    seeded: 9_007_199_254_740_993n,
-  },
-  // What a compute unit is, the contract between the parties has not yet defined.
-  COMPUTE_UNITS: { ...counted(0n, 0n, 0n, 0n), unit: null },
+  JOBS_SUBMITTED: metric("COUNT", 1_000_000n, 100_000_000n, 4n, 130n),
+  JOBS_RETRIED: metric("COUNT", 1_000_000n, 100_000_000n, 1n, 9n),
+  JOBS_CANCELLED: metric("COUNT", 1_000_000n, 100_000_000n, 0n, 12n),
+  INPUTS_REGISTERED: metric("COUNT", 1_000_000n, 100_000_000n, 2n, 13n),
+  PROCESSING_REQUESTS: metric("COUNT", 1_000_000n, 100_000_000n, 1n, 4n),
+  ASSET_DOWNLOADS: metric("COUNT", 10_000_000n, 1_000_000_000n, 3n, 57n),
+  ASSET_BYTES: metric("BYTE", 1_099_511_627_776n, 9_223_372_036_854_775_807n, 45_210n, 9_007_199_254_740_993n),
+  // The contract between the parties has not defined a compute unit yet.
+  COMPUTE_UNITS: metric(null, 0n, 0n, 0n, 0n),
 } as const satisfies Record<string, Metric>;
 
 export type MetricName = keyof typeof METRICS;
 
 const noCounts = (): Map<string, bigint> => new Map();
 const startOfDay = (now: number): number => Math.floor(now / DAY) * DAY;
-const positive = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
 
 export class Usage {
   readonly activatedAt: number;
@@ -74,8 +67,6 @@ export class Usage {
   }
 
   summary(workspaceId: string, window: UsageSummary["window"], now: number): UsageSummary {
-    this.#turn(now);
-    const [start, end] = this.#bounds(window);
     return {
       workspaceId,
       environment: "SANDBOX",
@@ -86,51 +77,47 @@ export class Usage {
       resetTimezone: "UTC",
       activatedAt: instant(this.activatedAt),
       expiresAt: instant(this.expiresAt),
-      buckets: Object.entries<Metric>(METRICS).map(([metric, facts]) => {
-        const granted = window === "DAY" ? facts.grantedPerDay : facts.granted;
-        const used = this.#used(metric, facts, window);
-        return {
-          metric,
-          unit: facts.unit,
-          unitDefinitionState: facts.unit === null ? "NOT_CONFIGURED" : "DEFINED",
-          quotaScope: "ORGANIZATION_SHARED",
-          windowStart: instant(start),
-          windowEnd: instant(end),
-          granted: String(granted),
-          used: String(used),
-          reserved: "0",
-          remaining: String(positive(granted - used)),
-          resetAt: window === "DAY" ? instant(end) : null,
-          expiresAt: instant(this.expiresAt),
-        };
-      }),
+      buckets: this.#figures(window, now).map(({ metric, unit, bounds, granted, used, remaining }) => ({
+        metric,
+        unit,
+        unitDefinitionState: unit === null ? "NOT_CONFIGURED" : "DEFINED",
+        quotaScope: "ORGANIZATION_SHARED",
+        ...bounds,
+        granted: String(granted),
+        used: String(used),
+        reserved: "0",
+        remaining: String(remaining),
+        resetAt: window === "DAY" ? bounds.windowEnd : null,
+        expiresAt: instant(this.expiresAt),
+      })),
     };
   }
 
   /** The day's quotas as the capabilities show them: of the metrics whose unit is defined. */
   quotas(now: number): readonly QuotaBucket[] {
-    this.#turn(now);
-    const [start, end] = this.#bounds("DAY");
-    return Object.entries<Metric>(METRICS)
-      .filter(([, { unit }]) => unit !== null)
-      .map(([metric, facts]) => {
-        const used = this.#used(metric, facts, "DAY");
-        return {
-          unit: metric,
-          windowStart: instant(start),
-          windowEnd: instant(end),
-          granted: Number(facts.grantedPerDay),
-          used: Number(used),
-          reserved: 0,
-          remaining: Number(positive(facts.grantedPerDay - used)),
-          resetAt: instant(end),
-          expiresAt: instant(this.expiresAt),
-        };
-      });
+    return this.#figures("DAY", now)
+      .filter(({ unit }) => unit !== null)
+      .map(({ metric, bounds, granted, used, remaining }) => ({
+        unit: metric,
+        ...bounds,
+        granted: Number(granted),
+        used: Number(used),
+        reserved: 0,
+        remaining: Number(remaining),
+        resetAt: bounds.windowEnd,
+        expiresAt: instant(this.expiresAt),
+      }));
   }
 
-  #bounds(window: UsageSummary["window"]): readonly [number, number] {
-    return window === "DAY" ? [this.#day, this.#day + DAY] : [this.activatedAt, this.expiresAt];
+  #figures(window: UsageSummary["window"], now: number) {
+    this.#turn(now);
+    const [start, end] = window === "DAY" ? [this.#day, this.#day + DAY] : [this.activatedAt, this.expiresAt];
+    const bounds = { windowStart: instant(start), windowEnd: instant(end) };
+    return Object.entries<Metric>(METRICS).map(([metric, facts]) => {
+      const granted = window === "DAY" ? facts.grantedPerDay : facts.granted;
+      const used = this.#used(metric, facts, window);
+      return { metric, unit: facts.unit, bounds, granted, used, remaining: granted > used ? granted - used : 0n };
+    });
   }
 
   #used(name: string, { seededDay, seeded }: Metric, window: UsageSummary["window"]): bigint {
