@@ -24,21 +24,22 @@ const Advance = z.strictObject({
 /** Admin errors are for people: one field that says what to do. */
 const fail = (status: number, error: string, headers = {}): Answer => jsonAnswer(status, { error }, headers);
 
-/** The body as this schema has it, or the answer that says what is wrong with it. */
-function readBody<S extends z.ZodType>(request: HttpRequest, schema: S): { value: z.output<S> } | { refused: Answer } {
-  const [contentType = ""] = request.header("content-type");
-  // Asked for strictly: no web page can send it here without a preflight, which is refused.
-  if (!isMediaType(contentType, "application/json"))
-    return { refused: fail(415, "Content-Type must be application/json.") };
-  if (request.body === "too large") return { refused: fail(413, "The body is larger than 1 MiB.") };
-  try {
-    const parsed = z.safeParse(schema, readJson(request.body));
-    return parsed.success ? { value: parsed.data } : { refused: fail(400, z.prettifyError(parsed.error)) };
-  } catch (error) {
-    if (error instanceof JsonError) return { refused: fail(400, `The body is not JSON: ${error.message}.`) };
-    throw error;
-  }
-}
+/** The answer of `act` to the body that fits this schema, or the answer that says what is wrong with the body. */
+const withBody =
+  <S extends z.ZodType>(schema: S, act: (body: z.output<S>) => Answer) =>
+  (request: HttpRequest): Answer => {
+    // Asked for strictly: no web page can send this type here without a preflight request, which is refused.
+    if (!isMediaType(request.header("content-type")[0] ?? "", "application/json"))
+      return fail(415, "Content-Type must be application/json.");
+    if (request.body === "too large") return fail(413, "The body is larger than 1 MiB.");
+    try {
+      const parsed = z.safeParse(schema, readJson(request.body));
+      return parsed.success ? act(parsed.data) : fail(400, z.prettifyError(parsed.error));
+    } catch (error) {
+      if (error instanceof JsonError) return fail(400, `The body is not JSON: ${error.message}.`);
+      throw error;
+    }
+  };
 
 export interface Admin {
   answer(request: HttpRequest): Answer;
@@ -56,44 +57,29 @@ export interface AdminParts {
 
 export function makeAdmin({ clock, faults, records, tokens, playground }: AdminParts): Admin {
   const now = (): Answer => jsonAnswer(200, { now: instant(clock.now()) });
-
-  const advanceClock = (request: HttpRequest): Answer => {
-    const body = readBody(request, Advance);
-    if ("refused" in body) return body.refused;
-    clock.advance(body.value.advanceMs);
+  const advanceClock = withBody(Advance, ({ advanceMs }) => {
+    clock.advance(advanceMs);
     return now();
-  };
-
-  const queueFault = (request: HttpRequest): Answer => {
-    const body = readBody(request, FaultOrder);
-    if ("refused" in body) return body.refused;
-    // Bound to no operation it has nothing to wait for.
-    if (body.value.fault.kind === "expire-token" && body.value.operationId === undefined) tokens.expireAll();
-    else if (!faults.add(body.value)) return fail(409, "Too many faults are queued: DELETE /__emulator/faults first.");
+  });
+  const queueFault = withBody(FaultOrder, (order) => {
+    // Without an operation, this one has nothing to wait for.
+    if (order.fault.kind === "expire-token" && order.operationId === undefined) tokens.expireAll();
+    else if (!faults.add(order)) return fail(409, "Too many faults are queued: DELETE /__emulator/faults first.");
     return jsonAnswer(201, { queued: faults.queued });
-  };
-
+  });
   const clearFaults = (): Answer => {
     faults.clear();
     return jsonAnswer(200, { queued: faults.queued });
   };
-
-  const varyGeography = (request: HttpRequest): Answer => {
-    const body = readBody(request, GeographyVariant);
-    if ("refused" in body) return body.refused;
-    playground.vary(body.value);
-    return jsonAnswer(200, {});
-  };
-
-  const restoreGeography = (): Answer => {
-    playground.vary();
+  const varyGeography = (variant?: GeographyVariant): Answer => {
+    playground.vary(variant);
     return jsonAnswer(200, {});
   };
 
   const routes = new Map<string, Readonly<Record<string, (request: HttpRequest) => Answer>>>([
     ["/__emulator/clock", { GET: now, POST: advanceClock }],
     ["/__emulator/faults", { POST: queueFault, DELETE: clearFaults }],
-    ["/__emulator/geography", { POST: varyGeography, DELETE: restoreGeography }],
+    ["/__emulator/geography", { POST: withBody(GeographyVariant, varyGeography), DELETE: () => varyGeography() }],
     ["/__emulator/requests", { GET: () => jsonAnswer(200, records.requests) }],
     ["/__emulator/executions", { GET: () => jsonAnswer(200, records.executions) }],
   ]);

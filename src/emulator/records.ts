@@ -24,7 +24,7 @@ interface Execution {
   readonly clientId?: string;
   readonly operationId: string;
   readonly idempotencyKey: string;
-  executions: number;
+  readonly executions: number;
 }
 
 /** Fills in what is not known yet when a request comes. */
@@ -86,21 +86,17 @@ export class Records {
 
   execution(clientId: string, operationId: string, idempotencyKey: string): void {
     const name = `${clientId}\n${operationId}\n${idempotencyKey}`;
-    const known = this.#executions.get(name);
+    const executions = (this.#executions.get(name)?.executions ?? 0) + 1;
     const whose = this.#keeping.namesClients ? { clientId } : {};
-    if (known === undefined) this.#executions.set(name, { ...whose, operationId, idempotencyKey, executions: 1 });
-    else known.executions += 1;
+    this.#executions.set(name, { ...whose, operationId, idempotencyKey, executions });
   }
 }
 
-/** One value for each name; of Authorization the scheme alone. */
-function redacted(headers: HttpRequest["headers"]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    [...headers].map(([name, values]) => [
-      name,
-      name === "authorization" || name === "proxy-authorization"
-        ? values.map((value) => value.split(" ", 1)[0]).join(", ")
-        : values.join(", "),
-    ]),
+/** One value for each name; only the scheme of Authorization. */
+const redacted = (headers: HttpRequest["headers"]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...headers].map(([name, values]) => {
+      const isSecret = name === "authorization" || name === "proxy-authorization";
+      return [name, (isSecret ? values.map((value) => value.split(" ", 1)[0]) : values).join(", ")];
+    }),
   );
-}

@@ -22,50 +22,48 @@ export interface RecipeText {
   readonly isExpired?: true;
 }
 
-const closed = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+const closed = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
   type: "object",
   properties,
   required,
   additionalProperties: false,
 });
+const oneOf = (...values: string[]) => ({ type: "string", enum: values });
+const matching = (pattern: string) => ({ type: "string", pattern });
+const text = (bounds: JsonObject = {}) => ({ type: "string", minLength: 1, ...bounds });
+const integer = (minimum: number, bounds: JsonObject = {}) => ({ type: "integer", minimum, ...bounds });
+const list = (items: JsonObject, maxItems: number) => ({ type: "array", items, minItems: 1, maxItems });
+const reference = (key: string) => ({ $ref: key });
 
-const rowsOf = (properties: JsonObject): SchemaText => ({
-  definition: { type: "array", items: closed(properties, Object.keys(properties)) },
-});
-
-const text = { type: "string", minLength: 1 } as const;
-const count = { type: "integer", minimum: 0 } as const;
-const divisions = rowsOf({ code: text, name: text, mandalCount: count });
+const rowsOf = (properties: JsonObject): SchemaText => ({ definition: { type: "array", items: closed(properties) } });
+const divisions = rowsOf({ code: text(), name: text(), mandalCount: integer(0) });
 const anyTable = rowsOf({});
+const raw = (name: string, schema: SchemaText) => ({ name, valueState: "RAW", schema }) as const;
 
 const matchRule = closed(
   {
-    field: { type: "string", enum: ["code", "name"] },
-    method: { type: "string", enum: ["EXACT", "FOLDED", "SIMILAR"] },
+    field: oneOf("code", "name"),
+    method: oneOf("EXACT", "FOLDED", "SIMILAR"),
     minScore: { type: "number", minimum: 0, maximum: 1 },
   },
   ["field", "method"],
 );
-
-const columnMap = closed(
-  {
-    source: { type: "string", minLength: 1, maxLength: 80 },
-    target: { type: "string", pattern: "^[a-z][A-Za-z0-9]{0,39}$" },
-    rules: { type: "array", items: { $ref: "match-rule" }, minItems: 1, maxItems: 5 },
-  },
-  ["source", "target", "rules"],
-);
+const columnMap = closed({
+  source: text({ maxLength: 80 }),
+  target: matching("^[a-z][A-Za-z0-9]{0,39}$"),
+  rules: list(reference("match-rule"), 5),
+});
 
 /** In the order of `recipeVersionIds`; the expired one is not among them. */
 export const RECIPE_TEXTS: readonly RecipeText[] = [
   {
     name: "Normalize administrative divisions",
-    inputs: [{ name: "divisions", valueState: "RAW", schema: divisions }],
+    inputs: [raw("divisions", divisions)],
     parameters: {
       definition: closed(
         {
-          level: { type: "string", enum: ["STATE", "DISTRICT"], description: "Which level the rows are on." },
-          vintage: { type: "string", pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", description: "Date of the facts." },
+          level: { ...oneOf("STATE", "DISTRICT"), description: "Which level the rows are on." },
+          vintage: { ...matching("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), description: "Date of the facts." },
           dropEmptyRows: { type: "boolean" },
         },
         ["level", "vintage"],
@@ -77,16 +75,13 @@ export const RECIPE_TEXTS: readonly RecipeText[] = [
   },
   {
     name: "Match divisions by mapped columns",
-    inputs: [{ name: "divisions", valueState: "RAW", schema: divisions }],
+    inputs: [raw("divisions", divisions)],
     parameters: {
       definition: closed(
         {
-          columns: { type: "array", items: { $ref: "column-map" }, minItems: 1, maxItems: 20 },
-          fallback: closed(
-            { rule: { $ref: "match-rule" }, maxCandidates: { type: "integer", minimum: 1, maximum: 50 } },
-            ["rule"],
-          ),
-          unmatched: { type: "string", enum: ["KEEP", "DROP", "FAIL"] },
+          columns: list(reference("column-map"), 20),
+          fallback: closed({ rule: reference("match-rule"), maxCandidates: integer(1, { maximum: 50 }) }, ["rule"]),
+          unmatched: oneOf("KEEP", "DROP", "FAIL"),
         },
         ["columns", "unmatched"],
       ),
@@ -98,39 +93,32 @@ export const RECIPE_TEXTS: readonly RecipeText[] = [
   },
   {
     name: "Blend a table with a normalized dataset",
-    inputs: [
-      { name: "table", valueState: "RAW", schema: anyTable },
-      { name: "reference", valueState: "NORMALIZED", schema: divisions },
-    ],
-    parameters: {
-      definition: closed({ joinOn: { type: "array", items: text, minItems: 1, maxItems: 3, uniqueItems: true } }, [
-        "joinOn",
-      ]),
-    },
+    inputs: [raw("table", anyTable), { name: "reference", valueState: "NORMALIZED", schema: divisions }],
+    parameters: { definition: closed({ joinOn: { ...list(text(), 3), uniqueItems: true } }) },
     requiredPermissions: ["files:read", "datasets:read"],
     stopAfterStage: "FREEZE",
     capability: "table",
   },
   {
     name: "Profile a sample of a table",
-    inputs: [{ name: "table", valueState: "RAW", schema: anyTable }],
-    parameters: { definition: closed({}, []) },
+    inputs: [raw("table", anyTable)],
+    parameters: { definition: closed({}) },
     requiredPermissions: ["files:read"],
     stopAfterStage: "SIFT",
     capability: "sample",
   },
   {
     name: "Extract text of a document",
-    inputs: [{ name: "document", valueState: "RAW", schema: { definition: { type: "string" } } }],
-    parameters: { definition: closed({ language: { type: "string", enum: ["en", "hi"] } }, ["language"]) },
+    inputs: [raw("document", { definition: { type: "string" } })],
+    parameters: { definition: closed({ language: oneOf("en", "hi") }) },
     requiredPermissions: ["files:read", "documents:read"],
     stopAfterStage: "CHURN",
     capability: "document",
   },
   {
     name: "Normalize administrative divisions (2025 rules)",
-    inputs: [{ name: "divisions", valueState: "RAW", schema: divisions }],
-    parameters: { definition: closed({}, []) },
+    inputs: [raw("divisions", divisions)],
+    parameters: { definition: closed({}) },
     requiredPermissions: ["files:read"],
     stopAfterStage: "FREEZE",
     capability: "divisions",
