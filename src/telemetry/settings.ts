@@ -1,111 +1,60 @@
-// What the environment asks of telemetry: the standard OTEL_* variables, as far as they are ours to read. Exporters, batches and
-// samplers read their own.
-
-export const SIGNALS = ["TRACES", "METRICS", "LOGS"] as const;
-export type Signal = (typeof SIGNALS)[number];
+// The standard OTEL_* variables that select exporters. OpenTelemetry reads all others itself (batches, samplers, headers).
 
 export type Protocol = "http/protobuf" | "http/json";
 
-/** How signals are exported; undefined: they are not. */
+/** The protocol by which each signal is exported; undefined: it is not exported. */
 export interface TelemetrySettings {
   readonly traces: Protocol | undefined;
   readonly metrics: Protocol | undefined;
   readonly logs: Protocol | undefined;
-  /** Where metrics wait to be scraped. */
+  /** Where Prometheus can scrape metrics. */
   readonly prometheus: { readonly host: string; readonly port: number } | undefined;
   readonly metricIntervalMs: number;
-  /** Trace context is read from requests and given to the service. */
+  /** Whether trace context is read from requests and sent to the API. */
   readonly propagates: boolean;
-  /** Header values for collectors: not to be shown. */
+  /** Header values for collectors, which must not be shown. */
   readonly secrets: readonly string[];
 }
 
 export interface Asked {
-  /** Undefined where something is wrong: `warnings` says what. */
+  /** Undefined if a variable is wrong; `warnings` names it. */
   readonly settings: TelemetrySettings | undefined;
   readonly warnings: readonly string[];
 }
 
-const PROTOCOLS: readonly Protocol[] = ["http/protobuf", "http/json"];
-const SAMPLERS = [
-  "always_on",
-  "always_off",
-  "traceidratio",
-  "parentbased_always_on",
-  "parentbased_always_off",
-  "parentbased_traceidratio",
+type Fits = (text: string) => boolean;
+const SIGNALS = ["TRACES", "METRICS", "LOGS"] as const;
+const PARENT_SAMPLERS = ["always_on", "always_off", "traceidratio"];
+const SAMPLERS = [...PARENT_SAMPLERS, ...PARENT_SAMPLERS.map((name) => `parentbased_${name}`)];
+const STDOUT = "(console would write to stdout, which is the protocol's)";
+
+const listOf = (text: string): readonly string[] => text.split(",").map((item) => item.trim());
+const isListOf =
+  (...known: string[]): Fits =>
+  (text) =>
+    listOf(text).every((item) => known.includes(item));
+const isWholeNumber =
+  (min: number, max: number): Fits =>
+  (text) =>
+    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max;
+const isUrl: Fits = (text) => /^https?:\/\//i.test(text) && URL.canParse(text);
+const isProtocol = (text: string): text is Protocol => text === "http/protobuf" || text === "http/json";
+
+/** What each variable takes. One wrong value turns telemetry off, because incomplete telemetry is misleading. */
+const RULES: readonly (readonly [name: RegExp, fits: Fits, takes: string])[] = [
+  [/^OTEL_(TRACES|LOGS)_EXPORTER$/, isListOf("otlp", "none"), `otlp, none ${STDOUT}`],
+  [/^OTEL_METRICS_EXPORTER$/, isListOf("otlp", "prometheus", "none"), `otlp, prometheus, none ${STDOUT}`],
+  [/^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/, isUrl, "an http or https URL"],
+  [
+    /^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?PROTOCOL$/,
+    isProtocol,
+    "http/protobuf or http/json (grpc is not built in)",
+  ],
+  [/^OTEL_TRACES_SAMPLER$/, (text) => SAMPLERS.includes(text), SAMPLERS.join(", ")],
+  [/^OTEL_PROPAGATORS$/, isListOf("tracecontext", "baggage", "none"), "tracecontext, baggage, none"],
+  [/^OTEL_EXPORTER_PROMETHEUS_PORT$/, isWholeNumber(0, 65_535), "a whole number from 0 to 65535"],
+  [/^OTEL_METRIC_EXPORT_INTERVAL$/, isWholeNumber(1, 86_400_000), "a whole number from 1 to 86400000"],
 ];
-const DEFAULT_INTERVAL_MS = 60_000;
-const PROMETHEUS_PORT = 9464;
-
-/** Collects what is wrong: one wrong value turns all off, since half a telemetry misleads. */
-class Reading {
-  readonly wrong: string[] = [];
-  readonly #environment: NodeJS.ProcessEnv;
-
-  constructor(environment: NodeJS.ProcessEnv) {
-    this.#environment = environment;
-  }
-
-  text(name: string): string | undefined {
-    const text = this.#environment[name]?.trim();
-    return text === "" ? undefined : text;
-  }
-
-  refuse(name: string, takes: string): undefined {
-    this.wrong.push(`${name} takes ${takes}.`);
-    return undefined;
-  }
-
-  list(name: string, known: readonly string[], takes = known.join(", ")): readonly string[] | undefined {
-    const items = this.text(name)
-      ?.split(",")
-      .map((item) => item.trim());
-    if (items?.some((item) => !known.includes(item))) this.refuse(name, takes);
-    return items;
-  }
-
-  oneOf<T extends string>(name: string, known: readonly T[], takes = known.join(" or ")): T | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    return known.find((each) => each === text) ?? this.refuse(name, takes);
-  }
-
-  wholeNumber(name: string, min: number, max: number): number | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const number = Number(text);
-    const fits = /^\d{1,9}$/.test(text) && number >= min && number <= max;
-    return fits ? number : this.refuse(name, `a whole number from ${min} to ${max}`);
-  }
-
-  url(name: string): string | undefined {
-    const text = this.text(name);
-    if (text === undefined || (/^https?:\/\//i.test(text) && URL.canParse(text))) return text;
-    return this.refuse(name, "an http or https URL");
-  }
-}
-
-const TAKES: Readonly<Record<Signal, readonly string[]>> = {
-  TRACES: ["otlp", "none"],
-  METRICS: ["otlp", "prometheus", "none"],
-  LOGS: ["otlp", "none"],
-};
-
-function protocolOf(reading: Reading, signal: Signal): Protocol {
-  const takes = `${PROTOCOLS.join(" or ")} (grpc is not built in)`;
-  const all = reading.oneOf("OTEL_EXPORTER_OTLP_PROTOCOL", PROTOCOLS, takes);
-  return reading.oneOf(`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`, PROTOCOLS, takes) ?? all ?? "http/protobuf";
-}
-
-/** `key=value` pairs, percent-encoded. */
-function headerValues(reading: Reading): string[] {
-  const names = ["", ...SIGNALS.map((signal) => `${signal}_`)].map((part) => `OTEL_EXPORTER_OTLP_${part}HEADERS`);
-  const values = names.flatMap((name) =>
-    (reading.text(name) ?? "").split(",").map((pair) => pair.slice(pair.indexOf("=") + 1).trim()),
-  );
-  return values.flatMap((value) => [value, decoded(value)]);
-}
 
 function decoded(value: string): string {
   try {
@@ -119,35 +68,42 @@ const ON_STDIO =
   "OTEL_METRICS_EXPORTER=prometheus has no effect on stdio: each client starts a server of its own, and they cannot share a " +
   "port. Use OTEL_METRICS_EXPORTER=otlp, or serve --http.";
 
-/** `hasPort`: it serves over HTTP, where one process listens for all. */
+/** `hasPort`: the program serves over HTTP, where one process listens for all clients. */
 export function readTelemetry(environment: NodeJS.ProcessEnv, { hasPort }: { hasPort: boolean }): Asked {
-  const reading = new Reading(environment);
-  const isEverywhere = reading.url("OTEL_EXPORTER_OTLP_ENDPOINT") !== undefined;
-  const exporters = (signal: Signal): readonly string[] => {
-    const known = TAKES[signal];
-    const takes = `${known.join(", ")} (console would write to stdout, which is the protocol's)`;
-    const named = reading.list(`OTEL_${signal}_EXPORTER`, known, takes);
-    const isHere = reading.url(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) !== undefined;
-    return named ?? (isEverywhere || isHere ? ["otlp"] : []);
-  };
-  const [traces, metrics, logs] = [exporters("TRACES"), exporters("METRICS"), exporters("LOGS")];
-  const by = (signal: Signal, names: readonly string[]): Protocol | undefined =>
-    names.includes("otlp") ? protocolOf(reading, signal) : undefined;
-  reading.oneOf("OTEL_TRACES_SAMPLER", SAMPLERS, SAMPLERS.join(", "));
-  const propagators = reading.list("OTEL_PROPAGATORS", ["tracecontext", "baggage", "none"]) ?? ["tracecontext"];
-  const port = reading.wholeNumber("OTEL_EXPORTER_PROMETHEUS_PORT", 0, 65_535) ?? PROMETHEUS_PORT;
-  const isScraped = metrics.includes("prometheus");
+  const set = new Map(Object.entries(environment).map(([name, value = ""]) => [name, value.trim()] as const));
+  const text = (name: string): string | undefined => set.get(name) || undefined;
+  const wrong = [...set].flatMap(([name, value]) =>
+    RULES.filter(([pattern, fits]) => pattern.test(name) && value !== "" && !fits(value)).map(
+      ([, , takes]) => `${name} takes ${takes}.`,
+    ),
+  );
+  if (wrong.length > 0) return { settings: undefined, warnings: [`Telemetry is off: ${wrong.join(" ")}`] };
+
+  const forSignal = (signal: (typeof SIGNALS)[number] | undefined, variable: string): string | undefined =>
+    text(["OTEL_EXPORTER_OTLP", signal, variable].filter(Boolean).join("_"));
+  const exporters = SIGNALS.map((signal) => {
+    const hasEndpoint = (forSignal(signal, "ENDPOINT") ?? forSignal(undefined, "ENDPOINT")) !== undefined;
+    return listOf(text(`OTEL_${signal}_EXPORTER`) ?? (hasEndpoint ? "otlp" : "none"));
+  });
+  const [traces, metrics, logs] = SIGNALS.map((signal, index): Protocol | undefined => {
+    const protocol = forSignal(signal, "PROTOCOL") ?? forSignal(undefined, "PROTOCOL") ?? "http/protobuf";
+    return exporters[index]?.includes("otlp") && isProtocol(protocol) ? protocol : undefined;
+  });
+  const isScraped = exporters.some((names) => names.includes("prometheus"));
+  const host = text("OTEL_EXPORTER_PROMETHEUS_HOST") ?? "localhost";
+  const port = Number(text("OTEL_EXPORTER_PROMETHEUS_PORT") ?? 9464);
   const settings: TelemetrySettings = {
-    traces: by("TRACES", traces),
-    metrics: by("METRICS", metrics),
-    logs: by("LOGS", logs),
-    prometheus:
-      isScraped && hasPort ? { host: reading.text("OTEL_EXPORTER_PROMETHEUS_HOST") ?? "localhost", port } : undefined,
-    metricIntervalMs: reading.wholeNumber("OTEL_METRIC_EXPORT_INTERVAL", 1, 86_400_000) ?? DEFAULT_INTERVAL_MS,
-    propagates: propagators.includes("tracecontext"),
-    secrets: headerValues(reading),
+    traces,
+    metrics,
+    logs,
+    prometheus: isScraped && hasPort ? { host, port } : undefined,
+    metricIntervalMs: Number(text("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000),
+    propagates: listOf(text("OTEL_PROPAGATORS") ?? "tracecontext").includes("tracecontext"),
+    // `key=value` pairs, percent-encoded.
+    secrets: [undefined, ...SIGNALS]
+      .flatMap((signal) => (forSignal(signal, "HEADERS") ?? "").split(","))
+      .map((pair) => pair.slice(pair.indexOf("=") + 1).trim())
+      .flatMap((value) => [value, decoded(value)]),
   };
-  if (reading.wrong.length > 0)
-    return { settings: undefined, warnings: [`Telemetry is off: ${[...new Set(reading.wrong)].join(" ")}`] };
   return { settings, warnings: isScraped && !hasPort ? [ON_STDIO] : [] };
 }
