@@ -1,18 +1,16 @@
 // /__emulator: clock, faults, records and geography, for the test or person that drives the emulator. It is no part of the service.
 // POST geography {states?, districts?: {TG: answer | {status} | null}, unknownState?}: the playground answers with these
-// instead of its own table (geography/variant.ts); DELETE geography: with its own again.
+// instead of its own table; DELETE geography: with its own again.
 import * as z from "zod/v4";
+import type { IssuedTokens } from "./authorization.ts";
 import { type AdjustableClock, DAY, instant } from "./clock.ts";
 import { FaultOrder, type Faults } from "./faults.ts";
-import { GeographyVariant } from "./geography/variant.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { isThisMachine } from "./http/gate.ts";
-import { JsonError, readJson } from "./http/json.ts";
-import { isMediaType } from "./http/media-type.ts";
+import { isMediaType, JsonError, readJson } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
-import type { Playground } from "./playground.ts";
+import { GeographyVariant, type Playground } from "./playground.ts";
 import type { Records } from "./records.ts";
-import type { IssuedTokens } from "./tokens.ts";
 
 const Advance = z.strictObject({
   advanceMs: z

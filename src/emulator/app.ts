@@ -1,11 +1,10 @@
 // The frame every request goes through: path, method, token, scope, query, headers, body, idempotency, execution.
 import { operations } from "./api/index.ts";
 import type { Context, OperationHandler } from "./api/operation.ts";
-import { authorize } from "./authorization.ts";
+import { authorize, type IssuedTokens } from "./authorization.ts";
 import { ID_PREFIX } from "./choices.ts";
 import type { Client } from "./clients.ts";
-import type { Fault, Faults } from "./faults.ts";
-import { afterCommit, beforeAnything, type FaultOutcome, strikesBefore } from "./faulty.ts";
+import { afterCommit, beforeAnything, type Fault, type FaultOutcome, type Faults, strikesBefore } from "./faults.ts";
 import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
 import type { Denial } from "./http/gate.ts";
 import type { HttpRequest } from "./http/request.ts";
@@ -16,7 +15,6 @@ import { type Playground, playgroundRefusal } from "./playground.ts";
 import { problemOf, Refusal, refuseField } from "./problems.ts";
 import type { Records, RequestNote } from "./records.ts";
 import { type Area, areaOf, type Match, route } from "./router.ts";
-import type { IssuedTokens } from "./tokens.ts";
 
 export interface App {
   /** To a request for this URL that may not come in: nothing was looked at, and nothing counts. */

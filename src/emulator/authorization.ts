@@ -1,10 +1,46 @@
-// Who may call a job-processing operation: RFC 6750 and the contract's section 5.
+// Access tokens, and who may call a job-processing operation: RFC 6750 and the contract's section 5.
+import { randomBytes } from "node:crypto";
+import { BoundedMap } from "../bounded-map.ts";
 import { type Endpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
-import { REALM } from "./choices.ts";
+import { MAX_KEPT, REALM, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
 import type { Client } from "./clients.ts";
+import { type Clock, SECOND } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { Refusal } from "./problems.ts";
-import type { IssuedTokens } from "./tokens.ts";
+
+interface Grant {
+  readonly client: Client;
+  readonly scopes: ReadonlySet<string>;
+  readonly expiresAt: number;
+}
+
+/** Access tokens: opaque, random, in memory until they expire. */
+export class IssuedTokens {
+  readonly #grants = new BoundedMap<string, Grant>(MAX_KEPT.tokens);
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  issue(client: Client, scopes: ReadonlySet<string>): string {
+    const now = this.#clock.now();
+    this.#grants.forgetWhile((grant) => grant.expiresAt <= now);
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    this.#grants.set(token, { client, scopes, expiresAt: now + TOKEN_LIFETIME_SECONDS * SECOND });
+    return token;
+  }
+
+  /** What a token stands for that is valid now. */
+  grantOf(token: string): Grant | undefined {
+    const grant = this.#grants.get(token);
+    return grant !== undefined && this.#clock.now() < grant.expiresAt ? grant : undefined;
+  }
+
+  expireAll(): void {
+    this.#grants.clear();
+  }
+}
 
 function challenge(parameters: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const all = Object.entries({ realm: REALM, ...parameters }).map(([name, value]) => `${name}="${value}"`);

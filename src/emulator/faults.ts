@@ -1,8 +1,15 @@
-// Faults on request: how a network and a service fail, queued per operation and used up in order.
+// Faults on request: how a network and a service fail, queued per operation and used up in order; and what a fault makes of a
+// request and of its answer.
+import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
 import { endpoints } from "../contract/endpoints/index.ts";
+import { isJsonObject } from "../contract/json.ts";
+import { type Answer, bytesOf, jsonAnswer } from "./http/answer.ts";
+import { oauthError } from "./oauth.ts";
+import { playgroundError } from "./playground.ts";
+import { makeProblem } from "./problems.ts";
+import { type Area, TOKEN_OPERATION } from "./router.ts";
 
-export const TOKEN_OPERATION = "token";
 const MAX_DELAY_MS = 600_000;
 const MAX_QUEUED = 10_000;
 
@@ -75,4 +82,89 @@ export class Faults {
   clear(): void {
     this.#queue = [];
   }
+}
+
+/** What leaves the emulator: an answer, whole or cut in the middle, or a connection that is destroyed or left open. */
+export type FaultOutcome =
+  | { readonly kind: "answer"; readonly answer: Answer; readonly isCut?: true }
+  | { readonly kind: "drop" }
+  | { readonly kind: "hang" };
+
+/** Whether the fault strikes before anything is done. */
+export const strikesBefore = (fault: Fault | undefined): fault is Fault & { kind: "status" | "drop-before" } =>
+  fault?.kind === "drop-before" || (fault?.kind === "status" && fault.afterCommit !== true);
+
+export function beforeAnything(
+  fault: Fault & { kind: "status" | "drop-before" },
+  area: Area,
+  requestId: string,
+): FaultOutcome {
+  return fault.kind === "drop-before"
+    ? { kind: "drop" }
+    : { kind: "answer", answer: statusAnswer(fault, area, requestId) };
+}
+
+/** What becomes of the answer once all is done and stored. */
+export function afterCommit(fault: Fault | undefined, answer: Answer, area: Area, requestId: string): FaultOutcome {
+  switch (fault?.kind) {
+    case "drop-after":
+      return { kind: "drop" };
+    case "hang":
+      return { kind: "hang" };
+    case "status":
+      return { kind: "answer", answer: statusAnswer(fault, area, requestId) };
+    case "truncate":
+      return { kind: "answer", answer, isCut: true };
+    case "body": {
+      const { status = answer.status, contentType = "application/json" } = fault;
+      const headers = { ...answer.headers, "Content-Type": contentType };
+      return { kind: "answer", answer: { status, headers, body: bytesOf(fault.body) } };
+    }
+    case "extra-field":
+      return { kind: "answer", answer: withExtraField(answer) };
+    default:
+      return { kind: "answer", answer };
+  }
+}
+
+function statusAnswer(fault: Fault & { kind: "status" }, area: Area, requestId: string): Answer {
+  const { status, retryAfterSeconds } = fault;
+  const headers = retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
+  if (fault.problem === false) return { status, headers, body: new Uint8Array() };
+  // Section 7.1: a playground 429 always says when to come back.
+  if (area === "playground")
+    return playgroundError(status, { ...(status === 429 && { "Retry-After": "1" }), ...headers });
+  if (area === "token")
+    return oauthError(
+      fault.code ?? (status >= 500 ? "temporarily_unavailable" : "invalid_request"),
+      "Fault on request",
+      status,
+      headers,
+    );
+  const retryable = fault.retryable ?? (status === 408 || status === 429 || status >= 500);
+  const problem = makeProblem(
+    { status, title: "Fault on request", retryable },
+    fault.code ?? "FAULT_ON_REQUEST",
+    requestId,
+  );
+  return jsonAnswer(status, problem, { "X-Request-Id": requestId, ...headers }, "application/problem+json");
+}
+
+const EXTRA = { emulatorExtraField: "not in the contract" };
+
+/** One more field in the resource: in `data`, in its first item, in the first state or district, else at the top. */
+function withExtraField(answer: Answer): Answer {
+  if (!answer.headers["Content-Type"]?.startsWith("application/json")) return answer;
+  const body = parse(new TextDecoder().decode(answer.body));
+  return isJsonObject(body) ? { ...answer, body: bytesOf(stringify(extended(body)) ?? "") } : answer;
+}
+
+function extended(body: Readonly<Record<string, unknown>>): object {
+  for (const name of ["data", "states", "districts"]) {
+    const resource = body[name];
+    if (isJsonObject(resource)) return { ...body, [name]: { ...resource, ...EXTRA } };
+    if (!Array.isArray(resource) || !isJsonObject(resource[0])) continue;
+    return { ...body, [name]: [{ ...resource[0], ...EXTRA }, ...resource.slice(1)] };
+  }
+  return { ...body, ...EXTRA };
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { inUrl } from "../loopback.ts";
 import { makeAdmin } from "./admin.ts";
 import { makeApp } from "./app.ts";
+import { IssuedTokens } from "./authorization.ts";
 import { ID_PREFIX, MAX_KEPT, REQUESTS_PER_PEER, STAGE_MS } from "./choices.ts";
 import { type ClientFacts, type Credentials, factsOf, makeClients } from "./clients.ts";
 import { adjustable, type Clock, systemClock } from "./clock.ts";
@@ -12,7 +13,6 @@ import { type HostCheck, isThisMachine, makeGate } from "./http/gate.ts";
 import { makePlayground } from "./playground.ts";
 import { Records } from "./records.ts";
 import { makeServer } from "./server.ts";
-import { IssuedTokens } from "./tokens.ts";
 
 export type { ClientFacts } from "./clients.ts";
 export type { Clock } from "./clock.ts";

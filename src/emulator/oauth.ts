@@ -2,12 +2,12 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
+import type { IssuedTokens } from "./authorization.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
 import type { Client } from "./clients.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
-import { isMediaType } from "./http/media-type.ts";
+import { isMediaType } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
-import type { IssuedTokens } from "./tokens.ts";
 
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap(scopesToRequest));
 const FORM = "application/x-www-form-urlencoded";

@@ -1,21 +1,38 @@
 // The geography playground: anonymous, read-only, limited by rate; every error body is exactly {"status": …} (7.1).
+import { isIP } from "node:net";
 import * as z from "zod/v4";
 import * as endpoints from "../contract/endpoints/playground.ts";
 import {
-  type DistrictsResponse,
+  DistrictsResponse,
   PLAYGROUND_CONTRACT,
   PLAYGROUND_STATUS,
   type PlaygroundError,
+  StatesResponse,
 } from "../contract/playground.ts";
 import { REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
 import type { Clock } from "./clock.ts";
 import { makeCatalogue } from "./geography/catalogue.ts";
-import type { Failing, GeographyVariant } from "./geography/variant.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { makeOpenApiDocument } from "./openapi.ts";
 import { type Limit, RateLimit } from "./rate-limit.ts";
-import { reportedAddress } from "./reported-address.ts";
+
+/** Replaces parts of the answers on request, for tests: other names, codes and vintages, states that fail. */
+const Failing = z.strictObject({
+  status: z.int().min(400).max(599),
+  retryAfterSeconds: z.int().min(1).max(86_400).optional(),
+});
+type Failing = z.infer<typeof Failing>;
+
+/** Each part replaces its own; what is left out stays as it is. */
+export const GeographyVariant = z.strictObject({
+  states: StatesResponse.optional(),
+  /** By state code: an answer of its own, a failure every time, or null for a code that is known no longer. */
+  districts: z.record(z.string().regex(/^[A-Z]{2}$/), z.union([DistrictsResponse, Failing, z.null()])).optional(),
+  /** How a well-formed code of no state is answered; not shown in the contract (doubt 9). */
+  unknownState: z.enum(["refused", "empty"]).optional(),
+});
+export type GeographyVariant = z.infer<typeof GeographyVariant>;
 
 type ErrorValue = PlaygroundError["status"];
 
@@ -50,6 +67,12 @@ function queryOf({ target }: HttpRequest): Readonly<Record<string, string>> | un
   if (target.query === undefined) return undefined;
   const query = new Map(target.query);
   return query.size === target.query.length ? Object.fromEntries(query) : undefined;
+}
+
+/** The client address that an edge reports: the last one in X-Forwarded-For, which the edge itself wrote. */
+function reportedAddress(request: HttpRequest): string | undefined {
+  const last = request.header("x-forwarded-for").join(",").split(",").at(-1)?.trim() ?? "";
+  return isIP(last) === 0 ? undefined : last.toLowerCase();
 }
 
 interface PlaygroundLimits {

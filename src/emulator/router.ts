@@ -2,7 +2,9 @@
 import { API_PREFIX, TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { PLAYGROUND_ROOT } from "./choices.ts";
-import { TOKEN_OPERATION } from "./faults.ts";
+
+/** The name of the token endpoint among the operations. */
+export const TOKEN_OPERATION = "token";
 
 /** Which of the service's APIs a path belongs to: each has its own error bodies. */
 export type Area = "playground" | "token" | "job-processing";

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "./admin.ts";
 import type { App, Patience } from "./app.ts";
 import { LINGER_MS, PLAYGROUND_ROOT } from "./choices.ts";
-import type { FaultOutcome } from "./faulty.ts";
+import type { FaultOutcome } from "./faults.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import type { HostCheck } from "./http/gate.ts";
 import { readRequest } from "./http/request.ts";

@@ -1,4 +1,4 @@
-// The JSON of a request's body, strictly: its bytes are UTF-8 and its numbers are finite.
+// The JSON of a request's body: the media type is checked, its bytes must be UTF-8 and its numbers finite.
 import { parse } from "lossless-json";
 
 export class JsonError extends Error {
@@ -29,4 +29,10 @@ export function readJson(bytes: Uint8Array): unknown {
       error instanceof SyntaxError || error instanceof JsonError ? error.message : "it is nested too deep",
     );
   }
+}
+
+/** Whether `value` is this media type, without parameters other than charset=utf-8 (RFC 9110, 8.3.1). */
+export function isMediaType(value: string, expected: string): boolean {
+  const [type = "", ...parameters] = value.split(";").map((part) => part.trim().toLowerCase());
+  return type === expected && parameters.every((parameter) => /^(|charset=("?)utf-8\2)$/.test(parameter));
 }

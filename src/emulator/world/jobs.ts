@@ -1,6 +1,9 @@
-// The workspace's jobs: kept in the order they were made, seen as they are at an instant.
+// The workspace's jobs in the order of their creation, and the operations that cancel them, as they are at an instant.
+import { cancelMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { MAX_KEPT } from "../choices.ts";
+import type { Operation } from "../../contract/operation.ts";
+import { CANCELLATION_TYPE, MAX_KEPT } from "../choices.ts";
+import { instant } from "../clock.ts";
 import { type Cancellation, type Glimpse, isTerminal, jobAt, type Plan } from "./lifecycle.ts";
 import type { Recipe } from "./recipes.ts";
 
@@ -75,4 +78,39 @@ export class Jobs {
     for (const { initial } of this.#list.slice(0, -MAX_KEPT.jobs)) this.#byId.delete(initial.id);
     this.#list = kept;
   }
+}
+
+/** The record of a cancellation. */
+export interface OperationRecord extends Cancellation {
+  readonly id: string;
+  readonly jobId: string;
+}
+
+export function operationAt(
+  { id, jobId, requestedAt, doneAt }: OperationRecord,
+  workspaceId: string,
+  now: number,
+): Operation {
+  const runsAt = Math.round((requestedAt + doneAt) / 2);
+  const reached = [
+    { at: requestedAt, state: "QUEUED" },
+    { at: runsAt, state: "RUNNING" },
+    { at: doneAt, state: "SUCCEEDED" },
+  ] as const satisfies readonly { at: number; state: Operation["state"] }[];
+  const past = reached.filter(({ at }) => at <= now);
+  const latest = past.at(-1) ?? reached[0];
+  return {
+    id,
+    workspaceId,
+    environment: "SANDBOX",
+    state: latest.state,
+    resourceVersion: Math.max(1, past.length),
+    createdAt: instant(requestedAt),
+    updatedAt: instant(latest.at),
+    originatingResourceId: jobId,
+    operationType: CANCELLATION_TYPE,
+    requiredScopes: [cancelMicJob.scope],
+    resultResourceId: latest.state === "SUCCEEDED" ? jobId : null,
+    failure: null,
+  };
 }
