@@ -4,7 +4,7 @@ import type { Context, OperationHandler } from "./api/operation.ts";
 import { authorize, type IssuedTokens } from "./authorization.ts";
 import { ID_PREFIX } from "./choices.ts";
 import type { Client } from "./clients.ts";
-import { afterCommit, beforeAnything, type Fault, type FaultOutcome, type Faults, strikesBefore } from "./faults.ts";
+import { afterCommit, beforeAnything, type Fault, type FaultOutcome, type Faults } from "./faults.ts";
 import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
 import type { Denial } from "./http/gate.ts";
 import type { HttpRequest } from "./http/request.ts";
@@ -97,34 +97,13 @@ export function makeApp({ clients, playground, tokens, faults, records }: AppPar
       : playground.answer(match.operationId, passage.request);
   };
 
-  /** The answer, refusals and defects included; undefined when the client has gone. */
-  const answerOf = async (act: () => Promise<Answer | undefined>, passage: Passage): Promise<Answer | undefined> => {
-    try {
-      return await act();
-    } catch (error) {
-      const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL_ERROR");
-      return refused(refusal, passage.area, passage.requestId);
-    }
-  };
-
-  const find = (request: HttpRequest): Match => {
-    const { segments } = request.target;
-    if (!request.hasHost) throw refuseField("MALFORMED_REQUEST", "/header/Host", "Send Host once.");
+  const find = ({ method, target: { segments }, hasHost }: HttpRequest): Match | Refusal => {
+    if (!hasHost) return refuseField("MALFORMED_REQUEST", "/header/Host", "Send Host once.");
     if (segments === undefined)
-      throw refuseField("MALFORMED_REQUEST", "/path", "Percent-encode the path as UTF-8; . and .. are no segments.");
-    const routed = route(request.method, segments);
-    if (routed === "unknown path") throw new Refusal("NOT_FOUND");
-    if ("allow" in routed) throw new Refusal("METHOD_NOT_ALLOWED", { headers: { Allow: routed.allow } });
-    return routed;
-  };
-
-  const tryFind = (request: HttpRequest): Match | Refusal => {
-    try {
-      return find(request);
-    } catch (error) {
-      if (error instanceof Refusal) return error;
-      throw error;
-    }
+      return refuseField("MALFORMED_REQUEST", "/path", "Percent-encode the path as UTF-8; . and .. are no segments.");
+    const routed = route(method, segments);
+    if (routed === "unknown path") return new Refusal("NOT_FOUND");
+    return "allow" in routed ? new Refusal("METHOD_NOT_ALLOWED", { headers: { Allow: routed.allow } }) : routed;
   };
 
   const pauseOf = (fault: Fault | undefined, patience: Patience) => async (): Promise<boolean> => {
@@ -149,9 +128,12 @@ export function makeApp({ clients, playground, tokens, faults, records }: AppPar
 
     const fault = faults.take(found.operationId);
     if (fault?.kind === "expire-token") tokens.expireAll();
-    if (strikesBefore(fault)) return beforeAnything(fault, area, requestId);
+    const struck = beforeAnything(fault, area, requestId);
+    if (struck !== undefined) return struck;
     const passage: Passage = { area, request, requestId, note, pause: pauseOf(fault, patience) };
-    const answer = await answerOf(() => perform(found, passage), passage);
+    const answer = await perform(found, passage).catch((error: unknown) =>
+      refused(error instanceof Refusal ? error : new Refusal("INTERNAL_ERROR"), area, requestId),
+    );
     return answer === undefined
       ? { kind: "hang" }
       : afterCommit(fault, identified(answer, area, requestId), area, requestId);
@@ -168,7 +150,7 @@ export function makeApp({ clients, playground, tokens, faults, records }: AppPar
       );
     },
     async handle(request, url, patience) {
-      const found = tryFind(request);
+      const found = find(request);
       const note = records.request(found instanceof Refusal ? null : found.operationId, url, request);
       const outcome = await passThrough(request, found, note, patience);
       if (outcome.kind !== "answer") return outcome;

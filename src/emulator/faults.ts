@@ -90,18 +90,12 @@ export type FaultOutcome =
   | { readonly kind: "drop" }
   | { readonly kind: "hang" };
 
-/** Whether the fault strikes before anything is done. */
-export const strikesBefore = (fault: Fault | undefined): fault is Fault & { kind: "status" | "drop-before" } =>
-  fault?.kind === "drop-before" || (fault?.kind === "status" && fault.afterCommit !== true);
-
-export function beforeAnything(
-  fault: Fault & { kind: "status" | "drop-before" },
-  area: Area,
-  requestId: string,
-): FaultOutcome {
-  return fault.kind === "drop-before"
-    ? { kind: "drop" }
-    : { kind: "answer", answer: statusAnswer(fault, area, requestId) };
+/** What a fault that strikes before anything is done makes of the request; undefined: there is none. */
+export function beforeAnything(fault: Fault | undefined, area: Area, requestId: string): FaultOutcome | undefined {
+  if (fault?.kind === "drop-before") return { kind: "drop" };
+  return fault?.kind === "status" && fault.afterCommit !== true
+    ? { kind: "answer", answer: statusAnswer(fault, area, requestId) }
+    : undefined;
 }
 
 /** What becomes of the answer once all is done and stored. */

@@ -37,31 +37,30 @@ export const inputOfFile = (
   expiresAt: createdAt + INPUT_LIFETIME_MS,
 });
 
-interface InputChange {
-  readonly at: number;
-  readonly state: Input["state"];
-  readonly scanState: Input["scanState"];
-}
+type InputChange = Pick<Input, "state" | "scanState"> & { readonly at: number };
 
-/** All that ever becomes of the input, in order. */
-function changes(record: InputRecord): readonly InputChange[] {
-  const { createdAt, scan, expiresAt, withdrawnAt } = record;
-  const list: InputChange[] = [];
-  if (scan === "pending") list.push({ at: createdAt, state: "WAITING_SCAN", scanState: "PENDING" });
-  if (scan === "infected") list.push({ at: createdAt, state: "QUARANTINED", scanState: "INFECTED" });
-  if (scan === "clean") list.push({ at: createdAt, state: "READY", scanState: "CLEAN" });
-  if (scan === "not applicable") list.push({ at: createdAt, state: "READY", scanState: "NOT_APPLICABLE" });
-  if (scan === "pending") list.push({ at: createdAt + SCAN_MS, state: "READY", scanState: "CLEAN" });
-  const scanState = list.at(-1)?.scanState ?? "PENDING";
-  if (withdrawnAt !== undefined) list.push({ at: withdrawnAt, state: "WITHDRAWN", scanState });
-  else if (expiresAt !== null)
-    list.push({ at: expiresAt, state: "EXPIRED", scanState: scanState === "CLEAN" ? "STALE" : scanState });
-  return list;
+const REGISTERED = {
+  pending: { state: "WAITING_SCAN", scanState: "PENDING" },
+  infected: { state: "QUARANTINED", scanState: "INFECTED" },
+  clean: { state: "READY", scanState: "CLEAN" },
+  "not applicable": { state: "READY", scanState: "NOT_APPLICABLE" },
+} as const;
+
+/** All changes of the input, in order. */
+function changes({ createdAt, scan, expiresAt, withdrawnAt }: InputRecord): readonly [InputChange, ...InputChange[]] {
+  const first = { at: createdAt, ...REGISTERED[scan] };
+  const scanned = scan === "pending" ? [{ at: createdAt + SCAN_MS, ...REGISTERED.clean }] : [];
+  const { scanState } = scanned[0] ?? first;
+  if (withdrawnAt !== undefined) return [first, ...scanned, { at: withdrawnAt, state: "WITHDRAWN", scanState }];
+  if (expiresAt === null) return [first, ...scanned];
+  const stale = scanState === "CLEAN" ? "STALE" : scanState;
+  return [first, ...scanned, { at: expiresAt, state: "EXPIRED", scanState: stale }];
 }
 
 export function inputAt(record: InputRecord, workspaceId: string, now: number): Input {
-  const past = changes(record).filter(({ at }) => at <= now);
-  const latest = past.at(-1) ?? { at: record.createdAt, state: "WAITING_SCAN", scanState: "PENDING" };
+  const all = changes(record);
+  const past = all.filter(({ at }) => at <= now);
+  const latest = past.at(-1) ?? all[0];
   return {
     id: record.id,
     workspaceId,
