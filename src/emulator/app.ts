@@ -13,7 +13,7 @@ import { isClaim } from "./idempotency.ts";
 import { answerTokenRequest, oauthError } from "./oauth.ts";
 import { type Playground, playgroundRefusal } from "./playground.ts";
 import { problemOf, Refusal, refuseField } from "./problems.ts";
-import type { Records, RequestNote } from "./records.ts";
+import type { Records, RequestRecord } from "./records.ts";
 import { type Area, areaOf, type Match, route } from "./router.ts";
 
 export interface App {
@@ -44,7 +44,7 @@ interface Passage {
   readonly area: Area;
   readonly request: HttpRequest;
   readonly requestId: string;
-  readonly note: RequestNote;
+  readonly record: RequestRecord;
   /** What a delay or a hang does before execution; false: the client has gone unanswered, do nothing. */
   pause(): Promise<boolean>;
 }
@@ -66,9 +66,9 @@ export function makeApp({ clients, playground, tokens, faults, records }: AppPar
     { parameters }: Match,
     passage: Passage,
   ): Promise<Answer | undefined> => {
-    const { request, requestId, note, pause } = passage;
+    const { request, requestId, record, pause } = passage;
     const { world, credentials, idempotency } = authorize(operation.endpoint, request, tokens);
-    note.client(credentials.clientId);
+    records.client(record, credentials.clientId);
     const context: Context = { world, requestId, isHead: request.method === "HEAD" };
     const { command, execute } = operation.prepare(request, parameters, context);
     if (command === undefined) return (await pause()) ? execute() : undefined;
@@ -116,7 +116,7 @@ export function makeApp({ clients, playground, tokens, faults, records }: AppPar
   const passThrough = async (
     request: HttpRequest,
     found: Match | Refusal,
-    note: RequestNote,
+    record: RequestRecord,
     patience: Patience,
   ): Promise<FaultOutcome> => {
     const area = areaAt(request.target);
@@ -130,7 +130,7 @@ export function makeApp({ clients, playground, tokens, faults, records }: AppPar
     if (fault?.kind === "expire-token") tokens.expireAll();
     const struck = beforeAnything(fault, area, requestId);
     if (struck !== undefined) return struck;
-    const passage: Passage = { area, request, requestId, note, pause: pauseOf(fault, patience) };
+    const passage: Passage = { area, request, requestId, record, pause: pauseOf(fault, patience) };
     const answer = await perform(found, passage).catch((error: unknown) =>
       refused(error instanceof Refusal ? error : new Refusal("INTERNAL_ERROR"), area, requestId),
     );
@@ -151,10 +151,10 @@ export function makeApp({ clients, playground, tokens, faults, records }: AppPar
     },
     async handle(request, url, patience) {
       const found = find(request);
-      const note = records.request(found instanceof Refusal ? null : found.operationId, url, request);
-      const outcome = await passThrough(request, found, note, patience);
+      const record = records.request(found instanceof Refusal ? null : found.operationId, url, request);
+      const outcome = await passThrough(request, found, record, patience);
       if (outcome.kind !== "answer") return outcome;
-      note.status(outcome.answer.status);
+      record.status = outcome.answer.status;
       // RFC 9110, 6.6.1: the origin server's clock, by which all its other instants are.
       return { ...outcome, answer: withHeaders(outcome.answer, { Date: new Date(clock.now()).toUTCString() }) };
     },

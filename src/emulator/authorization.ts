@@ -6,7 +6,7 @@ import { MAX_KEPT, REALM, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./choices.
 import type { Client } from "./clients.ts";
 import { type Clock, SECOND } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
-import { Refusal } from "./problems.ts";
+import { Refusal, refuseField } from "./problems.ts";
 
 interface Grant {
   readonly client: Client;
@@ -49,22 +49,15 @@ function challenge(parameters: Readonly<Record<string, string>> = {}): Readonly<
 
 const POINTER = "/header/Authorization";
 
-function refuseToken(message: string, parameters?: Readonly<Record<string, string>>): Refusal {
-  return new Refusal("UNAUTHENTICATED", {
-    headers: challenge(parameters),
-    fieldErrors: [{ pointer: POINTER, code: "UNAUTHENTICATED", message }],
-  });
-}
+const refuseToken = (message: string, parameters?: Readonly<Record<string, string>>): Refusal =>
+  refuseField("UNAUTHENTICATED", POINTER, message, challenge(parameters));
 
 /** Whose token the request carries. Throws a Refusal unless it is a valid one whose scopes cover the operation. */
 export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: IssuedTokens): Client {
   const [value, second] = request.header("authorization");
   if (value === undefined) throw refuseToken("Send Authorization: Bearer <ACCESS_TOKEN>.");
   if (second !== undefined)
-    throw new Refusal("INVALID_REQUEST", {
-      headers: challenge({ error: "invalid_request" }),
-      fieldErrors: [{ pointer: POINTER, code: "INVALID_REQUEST", message: "Send this header once." }],
-    });
+    throw refuseField("INVALID_REQUEST", POINTER, "Send this header once.", challenge({ error: "invalid_request" }));
   const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(value)?.[1];
   // RFC 6750, 3.1: without Bearer credentials there is no error code to give.
   if (token === undefined)

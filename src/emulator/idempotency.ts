@@ -3,7 +3,7 @@ import { BoundedMap } from "../bounded-map.ts";
 import { KEY_LIFETIME_MS, MAX_KEPT, REPLAYED_HEADER } from "./choices.ts";
 import type { Clock } from "./clock.ts";
 import { type Answer, withHeaders } from "./http/answer.ts";
-import { Refusal, refuseField } from "./problems.ts";
+import { refuseField } from "./problems.ts";
 
 const POINTER = "/header/Idempotency-Key";
 
@@ -66,16 +66,12 @@ export class Idempotency {
         "This key belongs to another request: send exactly that one again, or use a new key.",
       );
     if (known.answer === undefined)
-      throw new Refusal("IDEMPOTENCY_IN_PROGRESS", {
-        headers: { "Retry-After": "1" },
-        fieldErrors: [
-          {
-            pointer: POINTER,
-            code: "IDEMPOTENCY_IN_PROGRESS",
-            message: "The first request with this key is still running: repeat this one a little later.",
-          },
-        ],
-      });
+      throw refuseField(
+        "IDEMPOTENCY_IN_PROGRESS",
+        POINTER,
+        "The first request with this key is still running: repeat this one a little later.",
+        { "Retry-After": "1" },
+      );
     return withHeaders(known.answer, { [REPLAYED_HEADER]: "true" });
   }
 }

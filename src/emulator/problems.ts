@@ -29,8 +29,12 @@ export class Refusal extends Error {
 }
 
 /** A refusal that concerns one field. */
-export const refuseField = (code: ProblemCode, pointer: string, message: string): Refusal =>
-  new Refusal(code, { fieldErrors: [{ pointer, code, message }] });
+export const refuseField = (
+  code: ProblemCode,
+  pointer: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Refusal => new Refusal(code, { fieldErrors: [{ pointer, code, message }], headers });
 
 const cut = (text: string, max: number): string => {
   const points = [...text];

@@ -4,7 +4,7 @@ import { type Clock, instant } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { sha256 } from "./ids.ts";
 
-interface RequestRecord {
+export interface RequestRecord {
   readonly operationId: string | null;
   readonly method: string;
   /** With the query, as it was sent. */
@@ -25,12 +25,6 @@ interface Execution {
   readonly operationId: string;
   readonly idempotencyKey: string;
   readonly executions: number;
-}
-
-/** Fills in what is not known yet when a request comes. */
-export interface RequestNote {
-  client(clientId: string): void;
-  status(status: number): void;
 }
 
 interface Keeping {
@@ -60,7 +54,8 @@ export class Records {
     return [...this.#executions.values()];
   }
 
-  request(operationId: string | null, url: string, request: HttpRequest): RequestNote {
+  /** Records a request; who sent it and the status are not known yet. */
+  request(operationId: string | null, url: string, request: HttpRequest): RequestRecord {
     const [idempotencyKey] = request.header("idempotency-key");
     const record: RequestRecord = {
       operationId,
@@ -74,14 +69,12 @@ export class Records {
     };
     this.#requests.push(record);
     if (this.#requests.length > this.#keeping.requestsKept) this.#requests.shift();
-    return {
-      client: (clientId) => {
-        if (this.#keeping.namesClients) record.clientId = clientId;
-      },
-      status: (status) => {
-        record.status = status;
-      },
-    };
+    return record;
+  }
+
+  /** Records the client of a request, if there are several clients. */
+  client(record: RequestRecord, clientId: string): void {
+    if (this.#keeping.namesClients) record.clientId = clientId;
   }
 
   execution(clientId: string, operationId: string, idempotencyKey: string): void {

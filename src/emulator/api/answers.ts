@@ -27,5 +27,8 @@ export function checkWorkspace(workspaceId: string, { world }: Context, pointer:
     throw refuseField("WORKSPACE_FORBIDDEN", pointer, "This application has no access to this workspace.");
 }
 
-export const notFound = (name: string, what: string): Error =>
-  refuseField("NOT_FOUND", `/path/${name}`, `There is no such ${what}.`);
+/** The resource, or a refusal that names the path parameter. */
+export function found<T>(resource: T | undefined, name: string, what: string): T {
+  if (resource === undefined) throw refuseField("NOT_FOUND", `/path/${name}`, `There is no such ${what}.`);
+  return resource;
+}

@@ -9,7 +9,7 @@ import { sha256 } from "../ids.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import { type InputRecord, inputAt, inputOfFile } from "../world/inputs.ts";
 import type { World } from "../world/world.ts";
-import { checkWorkspace, enveloped, location, notFound } from "./answers.ts";
+import { checkWorkspace, enveloped, found, location } from "./answers.ts";
 import { type ActionRequest, act, type OperationHandler, read } from "./operation.ts";
 
 /** What a referenceId of this kind names; undefined when the workspace owns no such thing. */
@@ -68,14 +68,16 @@ const createInput = act(createMicPublicInput, ({ body }, context) => {
 
 const getInput = read(getMicPublicInput, ({ path }, context) => {
   const { world } = context;
-  const record = world.inputs.find(path.inputId);
-  if (record === undefined) throw notFound("inputId", "input");
+  const record = found(world.inputs.find(path.inputId), "inputId", "input");
   return enveloped(200, inputAt(record, world.workspaceId, world.clock.now()), context);
 });
 
 const assetContent = read(getMicPublicAssetContent, ({ path }, { world, isHead }) => {
-  const file = world.files.find(({ id }) => id === path.assetId);
-  if (file === undefined) throw notFound("assetId", "asset");
+  const file = found(
+    world.files.find(({ id }) => id === path.assetId),
+    "assetId",
+    "asset",
+  );
   if (file.scan !== "clean") throw new Refusal("CONTENT_WITHHELD");
   if (!isHead) {
     world.usage.count("ASSET_DOWNLOADS", world.clock.now());

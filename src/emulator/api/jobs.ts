@@ -17,7 +17,7 @@ import { type JobRecord, operationAt } from "../world/jobs.ts";
 import { isTerminal, newJob } from "../world/lifecycle.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
-import { checkWorkspace, enveloped, jobAnswer, location, notFound } from "./answers.ts";
+import { checkWorkspace, enveloped, found, jobAnswer, location } from "./answers.ts";
 import { checkJobOrder, checkQuota } from "./job-order.ts";
 import { act, type Context, type OperationHandler, read } from "./operation.ts";
 import { offeredRecipe } from "./recipes.ts";
@@ -72,8 +72,7 @@ const listJobs = read(listMicJobs, ({ query }, context) => {
 });
 
 function findJob(id: string, { jobs, clock }: World): { record: JobRecord; job: Job } {
-  const record = jobs.find(id);
-  if (record === undefined) throw notFound("jobId", "job");
+  const record = found(jobs.find(id), "jobId", "job");
   return { record, job: jobs.at(record, clock.now()) };
 }
 
@@ -99,8 +98,7 @@ const cancelJob = act(cancelMicJob, ({ path, ifMatch }, context) => {
 
 const getOperation = read(getMicPublicOperation, ({ path }, context) => {
   const { world } = context;
-  const record = world.operations.find(path.operationId);
-  if (record === undefined) throw notFound("operationId", "operation");
+  const record = found(world.operations.find(path.operationId), "operationId", "operation");
   return enveloped(200, operationAt(record, world.workspaceId, world.clock.now()), context);
 });
 

@@ -9,7 +9,7 @@ import { sha256 } from "../ids.ts";
 import { refuseField } from "../problems.ts";
 import { inputEndsAt } from "../world/inputs.ts";
 import { millisecondsOf, processingRequestAt } from "../world/processing-requests.ts";
-import { checkWorkspace, enveloped, location, notFound } from "./answers.ts";
+import { checkWorkspace, enveloped, found, location } from "./answers.ts";
 import { act, type OperationHandler, read } from "./operation.ts";
 import { offeredRecipe } from "./recipes.ts";
 
@@ -59,8 +59,7 @@ const createProcessingRequest = act(requestMicSharedFileProcessing, ({ body }, c
 
 const getProcessingRequest = read(getMicSharedFileProcessingRequest, ({ path }, context) => {
   const { world } = context;
-  const record = world.processingRequests.find(path.requestId);
-  if (record === undefined) throw notFound("requestId", "processing request");
+  const record = found(world.processingRequests.find(path.requestId), "requestId", "processing request");
   return enveloped(200, processingRequestAt(record, world.workspaceId, world.clock.now()), context);
 });
 

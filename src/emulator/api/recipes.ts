@@ -4,7 +4,7 @@ import { DEFAULT_RECIPE_PAGE, ID_PREFIX } from "../choices.ts";
 import { jsonAnswer } from "../http/answer.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
-import { checkWorkspace, enveloped, notFound } from "./answers.ts";
+import { checkWorkspace, enveloped, found } from "./answers.ts";
 import { type OperationHandler, read } from "./operation.ts";
 
 const versionIdOf = ({ definition }: Recipe): string => definition.versionId;
@@ -38,8 +38,7 @@ const listRecipes = read(listMicExecutableRecipes, ({ query }, context) => {
 });
 
 const getRecipe = read(getMicExecutableRecipe, ({ path }, context) => {
-  const recipe = offeredRecipe(context.world, path.versionId);
-  if (recipe === undefined) throw notFound("versionId", "offered recipe version");
+  const recipe = found(offeredRecipe(context.world, path.versionId), "versionId", "offered recipe version");
   return enveloped(200, recipe.offer, context);
 });
 
