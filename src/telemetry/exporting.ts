@@ -1,19 +1,21 @@
 // Where spans, metrics and log lines go: providers and exporters of OpenTelemetry, made by the settings; or those of an SDK that
 // whoever started the process has loaded before.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { DiagLogLevel, diag, type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
 import { type Logger, logs } from "@opentelemetry/api-logs";
 import { OTLPLogExporter as JsonLogs } from "@opentelemetry/exporter-logs-otlp-http";
 import { OTLPLogExporter as ProtoLogs } from "@opentelemetry/exporter-logs-otlp-proto";
 import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter as ProtoMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
+import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtoTraces } from "@opentelemetry/exporter-trace-otlp-proto";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { type IMetricReader, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { inUrl, LOOPBACK_NAMES } from "../loopback.ts";
 import { hasForeignSdk } from "./asked.ts";
-import { createScraped } from "./prometheus.ts";
 import type { TelemetrySettings } from "./settings.ts";
 
 export interface Exporting {
@@ -77,7 +79,50 @@ function byForeignSdk(version: string): Exporting {
   };
 }
 
-export function createExporting({ settings, version, onTrouble, onListening }: ExportingOptions): Exporting {
+type Prometheus = NonNullable<TelemetrySettings["prometheus"]>;
+const PATH = "/metrics";
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+const names: ReadonlySet<string> = new Set(LOOPBACK_NAMES);
+
+/** The name in a Host header, without its port. */
+const nameIn = (host: string): string => host.replace(/:\d+$/, "").toLowerCase();
+
+/** Serves metrics at GET /metrics. If the port is taken, the server runs without it. */
+function createScraped({ host, port }: Prometheus, { onTrouble, onListening }: ExportingOptions) {
+  const exporter = new PrometheusExporter({ preventServerStart: true });
+  const serializer = new PrometheusSerializer();
+  const isOfThisMachine = names.has(inUrl(host));
+
+  async function serve({ method, url = "", headers }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refuse = (status: number) => void response.writeHead(status).end();
+    // A web page can make a browser send requests here under another host name (DNS rebinding).
+    if (isOfThisMachine && !names.has(nameIn(headers.host ?? ""))) return refuse(403);
+    if (url.split("?")[0] !== PATH) return refuse(404);
+    if (method !== "GET" && method !== "HEAD") return refuse(405);
+    const { resourceMetrics } = await exporter.collect();
+    response.writeHead(200, { "content-type": CONTENT_TYPE }).end(serializer.serialize(resourceMetrics));
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  server.on("error", ({ message }) => onTrouble(`no metrics at ${inUrl(host)} port ${port}: ${message}`));
+  server.listen(port, host, () => {
+    const bound = server.address();
+    if (typeof bound === "object" && bound !== null) onListening(`http://${inUrl(host)}:${bound.port}${PATH}`);
+  });
+  server.unref();
+  return {
+    reader: exporter,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+export function createExporting(options: ExportingOptions): Exporting {
+  const { settings, version, onTrouble } = options;
   if (hasForeignSdk()) return byForeignSdk(version);
   listenToTrouble(onTrouble);
   const { traces: tracesBy, metrics: metricsBy, logs: logsBy, prometheus, metricIntervalMs } = settings;
@@ -97,7 +142,7 @@ export function createExporting({ settings, version, onTrouble, onListening }: E
       new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: metricIntervalMs, exportTimeoutMillis }),
     );
   }
-  const scraped = prometheus && createScraped({ ...prometheus, onTrouble, onListening });
+  const scraped = prometheus && createScraped(prometheus, options);
   if (scraped) readers.push(scraped.reader);
   const metering = new MeterProvider({ resource, readers });
 

@@ -1,5 +1,5 @@
-// Telemetry by OpenTelemetry, loaded only where the environment asks for it. With its neighbours facts.ts, exporting.ts and
-// prometheus.ts it is all that imports OpenTelemetry.
+// Telemetry by OpenTelemetry, loaded only where the environment asks for it. Only this file, facts.ts and
+// exporting.ts import OpenTelemetry.
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Attributes,
@@ -13,18 +13,13 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { SeverityNumber } from "@opentelemetry/api-logs";
-import { createExporting } from "./exporting.ts";
+import { createExporting, type ExportingOptions } from "./exporting.ts";
 import { type Carrier, codeOf, contextIn, given, loggedFacts, ofWho, traceparent, whoIn } from "./facts.ts";
 import { ATTRIBUTE, COUNTERS, EXECUTE_TOOL, GAUGES, HISTOGRAMS, OTHER, TOOL_ERROR } from "./names.ts";
 import { type Ending, FLUSH_MS, type Operation, type Telemetry, type TelemetryLevel, type Who } from "./port.ts";
-import type { TelemetrySettings } from "./settings.ts";
 
-export interface TelemetryOptions {
-  readonly settings: TelemetrySettings;
-  readonly version: string;
+export interface TelemetryOptions extends ExportingOptions {
   readonly redact: (text: string) => string;
-  readonly onTrouble: (reason: string) => void;
-  readonly onListening: (url: string) => void;
 }
 
 /** What is at work: its context, and whose work it is. */
