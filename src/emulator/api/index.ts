@@ -3,13 +3,11 @@ import { inputOperations } from "./inputs.ts";
 import { jobOperations } from "./jobs.ts";
 import type { OperationHandler } from "./operation.ts";
 import { processingRequestOperations } from "./processing-requests.ts";
-import { recipeOperations } from "./recipes.ts";
 import { workspaceOperations } from "./workspace.ts";
 
 export const operations: readonly OperationHandler[] = [
   ...workspaceOperations,
   ...inputOperations,
-  ...recipeOperations,
   ...jobOperations,
   ...processingRequestOperations,
 ];

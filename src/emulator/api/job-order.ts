@@ -8,7 +8,7 @@ import { processingRequestAt } from "../world/processing-requests.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
 import type { ActionRequest } from "./operation.ts";
-import { offeredRecipe } from "./recipes.ts";
+import { offeredRecipe } from "./workspace.ts";
 
 type JobOrder = ActionRequest<typeof createMicJob>["body"];
 

@@ -20,7 +20,7 @@ import type { World } from "../world/world.ts";
 import { checkWorkspace, enveloped, found, jobAnswer, location } from "./answers.ts";
 import { checkJobOrder, checkQuota } from "./job-order.ts";
 import { act, type Context, type OperationHandler, read } from "./operation.ts";
-import { offeredRecipe } from "./recipes.ts";
+import { offeredRecipe } from "./workspace.ts";
 
 /** What befalls a job happens once: its retry succeeds. A review or a hold comes again. */
 const outcomeOfRetry = (outcome: JobOutcome): JobOutcome =>

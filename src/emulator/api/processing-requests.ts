@@ -11,7 +11,7 @@ import { inputEndsAt } from "../world/inputs.ts";
 import { millisecondsOf, processingRequestAt } from "../world/processing-requests.ts";
 import { checkWorkspace, enveloped, found, location } from "./answers.ts";
 import { act, type OperationHandler, read } from "./operation.ts";
-import { offeredRecipe } from "./recipes.ts";
+import { offeredRecipe } from "./workspace.ts";
 
 const createProcessingRequest = act(requestMicSharedFileProcessing, ({ body }, context) => {
   checkWorkspace(body.workspaceId, context, "/workspaceId");
