@@ -105,12 +105,12 @@ async function prepareJob(agent: Somebody, { client }: Team) {
 const OpenAction = z.tuple([z.object({ owner: z.string() })]);
 const Owner = z.tuple([z.string(), z.number(), z.string()]);
 
-/** The instance in whose name the journal has the action that is open. */
+/** The instance that the journal names as owner of the action in progress. */
 async function whoHasIt({ fleet, databaseUrl }: Deployment): Promise<Instance> {
   const client = new pg.Client({ connectionString: databaseUrl.split(",")[0] });
   await client.connect();
   try {
-    const { rows } = await client.query("SELECT owner FROM actions WHERE state = 'open'");
+    const { rows } = await client.query("SELECT owner FROM actions WHERE state = 'in_progress'");
     const [{ owner }] = OpenAction.parse(rows);
     const [, pid] = Owner.parse(JSON.parse(owner));
     const holder = fleet.instances.find((instance) => instance.pid() === pid);
