@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Arguments } from "../../actions/fingerprint.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { Failure, type FailureFacts, reasonOf } from "../../failure.ts";
+import { type FailureFacts, reasonOf } from "../../failure.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import { argumentsObject, type Tool } from "../../toolkit/define-tool.ts";
 import type { ActionResult, ToolResult } from "../../toolkit/results.ts";
@@ -159,7 +159,9 @@ export async function callTool(
     told.answered(answer.structuredContent);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
-    const facts = signal.aborted && !(error instanceof Failure) ? cancelledFacts : factsOf(error);
+    const thrown = factsOf(error);
+    // Nobody receives the answer of a canceled call, and at shutdown the journal is closed under it.
+    const facts = signal.aborted && thrown.kind === "internal" ? cancelledFacts : thrown;
     answer = failureResult(tool.name, facts);
     told.failed(facts, error);
     if (tool.kind !== "reading" && isOurRefusal(facts)) runtime.refused?.({ tool: tool.name, why: "forbidden" });
