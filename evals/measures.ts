@@ -83,8 +83,8 @@ async function workspace(world: World): Promise<readonly Measured[]> {
 
 async function tools({ desk }: World): Promise<readonly Measured[]> {
   return [
-    { what: "tools/list: names, descriptions, inputs", tokens: weigh(desk.tools), budget: 3_250 },
-    { what: "tools/list: everything", tokens: weigh(desk.listing), budget: 5_100 },
+    { what: "tools/list: names, descriptions, inputs", tokens: weigh(desk.tools), budget: 3_400 },
+    { what: "tools/list: everything", tokens: weigh(desk.listing), budget: 5_300 },
   ];
 }
 

@@ -14,6 +14,10 @@ const Journal = z.looseObject({
   ),
 });
 
+const Resolved = z.looseObject({
+  results: z.array(z.looseObject({ tool: z.string(), resourceId: z.string().optional() })),
+});
+
 async function jobFrom(request: string, desk: Desk): Promise<Args> {
   const recipe = await readRecipe(desk, idIn(request, "micrecipev"));
   return jobOf(request, recipe, idIn(request, "devfile"));
@@ -43,8 +47,15 @@ const comesBack: Script = async (request, desk) => {
   if (!hasCrashed(last)) return saidIn(last);
   const { actions } = Journal.parse(dataOf(await desk.call("list_actions")));
   const said: string[] = [];
-  for (const { nextStep } of actions)
-    if (nextStep) said.push(await followed(desk, await desk.call(nextStep.tool, nextStep.arguments), WAITING));
+  for (const { nextStep } of actions) {
+    if (!nextStep) continue;
+    const resolved = (await follow(desk, await desk.call(nextStep.tool, nextStep.arguments), [nextStep.tool])).at(-1);
+    if (!resolved) continue;
+    said.push(saidIn(resolved));
+    for (const { tool, resourceId: jobId } of Resolved.parse(dataOf(resolved)).results)
+      if (tool === "submit_job" && jobId !== undefined)
+        said.push(await followed(desk, await desk.call("get_job", { jobId, waitSeconds: 45 }), WAITING));
+  }
   return said.join("\n");
 };
 

@@ -26,10 +26,10 @@ const describe = (error: unknown): string =>
 
 function adviceOn(error: unknown): string {
   if (error instanceof NewerJournal)
-    return "Ask the user to run the latest mic-mcp, or to set another MIC_STATE_DIR or MIC_JOURNAL_URL.";
-  if (error instanceof OlderJournal) return "Ask the user to run mic-mcp migrate, or to start without MIC_MIGRATE=off.";
+    return "Ask the user to run the latest mic-mcp, or set another MIC_STATE_DIR or MIC_JOURNAL_URL.";
+  if (error instanceof OlderJournal) return "Ask the user to run mic-mcp migrate, or start without MIC_MIGRATE=off.";
   if (error instanceof DevelopmentJournal)
-    return "Ask the user to stop mic-mcp and to move the journal away: actions.sqlite with its -wal and -shm files in the state folder (mic-mcp status shows the folder), or, on PostgreSQL, the tables actions, audit and journal_version. The next start creates a new one; actions that are unresolved in the old one have to be checked by hand.";
+    return "Ask the user to stop mic-mcp and move the journal away: actions.sqlite with its -wal and -shm files in the state folder (mic-mcp status shows the folder), or, on PostgreSQL, the tables actions, audit and journal_version. The next start creates a new one; actions that are unresolved in the old one have to be checked by hand.";
   return "Ask the user to run mic-mcp doctor, which may show more.";
 }
 
@@ -53,15 +53,15 @@ function sqliteFailure(error: unknown): JournalFailure {
     return new JournalFailure(
       error,
       `node ${process.versions.node} has no SQLite inside, and the package @photostructure/sqlite is not installed for it`,
-      "Ask the user to run Node 22.16 or newer, or to install mic-mcp again with its optional packages (npm install --include=optional).",
+      "Ask the user to run Node 22.16 or newer, or install mic-mcp again with its optional packages (npm install --include=optional).",
     );
   const advice = (): string => {
     if (/full|ENOSPC|EDQUOT|disk I\/O/i.test(reason))
       return "Ask the user to free space on the disk of the state folder, then call again.";
     if (/not a database|malformed|corrupt/i.test(reason))
-      return "Ask the user to move the damaged journal file away (and to keep it: it may contain unresolved actions) and to start mic-mcp again.";
+      return "Ask the user to move the damaged journal file away (and keep it: it may contain unresolved actions) and start mic-mcp again.";
     if (/locked|busy/i.test(reason)) return "Another process holds the journal: call again in a few seconds.";
-    return "Ask the user to make the state folder writable, or to set MIC_STATE_DIR to one that is; mic-mcp doctor shows which folder it is.";
+    return "Ask the user to make the state folder writable, or set MIC_STATE_DIR to one that is; mic-mcp doctor shows which folder it is.";
   };
   return new JournalFailure(error, reason, advice());
 }

@@ -59,6 +59,8 @@ function firstNotes(first: Arguments, call: Arguments, { identifiedBy }: ActionT
   return ` The first call had ${notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ")}.`;
 }
 
+const NOT_READ = " Its current state could not be read; this is the first answer.";
+
 /**
  * The first words of a replay. `state`: as it is now; undefined if it could not be read. `mayOffer`: running it again is a sensible wish.
  */
@@ -67,7 +69,7 @@ export function replayNotice(
   state: string | undefined,
   mayOffer: boolean,
 ): string {
-  const now = state === undefined ? " Its current state could not be read; this is the first answer." : "";
+  const now = state === undefined ? NOT_READ : "";
   const offer = mayOffer && isKeyless ? ` To run it again, pass idempotencyKey ${againKey(idempotencyKey)}.` : "";
   const shown = state === undefined ? "" : ` (${state})`;
   return `Not run again: an identical call ran ${duration(earlier.ageMs)} ago${shown}.${notes}${now}${offer}`;
@@ -85,9 +87,10 @@ const createdAt = (resource: unknown): string | undefined => {
   return typeof at === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(at) ? at : undefined;
 };
 
-const resolvedNotice = (resource: unknown, now: number): string => {
+/** `isCurrent`: the resource was read now. */
+const resolvedNotice = (resource: unknown, isCurrent: boolean, now: number): string => {
   const at = createdAt(resource);
-  return at === undefined ? "Resolved: it ran once." : `Resolved: it ran once, at ${clockTime(at, now)}.`;
+  return `Resolved: it ran once${at === undefined ? "" : `, at ${clockTime(at, now)}`}.${isCurrent ? "" : NOT_READ}`;
 };
 
 const newNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
@@ -142,7 +145,7 @@ export async function runAction<T>(
   const shown = now ?? firstAnswer;
   if (origin === "resolved" || !earlier)
     return await actionResult(shown, subject, call, action, {
-      notice: resolvedNotice(first.data, service.timing.now()),
+      notice: resolvedNotice(first.data, now !== undefined, service.timing.now()),
     });
   const notes = firstNotes(earlier.arguments, meant, traits);
   const replay: Replay = { earlier, idempotencyKey, notes, isKeyless: explicitKey === undefined };

@@ -31,7 +31,9 @@ async function expectRefused(stub: Stub, server: Talk, message: RegExp, next: Re
     expect(told.error).toMatchObject({ kind: "internal", sideEffect: "unknown", retryable: true });
     expect(told.error?.idempotencyKey).toBe(key);
     expect(told.error?.message).toMatch(/journal.*without it no action is sent/);
-    expect(told.error?.message).toMatch(/This call sent nothing; whether an earlier call .* cannot be told/);
+    expect(told.error?.message).toContain(
+      "This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.",
+    );
     expect(told.error?.message).toMatch(message);
     expect(told.error?.next).toMatch(next);
     expect(told.text).not.toContain("Nothing was changed");
@@ -94,7 +96,7 @@ test.skipIf(!canMount)(`a full disk, from the beginning${unlessMounted}`, async 
   const stateDir = await folderForTest();
   const under = mounting(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
   const { stub, server } = await processOn({ MIC_STATE_DIR: stateDir }, under);
-  await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /Free space/);
+  await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /^Ask the user to free space/);
 });
 
 test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
@@ -107,7 +109,7 @@ test.skipIf(!canMount)(`a disk that fills up${unlessMounted}`, async () => {
     const { error } = await server.call("submit_job", { ...createJob, parameterValues: { year: accepted } });
     if (!error) continue;
     expect(error).toMatchObject({ sideEffect: "none", retryable: true });
-    expect(error.next).toMatch(/Free space/);
+    expect(error.next).toMatch(/^Ask the user to free space/);
     break;
   }
   expect(accepted).toBeGreaterThan(0);
@@ -147,7 +149,7 @@ test("a journal of a later version", async () => {
   await database.query("INSERT INTO journal_version (version) VALUES (99)");
   await database.close();
   const { stub, server } = await serverOn({ MIC_STATE_DIR: stateDir });
-  await expectRefused(stub, server, /version 99/, /later mic-mcp/);
+  await expectRefused(stub, server, /version 99/, /^Ask the user to run the latest mic-mcp/);
 });
 
 test("a journal that another process holds locked, and then does not", async () => {
@@ -226,5 +228,7 @@ test("an action is on disk, whole, before its first byte is sent", async () => {
     return holdUntil(found, answer(202, enveloped(job)));
   });
   await server.call("submit_job", createJob);
-  expect(await found).toMatchObject([{ state: "open", tool: "submit_job", body: stub.requests[0]?.body.toString() }]);
+  expect(await found).toMatchObject([
+    { state: "in_progress", tool: "submit_job", body: stub.requests[0]?.body.toString() },
+  ]);
 });

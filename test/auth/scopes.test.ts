@@ -64,7 +64,8 @@ proves(
         .map(({ name }) => name)
         .filter(
           (name) =>
-            !/states|district|divisions|geography|list_actions|run_job|_jobs$/.test(name) || name === "list_jobs",
+            !/states|district|divisions|geography|(list|resolve)_actions|run_job|_jobs$/.test(name) ||
+            name === "list_jobs",
         )
         .sort(),
     ).toEqual(table.map(([tool]) => tool).sort());

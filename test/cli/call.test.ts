@@ -106,16 +106,23 @@ describe("on an emulator", () => {
 
     const unknown = await person.type("actions", "--state", "unknown");
     const [key = ""] = await person.executions("createMicJob").then((all) => [...all.keys()]);
-    expect(unknown.stdout).toContain(`mic-mcp call submit_job idempotencyKey=${key}`);
-    expect((await person.type("status")).stdout).toMatch(/journal .*0 open, 1 of unknown outcome/);
-    expect((await person.type("doctor")).stdout).toMatch(/ok +journal .*1 of unknown outcome; mic-mcp actions/);
+    expect(unknown.stdout).toMatch(/^1 action: 1 unknown\.\n/);
+    expect(unknown.stdout).toContain(`\nmic-mcp resolve ${key} `);
+    expect((await person.type("status")).stdout).toMatch(/journal .*0 in progress, 1 of unknown outcome/);
+    expect((await person.type("doctor")).stdout).toMatch(/ok +journal .*1 of unknown outcome; mic-mcp resolve/);
 
     const resumed = await person.made(...line);
     expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
     expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
     // The line that actions printed is still the same action.
-    const byKey = await person.made("submit_job", `idempotencyKey=${key}`);
-    expect(byKey.data.id).toBe(resumed.data.id);
+    const resolved = await person.type("resolve", key, "--output", "json");
+    expect(resolved).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(resolved.stdout)).toMatchObject({
+      results: [{ idempotencyKey: key, outcome: "resolved", resourceId: resumed.data.id }],
+    });
+    const byKey = await person.type("call", "submit_job", `idempotencyKey=${key}`, "--output", "json");
+    expect(byKey).toMatchObject({ code: 3, stderr: "" });
+    expect(JSON.parse(byKey.stdout)).toMatchObject({ data: { id: resumed.data.id }, action: { replayed: true } });
     expect(await person.executions("createMicJob")).toEqual(new Map([[key, 1]]));
   });
 
@@ -126,8 +133,11 @@ describe("on an emulator", () => {
     unread.process.stdout.destroy();
     await unread.exit;
     const [key = ""] = await person.executions("createMicPublicInput").then((all) => [...all.keys()]);
-    const { action } = await person.made(...line);
-    expect(action).toMatchObject({ idempotencyKey: key, replayed: true });
+    const again = await person.type("call", ...line, "--output", "json");
+    expect(again).toMatchObject({ code: 3, stderr: "" });
+    expect(JSON.parse(again.stdout)).toMatchObject({ action: { idempotencyKey: key, replayed: true } });
+    expect((await person.type("call", ...line)).stdout).toMatch(/^Not run again: /);
+    expect(await person.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
   });
 
   test("Ctrl-C ends it; what is unknown then is told with its key", async () => {

@@ -12,8 +12,18 @@ import { insideServer, startServer } from "../support/server.ts";
 const Executions = z.array(z.looseObject({ idempotencyKey: z.string(), executions: z.int() }));
 const Requests = z.array(z.looseObject({ operationId: z.string().nullable() }));
 const Listed = z.object({
-  actions: z.array(z.looseObject({ tool: z.string(), idempotencyKey: z.string(), state: z.string() })),
+  actions: z.array(
+    z.looseObject({
+      tool: z.string(),
+      idempotencyKey: z.string(),
+      state: z.string(),
+      nextStep: z
+        .object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), why: z.string() })
+        .optional(),
+    }),
+  ),
 });
+const Resolved = z.object({ results: z.array(z.looseObject({ resourceId: z.string().optional() })) });
 
 const ACTIONS = [
   ["register_input", "createMicPublicInput"],
@@ -71,17 +81,21 @@ test.each([
   const next = await insideServer(env);
   const { actions } = Listed.parse((await next.call("list_actions", {})).structured);
   expect(actions.map(({ tool }) => tool)).toEqual(ACTIONS.map(([tool]) => tool));
-  for (const { tool, idempotencyKey, state } of actions) {
+  const made = new Map<string, string | undefined>();
+  for (const { tool, idempotencyKey, state, nextStep } of actions) {
     expect(state, tool).toBe("unknown");
-    const told = await next.call(tool, { idempotencyKey });
+    expect(nextStep).toMatchObject({ tool: "resolve_actions", arguments: { idempotencyKey } });
+    const told = await next.call(nextStep?.tool ?? "", nextStep?.arguments ?? {});
     expect(told.error, told.text).toBeUndefined();
-    expect(told.action).toMatchObject({ idempotencyKey });
+    expect(told.structured).toMatchObject({ results: [{ tool, idempotencyKey, outcome: "resolved" }] });
+    made.set(idempotencyKey, Resolved.parse(told.structured).results[0]?.resourceId);
     expect(await executions(idempotencyKey), tool).toBe(1);
   }
   const settled = Object((await next.call("list_actions", {})).structured).actions;
   // The latest first: the one that was resolved last.
   for (const [at, { tool, idempotencyKey }] of actions.reverse().entries()) {
     expect(settled[at]).toMatchObject({ tool, idempotencyKey, state: "succeeded", resourceId: expect.any(String) });
+    expect(settled[at].resourceId).toBe(made.get(idempotencyKey));
     expect(settled[at]).not.toHaveProperty("nextStep");
   }
 });

@@ -13,7 +13,7 @@ const connections = {
 describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
   test.each(dialects)("is what $api accepts", async (dialect) => {
     const tools = await connection().listTools();
-    expect(tools).toHaveLength(24);
+    expect(tools).toHaveLength(25);
     expect(tools.length).toBeLessThanOrEqual(dialect.maxTools);
     expect(tools.flatMap((tool) => problemsOf(tool, dialect))).toEqual(Object.keys(dialect.known));
   });

@@ -16,7 +16,7 @@ import * as samples from "../contract/samples.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { connectionForFile, connectionForTest } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
-import { answer, neverAnswer, type Step, stubForFile } from "../support/stub.ts";
+import { answer, neverAnswer, type RecordedRequest, type Step, stubForFile } from "../support/stub.ts";
 import { runs } from "../support/thorough.ts";
 import {
   attacks,
@@ -62,8 +62,8 @@ const connections = { plain: connectionOf("plain"), hostile: connectionOf("hosti
 
 let texts: Both<Texts> = { plain: plainTexts(0), hostile: plainTexts(0) };
 let turn: Turn;
-/** What the service answers instead. */
-let refuse: ((side: Side) => Step) | undefined;
+/** What the service answers instead; undefined: as usual. */
+let refuse: ((side: Side, request: RecordedRequest) => Step | undefined) | undefined;
 let tokens = 0;
 let meetings = 0;
 
@@ -94,9 +94,9 @@ beforeEach(() => {
   stubOf().respond((request) => {
     const side = sideOf(request.target);
     const endpoint = endpointOf(request, `/${side}`);
-    if (endpoint === undefined && refuse === undefined) return answer(200, { access_token: `token-${++tokens}` });
-    if (refuse) return refuse(side);
-    if (endpoint === undefined) throw new Error("unreachable");
+    const refused = refuse?.(side, request);
+    if (refused) return refused;
+    if (endpoint === undefined) return answer(200, { access_token: `token-${++tokens}` });
     if (endpoint.success.body === "binary") return file(texts[side]);
     const { sent } = success(endpoint, turn, texts[side]);
     return answer(endpoint.success.status, endpoint === retryMicJob ? asRetryOf(request.target, sent) : sent);
@@ -135,6 +135,10 @@ function expectOneShape({ plain, hostile }: Both<string>): void {
 }
 
 const JobIds = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
+
+const Resolved = z.looseObject({
+  results: z.array(z.looseObject({ outcome: z.string(), finding: z.string() })),
+});
 
 const Told = z.looseObject({
   summary: z.string().optional(),
@@ -200,6 +204,7 @@ const jobTools: Readonly<Record<string, (say: Texts) => Args>> = {
   }),
   get_file_processing_request: () => ({ requestId: samples.processingRequest.id }),
   list_actions: () => ({}),
+  resolve_actions: () => ({}),
   run_job: () => ({
     workspaceId,
     recipeVersionId: versionId,
@@ -360,6 +365,41 @@ describe("whatever the service says", () => {
     }
   }, 60_000);
 
+  const journaled = ["register_input", "submit_job", "cancel_job", "retry_job", "request_file_processing"] as const;
+
+  test("in what resolve_actions finds out, nothing is said in our voice", async () => {
+    const [pool = []] = fc.sample(attacks, { seed: SEED, numRuns: 1 });
+    const outcomes = new Set<string>();
+    const actions = (form: (typeof REFUSALS)[number], status: number) => (side: Side, request: RecordedRequest) =>
+      request.method === "POST" && endpointOf(request, `/${side}`) ? refusal(form, texts[side], status) : undefined;
+    const resolve = async (args: Args) => {
+      const { hostile } = await callBoth("resolve_actions", () => args);
+      expect(hostile.isError, hostile.text).toBe(false);
+      const { results } = Resolved.parse(hostile.structured);
+      for (const { outcome, finding } of results) {
+        outcomes.add(outcome);
+        expectSentence(finding);
+      }
+      return results.length;
+    };
+    for (const isRefused of [true, false]) {
+      meet(isRefused ? pool : undefined, { ...aTurn(), jobState: "PAUSED" });
+      refuse = actions("no JSON", 200);
+      const tried = journaled.map((tool) => callBoth(tool, argsFor(jobTools[tool] ?? (() => ({})))));
+      for (const { hostile } of await Promise.all(tried))
+        expect(hostile.error, hostile.text).toMatchObject({ sideEffect: "unknown" });
+      // The first of them again in vain: its row and the next step say so.
+      expect(await resolve({ idempotencyKey: `request-${meetings}` })).toBe(1);
+      refuse = isRefused ? actions("bare", 422) : undefined;
+      expect(await resolve({})).toBe(journaled.length);
+      refuse = undefined;
+      await resolve({});
+      expect(await resolve({})).toBe(0);
+    }
+    for (const question of questions.hostile) expectSentence(question);
+    expect([...outcomes].sort()).toEqual(["rejected", "resolved", "still unknown"]);
+  }, 180_000);
+
   test("in a refusal, nothing is said in our voice", async () => {
     const refused = fc.asyncProperty(
       attacks,
@@ -370,7 +410,7 @@ describe("whatever the service says", () => {
         meet(pool, now);
         refuse = (side) => refusal(form, texts[side], status);
         // At once: what proves nothing is asked for again and again before it is told.
-        const { list_actions, ...abroad } = jobTools;
+        const { list_actions, resolve_actions, ...abroad } = jobTools;
         const tried = Object.entries(abroad).map(async ([tool, args]) => {
           const { hostile } = await callBoth(tool, argsFor(args));
           const isFile = tool === "download_asset" && form.startsWith("no");
@@ -506,7 +546,7 @@ describe("what a person sees at a terminal", () => {
       .callTool("submit_job", { ...samples.createJob, idempotencyKey: key })
       .catch(() => undefined);
     const list = () => run(["actions"], { env: { ...environmentOf("hostile"), HOME: client.home } });
-    await expect.poll(async () => (await list()).stdout, { timeout: 10_000 }).toContain("mic-mcp call submit_job");
+    await expect.poll(async () => (await list()).stdout, { timeout: 10_000 }).toContain("\nmic-mcp resolve '");
     const { stdout } = await list();
     expect(stdout).toContain("submitted-12");
     expectLines(inQuotes(stdout));

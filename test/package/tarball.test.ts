@@ -105,7 +105,7 @@ test("says what is missing where the addons are: doctor finds both, with what me
     );
   const hasOwn = process.getBuiltinModule("node:sqlite") !== undefined;
   if (!hasOwn) {
-    expect(await doctor("--emulator")).toMatch(/WRONG journal .*has no SQLite inside.*\n +-> Use node 22\.16/);
+    expect(await doctor("--emulator")).toMatch(/WRONG journal .*has no SQLite inside.*\n +-> Run Node 22\.16/);
     expect(await doctor("--emulator")).not.toContain("Require stack");
   }
   expect(await doctor()).toMatch(/WRONG keychain .*@napi-rs\/keyring is not installed.*\n +-> .*--include=optional/);

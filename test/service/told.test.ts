@@ -101,7 +101,7 @@ const failures: readonly (readonly [
     read,
     answer(200, "<html>Sign in</html>", { "content-type": "text/html" }),
     { kind: "contract_violation", sideEffect: "none", retryable: false },
-    ["an HTML page", "Something in between", "MIC_BASE_URL"],
+    ["an HTML page", "Ask the user to check MIC_BASE_URL: something in between"],
   ],
   [
     "a resource that is not there",

@@ -63,7 +63,9 @@ describeWithPostgres("membership", (postgres) => {
     for (const tool of calls) {
       const { error, text } = await client.callTool(tool, tool === "get_usage" ? { window: "DAY" } : {});
       expect(error, tool).toMatchObject({ kind: "forbidden", sideEffect: "none", retryable: false });
-      expect(text, tool).toContain(String.raw`you are the subject "n\"obody" of ${ISSUER}`);
+      expect(text, tool).toContain(
+        String.raw`Ask the user to have the operator of this server add them to a team, as the subject "n\"obody" of ${ISSUER}.`,
+      );
     }
     await expect(client.readResource("mic://actions")).rejects.toThrow("in no team");
     expect(await client.complete({ type: "ref/resource", uri: "mic://jobs/{jobId}" }, "jobId", "")).toEqual([]);
