@@ -3,8 +3,8 @@
 import * as z from "zod/v4";
 import type { SecretKeys } from "./secret-keys.ts";
 
-/** What clients bring back: a session, a question to the person, a task, a link to a file. */
-export type Purpose = "session" | "question" | "task" | "download";
+/** What clients bring back: a question to the person, a task, a link to a file. */
+export type Purpose = "question" | "task" | "download";
 
 const TEAM_SECRET = "team-secret";
 const Header = z.looseObject({ kid: z.string() });

@@ -64,7 +64,6 @@ export async function serveTeams(
             if (service) hear(service);
           }),
       },
-      sessionsOf: composed.sessionsOf,
       annex: createDownloadDoor({
         seals,
         tools,

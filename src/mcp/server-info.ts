@@ -20,11 +20,18 @@ export const serverInfo = (version: string) =>
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** `tasks`: whether calls can become tasks on this connection; `views`: whether there are any. */
-export const capabilities = ({ tasks, views }: { readonly tasks: boolean; readonly views: boolean }) =>
+interface Offered {
+  /** Whether clients can subscribe to resources on this connection. */
+  readonly subscriptions: boolean;
+  /** Whether calls can become tasks on this connection. */
+  readonly tasks: boolean;
+  readonly views: boolean;
+}
+
+export const capabilities = ({ subscriptions, tasks, views }: Offered) =>
   ({
     tools: {},
-    resources: { subscribe: true },
+    resources: { ...(subscriptions && { subscribe: true }) },
     prompts: {},
     completions: {},
     extensions: {

@@ -58,7 +58,10 @@ const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().opti
 
 /** The parts of a connection that outlive one server: the SDK may make a second one when it learns the client's era. */
 export interface Connection {
-  readonly subscriptions: Subscriptions;
+  /** Absent if the client has no stream for updates: it is then offered no subscriptions. */
+  readonly subscriptions?: Subscriptions;
+  /** The revision of a client that did not initialize this server. */
+  readonly protocolVersion?: string;
   readonly confirmation: Confirmation;
   /** What it goes over, as telemetry names it. */
   readonly network: Network;
@@ -87,7 +90,11 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
   const options: ServerOptions = {
-    capabilities: capabilities({ tasks: tasks !== undefined, views: config.apps !== "never" }),
+    capabilities: capabilities({
+      subscriptions: subscriptions !== undefined,
+      tasks: tasks !== undefined,
+      views: config.apps !== "never",
+    }),
     requestState: { verify: confirmation.verify },
     instructions: instructions([...offered.values()], workspaceId, [...unresolvedNotes(unresolved), ...notes]),
     cacheHints: CACHE_HINTS,
@@ -102,7 +109,8 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const known = workspaceId ?? (await knownSoon(runtime));
     return { tools: told(context).map((tool) => listed(tool, known)) };
   });
-  const takesLinks = (): boolean => (server.getNegotiatedProtocolVersion() ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
+  const takesLinks = (): boolean =>
+    (server.getNegotiatedProtocolVersion() ?? connection.protocolVersion ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
   /** In 2026-07-28 a client says in each request who it is. */
   const clientIn = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
     nameOf(era === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
@@ -142,7 +150,7 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     return observed ? observed.read(call, answer) : answer();
   });
   serveResources(server, runtime, era);
-  serveSubscriptions(server, runtime, subscriptions, era);
+  if (subscriptions) serveSubscriptions(server, runtime, subscriptions, era);
   if (tasks) serveTasks(server, tasks);
   serveSkills(server, runtime.skills, era);
   servePrompts(server, runtime);

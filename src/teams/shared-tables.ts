@@ -4,9 +4,8 @@ import type { Database } from "../actions/database.ts";
 import { LIST_TABLES } from "../geography/list-table.ts";
 import { GEOGRAPHY_TABLES } from "../geography/neighbours.ts";
 import { SERVICE_REST_TABLES } from "./service-rest.ts";
-import { SESSION_TABLES } from "./session-rows.ts";
 
-const TABLES = { ...GEOGRAPHY_TABLES, ...LIST_TABLES, ...SERVICE_REST_TABLES, ...SESSION_TABLES };
+const TABLES = { ...GEOGRAPHY_TABLES, ...LIST_TABLES, ...SERVICE_REST_TABLES };
 
 /** Makes what is not there: at the start of `serve --teams`, and by `migrate`. Throws what the driver throws. */
 export const prepareSharedTables = (database: Database): Promise<void> =>

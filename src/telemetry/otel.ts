@@ -65,8 +65,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const current = new AsyncLocalStorage<Current>();
   /** An HTTP request: who sends it, and its trace context until the operation that it brought has taken it. */
   const arriving = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly who: Who }>();
-  /** Set while a server is asked in a client's place. */
-  const asking = new AsyncLocalStorage<true>();
   const histogram = ({ name, about, bounds }: (typeof HISTOGRAMS)[keyof typeof HISTOGRAMS]) =>
     meter.createHistogram(name, {
       description: about,
@@ -147,11 +145,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
       named: (who, serve) => arriving.run({ link: arriving.getStore()?.link, who }, serve),
 
-      aside: (ask) => asking.run(true, ask),
-
       async operation<R>(asked: Operation, serve: () => Promise<R>, kindOf: (result: R) => string | undefined) {
         const { method, tool, prompt, id, network, version, meta } = asked;
-        if (asking.getStore()) return await serve();
         const arrival = arriving.getStore();
         const link = arrival?.link;
         if (arrival) arrival.link = undefined;

@@ -60,8 +60,6 @@ export interface Telemetry {
   arrived<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
   /** Runs what serves an HTTP request, once it is known who sends it: what the operation does is his. */
   named<R>(who: Who, run: () => R): R;
-  /** Runs what asks a server in a client's place: that is no operation. */
-  aside<R>(run: () => R): R;
   /** Runs what serves a request. `kindOf`: the kind of failure that its result tells of, if it does. */
   operation<R>(operation: Operation, run: () => Promise<R>, kindOf: (result: R) => string | undefined): Promise<R>;
   /** A connection or a session begins. Call the returned function at its end. */

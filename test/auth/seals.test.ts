@@ -13,7 +13,7 @@ const B = line("b");
 const seals = createSeals(readSecretKeys(A));
 const rotated = createSeals(readSecretKeys(`# the new one first\n\n${B}\n${A}\n`));
 const Value = z.strictObject({ of: z.string() });
-const PURPOSES: readonly Purpose[] = ["session", "question", "task", "download"];
+const PURPOSES: readonly Purpose[] = ["question", "task", "download"];
 
 describe("keys", () => {
   test.each([

@@ -8,7 +8,6 @@ import type { Caller } from "../../src/caller.ts";
 import type { HttpServer } from "../../src/mcp/http/http-server.ts";
 import type { HttpService } from "../../src/mcp/http/port.ts";
 import { type PublicServerOptions, startPublicServer } from "../../src/mcp/http/public/serve.ts";
-import { createSessions } from "../../src/mcp/http/sessions.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import { createTransport } from "../../src/service/transport.ts";
 import { freePort } from "../support/free-port.ts";
@@ -46,7 +45,6 @@ export async function providerForTest(options: IdentityProviderOptions = {}): Pr
 
 const noSubscriptions = (): Subscriptions => ({
   deliverTo: () => undefined,
-  versionOf: () => undefined,
   canWatch: () => true,
   join: () => Promise.resolve(true),
   leave: () => undefined,
@@ -105,7 +103,6 @@ export async function deploymentForTest({
         return service;
       },
     },
-    sessionsOf: (service) => createSessions(service, { maxSessions: 100, sessionIdleMs: 60_000 }),
     tokens: createAccessTokens({
       issuer: provider.issuer,
       teamClaim: "groups",

@@ -1,7 +1,10 @@
 // How much a caller may ask of an instance: beyond it 429 with Retry-After, for him alone, before anything is done.
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { get, legacySpeaker, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
+import { legacySpeaker, type Message, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
 import { type Deployment, deploymentForTest } from "./bench.ts";
+
+const listening = { notifications: { toolsListChanged: true } };
+const isAcknowledged = ({ method }: Message) => method === "notifications/subscriptions/acknowledged";
 
 const bearer = async ({ provider, resource }: Deployment, subject = "alice") => ({
   authorization: `Bearer ${await provider.token(resource, { subject })}`,
@@ -31,7 +34,7 @@ test("calls a minute: the next is told when, and another caller goes on", async 
 test("a notification counts as a call of the minute, but for what ends a call or answers its question", async () => {
   let nowMs = 0;
   const deployment = await deploymentForTest({ callerLimits: { rate: 6, calls: 1 }, monotonicMs: () => nowMs });
-  // To initialize, and to say so, took two.
+  // initialize and notifications/initialized took two.
   const session = await legacySpeaker(deployment.url, {}, await bearer(deployment));
   const note = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params });
   const said = async (body: unknown) => (await post(deployment.url, body, session.headers).answer).status;
@@ -98,28 +101,27 @@ test("a client that goes in the middle makes room, too", async () => {
 
 test("streams are counted apart from calls, and are no calls", async () => {
   const deployment = await deploymentForTest({ callerLimits: { rate: 1_000, calls: 1 } });
-  const { url } = deployment;
-  const headers = await bearer(deployment);
-  const sessions = await Promise.all(
-    Array.from({ length: 4 }, () => legacySpeaker(url, {}, headers).catch(() => undefined)),
-  );
-  const [session] = sessions.flatMap((each) => each ?? []);
-  if (!session) throw new Error("nobody came in");
-  const stream = get(url, session.headers);
-  onTestFinished(() => stream.cut());
-  await expect.poll(async () => (await session.call(1, "look", {}).answer).status).toBe(200);
+  const alice = modernSpeaker(deployment.url, {}, await bearer(deployment));
+  const streams = [1, 2, 3].map((id) => alice.request(id, "subscriptions/listen", listening));
+  onTestFinished(async () => {
+    for (const stream of streams) await stream.cut();
+  });
+  for (const stream of streams) await stream.message(isAcknowledged);
+  expect((await alice.call(4, "look", {}).answer).status).toBe(200);
 });
 
 test("a stream ends with the token that opened it, and opens again with another", async () => {
   const deployment = await deploymentForTest();
   const { url, provider, resource } = deployment;
-  const session = await legacySpeaker(url, {}, await bearer(deployment));
-  const short = await provider.token(resource, { seconds: 2 });
+  const short = { authorization: `Bearer ${await provider.token(resource, { seconds: 2 })}` };
   // It resolves at its end: nobody here cuts it.
-  expect((await get(url, { ...session.headers, authorization: `Bearer ${short}` }).answer).status).toBe(200);
-  const stream = get(url, session.headers);
+  const ended = await modernSpeaker(url, {}, short).request(1, "subscriptions/listen", listening).answer;
+  expect(ended.status).toBe(200);
+  const alice = modernSpeaker(url, {}, await bearer(deployment));
+  const stream = alice.request(2, "subscriptions/listen", listening);
   onTestFinished(() => stream.cut());
-  await resultOf(session.call(1, "look", {}), 1);
+  await stream.message(isAcknowledged);
+  await resultOf(alice.call(3, "look", {}), 3);
 });
 
 describe("a house", () => {
@@ -131,8 +133,7 @@ describe("a house", () => {
     const session = await legacySpeaker(url, {}, await bearer(deployment));
     await resultOf(session.call(1, "look", {}), 1);
     await vi.advanceTimersByTimeAsync(5_000);
-    expect((await session.call(2, "look", {}).answer).status).toBe(404);
-    await resultOf((await legacySpeaker(url, {}, await bearer(deployment))).call(1, "look", {}), 1);
+    await resultOf(session.call(2, "look", {}), 2);
   });
 
   test("that is empty makes room for another; one in use stays", async () => {
@@ -145,7 +146,6 @@ describe("a house", () => {
     release();
     await resultOf(underway, 1);
     await resultOf(bob.call(1, "look", {}), 1);
-    await legacySpeaker(url, {}, await bearer(deployment, "carol"));
-    expect((await alice.call(2, "look", {}).answer).status).toBe(404);
+    await resultOf(alice.call(2, "look", {}), 2);
   });
 });

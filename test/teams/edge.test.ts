@@ -74,9 +74,9 @@ describe("Origin", () => {
       status: 204,
       headers: {
         "access-control-allow-origin": "https://app.example.org",
-        "access-control-allow-methods": "GET, POST, DELETE",
+        "access-control-allow-methods": "GET, POST",
         "access-control-allow-headers":
-          "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, traceparent",
+          "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent",
         vary: "origin",
       },
     });
@@ -85,7 +85,7 @@ describe("Origin", () => {
       status: 401,
       headers: {
         "access-control-allow-origin": "https://app.example.org",
-        "access-control-expose-headers": "www-authenticate, mcp-session-id",
+        "access-control-expose-headers": "www-authenticate",
       },
     });
     for (const each of [preflight, answer]) expect(each.headers["access-control-allow-credentials"]).toBeUndefined();

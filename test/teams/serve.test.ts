@@ -1,6 +1,6 @@
 // serve --teams as programs behind a balancer: teams are added while it serves, and what is missing or weak is not served over.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { get, legacySpeaker, modernSpeaker } from "../mcp/http/raw.ts";
+import { modernSpeaker } from "../mcp/http/raw.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { connectHttp, type Era, eras } from "../support/mcp.ts";
@@ -50,12 +50,13 @@ describe.skipIf(deploymentMissing !== undefined)(`serve --teams${skipped}`, () =
     const [team] = teams;
     if (!team) throw new Error("there is a team");
     await command(["teams", "add", team.name, "--member", "dan"]);
-    const session = await legacySpeaker(url, {}, { authorization: `Bearer ${await token("dan", [])}` });
-    // It resolves at its end: nobody here cuts it.
-    const stream = get(url, session.headers).answer;
+    const client = modernSpeaker(url, {}, { authorization: `Bearer ${await token("dan", [])}` });
+    const listening = client.request(1, "subscriptions/listen", { notifications: { toolsListChanged: true } });
+    await listening.message(({ method }) => method === "notifications/subscriptions/acknowledged");
     await command(["teams", "remove", team.name, "--member", "dan"]);
-    expect((await stream).status).toBe(200);
-    const { messages } = await session.call(2, "list_jobs", {}).answer;
+    // It resolves at its end: nobody here cuts it.
+    expect((await listening.answer).status).toBe(200);
+    const { messages } = await client.call(2, "list_jobs", {}).answer;
     expect(JSON.stringify(messages)).toContain('"kind":"forbidden"');
   });
 

@@ -120,7 +120,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(
 /** Longer than any answer takes. */
 const PATIENCE_MS = 1_000;
 
-/** Of one client: through the balancer, and past it. A session of any instance is every instance's. */
+/** Of one client: through the balancer, and past it. */
 async function speakersFor(era: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
   if (era === "modern")
     return { speaker: modernSpeaker(url, {}, headers), directly: modernSpeaker(instanceUrl, {}, headers) };

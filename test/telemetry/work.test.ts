@@ -85,19 +85,6 @@ test("who sends an HTTP request is known to what it brings, and to that alone", 
   ]);
 });
 
-test("what is asked in a client's place is no operation of his, and what he asks meanwhile is", async () => {
-  const { receiver, telemetry } = await received();
-  const ask = () =>
-    telemetry.operation(
-      operation,
-      () => exchangeOf(telemetry),
-      () => undefined,
-    );
-  await Promise.all([telemetry.aside(ask), ask()]);
-  await telemetry.close();
-  expect(receiver.spans().filter(({ name }) => name === "tools/call get_job")).toHaveLength(1);
-});
-
 test("a hundred teams have a series each, the others one together", async () => {
   const { receiver, telemetry } = await received();
   for (let team = 0; team < 130; team++)

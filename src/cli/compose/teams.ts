@@ -6,10 +6,6 @@ import { createSeals, type Seals } from "../../auth/seals.ts";
 import type { Caller } from "../../caller.ts";
 import { notConfigured, reasonOf } from "../../failure.ts";
 import { createGeography } from "../../geography/geography.ts";
-import type { HttpService } from "../../mcp/http/port.ts";
-import { createSessionBus } from "../../mcp/http/sealed/bus.ts";
-import { createSealedSessions } from "../../mcp/http/sealed/sessions.ts";
-import type { Sessions } from "../../mcp/http/sessions.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import type { Timing } from "../../service/attempts.ts";
 import { createService } from "../../service/call.ts";
@@ -19,10 +15,8 @@ import { type Candidate, createMembership } from "../../teams/membership.ts";
 import { tokensOutside } from "../../teams/outside.ts";
 import { forgottenSpan } from "../../teams/restored.ts";
 import { createRuntimes } from "../../teams/runtimes.ts";
-import { nameIn } from "../../teams/sealed.ts";
 import { createSecrets } from "../../teams/secrets.ts";
 import { createServiceRests } from "../../teams/service-rest.ts";
-import { createSessionRows } from "../../teams/session-rows.ts";
 import type { TeamsSettings } from "../../teams/settings.ts";
 import { CHANNEL, createTeams } from "../../teams/teams.ts";
 import { type CallersTrace, createCallersTrace } from "../../telemetry/callers-trace.ts";
@@ -67,8 +61,6 @@ export interface ComposedTeams {
   readonly transport: Transport;
   readonly timing: Timing;
   readonly seals: Seals;
-  /** The sessions of the older revisions of a caller, in a team or in none. */
-  sessionsOf(service: HttpService, caller: Pick<Caller, "id">, team: string | undefined): Sessions;
   /** What /readyz says of the database. Rejects, saying why, where actions cannot be taken. */
   readiness(): Promise<object>;
   readonly log: Log;
@@ -109,7 +101,6 @@ export function composeTeams(
 
   const teams = createTeams(database);
   const seals = createSeals(secretKeys);
-  const bus = createSessionBus(notices, log);
   const rests = createServiceRests({ database, now, notices });
 
   /** Geography takes no credentials: it is the deployment's, wherever the teams' services are. */
@@ -187,10 +178,6 @@ export function composeTeams(
     transport,
     timing,
     seals,
-    sessionsOf: (service, { id }, team) => {
-      const whose = nameIn(team, id);
-      return createSealedSessions({ service, caller: whose, seals, bus, rows: createSessionRows(database, whose) });
-    },
     readiness: async () => {
       const found = await durability();
       if (!found.isDurable) throw notConfigured(`${found.trouble}.`, found.next);

@@ -1,10 +1,20 @@
-// What serves the clients of one HttpService: sessions for the older revisions, single requests for 2026-07-28.
+// What serves the clients of one HttpService: the older revisions in sessions or statelessly, and single requests for 2026-07-28.
+import type { Asked } from "./exchange.ts";
 import { createModern, type Modern } from "./modern.ts";
-import type { HttpService } from "./port.ts";
-import type { Sessions } from "./sessions.ts";
+import type { HttpService, Served } from "./port.ts";
+
+/** Serves clients of revisions before 2026-07-28. */
+export interface LegacyClients {
+  /** `body`: the parsed JSON of a POST. */
+  serve(asked: Asked, body?: unknown): Promise<Served>;
+  /** Ends the streams on which clients only listen. */
+  endStreams(): void;
+  /** Aborts calls in flight. */
+  close(): Promise<void>;
+}
 
 export interface House {
-  readonly sessions: Sessions;
+  readonly legacy: LegacyClients;
   readonly modern: Modern;
   /** Ends the streams on which clients only listen. */
   endStreams(): Promise<void>;
@@ -12,17 +22,17 @@ export interface House {
   close(): Promise<void>;
 }
 
-export function createHouse(service: HttpService, sessions: Sessions): House {
+export function createHouse(service: HttpService, legacy: LegacyClients): House {
   const modern = createModern(service);
   return {
-    sessions,
+    legacy,
     modern,
     async endStreams() {
-      sessions.endStreams();
+      legacy.endStreams();
       await modern.endStreams();
     },
     async close() {
-      await Promise.all([sessions.close(), modern.close()]);
+      await Promise.all([legacy.close(), modern.close()]);
     },
   };
 }

@@ -11,9 +11,12 @@ import type { Log, Refusal } from "../runtime.ts";
 
 /** Made for one server alone, and gone with it. */
 export interface HttpConnection {
-  readonly subscriptions: Subscriptions;
+  /** Absent if the client has no stream for updates: it is then offered no subscriptions. */
+  readonly subscriptions?: Subscriptions;
   /** This server may be asked for its instructions, by `initialize` or `server/discover`. */
   readonly isFirst?: boolean;
+  /** The revision of a client that did not initialize this server. */
+  readonly protocolVersion?: string;
   /** Hears how this server answers reads: they may then pass the SDK by. */
   readonly onReads?: (read: Read) => void;
 }
@@ -37,7 +40,7 @@ export const messagesIn = (body: unknown): readonly Asking[] =>
   });
 
 export interface HttpService {
-  /** A new server each time: one for a session of the older revisions ("legacy"), one for a request of 2026-07-28 ("modern"). */
+  /** A new server each time: "legacy" for a session or a POST of the older revisions, "modern" for a request of 2026-07-28. */
   createServer(connection: HttpConnection, era: ProtocolEra): ReturnType<McpServerFactory>;
   /** One for a session, and one for a subscriptions/listen stream, which is closed with it. */
   createSubscriptions(): Subscriptions;

@@ -59,7 +59,7 @@ async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Pr
     const refused = vet?.(body);
     if (refused) return plain(refused);
     const era = eraOf(asked, body);
-    if (era === "legacy") return await house.sessions.serve(asked, body);
+    if (era === "legacy") return await house.legacy.serve(asked, body);
     return await house.modern.serve(asked, body, { isSound: era === "modern" });
   };
   return await (routes.within?.(body, serve) ?? serve());
@@ -71,5 +71,5 @@ export async function routeMcp(incoming: IncomingMessage, signal: AbortSignal, r
   if (method !== "GET" && method !== "POST" && method !== "DELETE") return plain(methodNotAllowed("GET, POST, DELETE"));
   const asked = askedBy(incoming, `http://localhost${MCP_PATH}`, signal);
   if (method === "POST") return await post(incoming, asked, routes);
-  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.house.sessions.serve(asked);
+  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.house.legacy.serve(asked);
 }

@@ -2,6 +2,7 @@
 import { isInitializeRequest } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
 import type { Asked } from "./exchange.ts";
+import type { LegacyClients } from "./house.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 import { openSession, type Session } from "./session.ts";
@@ -21,9 +22,7 @@ interface Entry {
   idle?: NodeJS.Timeout;
 }
 
-export type Sessions = ReturnType<typeof createSessions>;
-
-export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits) {
+export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyClients {
   /** Ordered by when they fell idle. */
   const entries = new Set<Entry>();
   const byId = new Map<string, Entry>();
@@ -111,8 +110,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   }
 
   return {
-    /** `body`: the parsed JSON of a POST. */
-    async serve(asked: Asked, body?: unknown): Promise<Served> {
+    async serve(asked, body) {
       const id = asked.headers["mcp-session-id"];
       if (id === undefined) {
         if ([body].flat().some((message) => isInitializeRequest(message))) return await begin(asked, body);
@@ -128,12 +126,11 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       return await serveIn(entry, () => session.serve(asked, body));
     },
 
-    /** Ends the streams on which clients only listen. */
-    endStreams(): void {
+    endStreams() {
       for (const { session } of entries) session?.endStream();
     },
 
-    async close(): Promise<void> {
+    async close() {
       await Promise.all([...entries].map(end));
     },
   };

@@ -31,9 +31,7 @@ export interface Subscriptions {
    * when too many are watched.
    */
   join(uri: string, subscriber: Subscriber): Promise<boolean>;
-  /** Which version of it was seen last; undefined where it is not watched, or could not be read yet. */
-  versionOf(uri: string): number | undefined;
-  leave(uri: string, subscriber: Subscriber): void | Promise<void>;
+  leave(uri: string, subscriber: Subscriber): void;
   /** Ends everything that this subscriber listens to. */
   leaveAll(subscriber: Subscriber): void;
   close(): void;
@@ -87,8 +85,6 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
       });
     },
 
-    versionOf: (uri) => entries.get(uri)?.watch.seen(),
-
     leave,
 
     leaveAll(subscriber) {
@@ -141,7 +137,7 @@ export function serveSubscriptions(
     return {};
   });
   server.setRequestHandler("resources/unsubscribe", async ({ params: { uri } }) => {
-    await subscriptions.leave(uri, CONNECTION);
+    subscriptions.leave(uri, CONNECTION);
     return {};
   });
 }

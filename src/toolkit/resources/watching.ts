@@ -23,15 +23,12 @@ export interface WatchingOptions {
 export interface Watch {
   /** Settles after the first look: false when there is no such resource. From then on no move is missed. */
   readonly there: Promise<boolean>;
-  /** The version of the latest look that did not fail. */
-  seen(): number | undefined;
   stop(): void;
 }
 
 interface Poller {
   readonly listeners: Set<() => void>;
   readonly there: Promise<boolean>;
-  readonly seen: () => number | undefined;
   readonly stop: () => void;
 }
 
@@ -95,7 +92,6 @@ export function createWatching({
     const poller: Poller = {
       listeners,
       there: first.then((state) => state !== "missing"),
-      seen: () => version,
       stop: () => abort.abort(),
     };
     run()
@@ -125,7 +121,6 @@ export function createWatching({
       mine.listeners.add(notify);
       return {
         there: mine.there,
-        seen: mine.seen,
         stop() {
           mine.listeners.delete(notify);
           if (mine.listeners.size > 0) return;

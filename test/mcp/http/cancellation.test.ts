@@ -5,61 +5,50 @@ import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";
-import { serveSealedInside } from "../../teams/sessions/inside.ts";
 import { legacySpeaker, modernSpeaker } from "./raw.ts";
 
 const stubOf = stubForFile();
 const arrived = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const start = () => serveHttpInside(stubEnv(stubOf()));
-const sessions = [
-  ["a session", start],
-  ["a sealed session", () => serveSealedInside(stubEnv(stubOf()))],
-] as const;
 
-test.each(sessions)(
-  "notifications/cancelled in %s, and the end of the connection in 2026-07-28, end the service's request",
-  async (_, serve) => {
-    const session = await legacySpeaker(await serve());
-    stubOf().respond(() => neverAnswer);
-    const inSession = session.call(1, "get_job", { jobId: "job-1" });
-    await arrived(1);
-    await session.notify("notifications/cancelled", { requestId: 1 });
-    expect(await stubOf().requests[0]?.closed).toBe(false);
-    const alone = modernSpeaker(await start()).call(1, "get_job", { jobId: "job-1" });
-    await arrived(2);
-    await alone.cut();
-    expect(await stubOf().requests[1]?.closed).toBe(false);
-    // Neither was taken for a wish to cancel the job.
-    expect(stubOf().requests.map(({ method }) => method)).toEqual(["GET", "GET"]);
-    await inSession.cut();
-  },
-);
+test("notifications/cancelled in a session, and the end of the connection in 2026-07-28, end the service's request", async () => {
+  const session = await legacySpeaker(await start());
+  stubOf().respond(() => neverAnswer);
+  const inSession = session.call(1, "get_job", { jobId: "job-1" });
+  await arrived(1);
+  await session.notify("notifications/cancelled", { requestId: 1 });
+  expect(await stubOf().requests[0]?.closed).toBe(false);
+  const alone = modernSpeaker(await start()).call(1, "get_job", { jobId: "job-1" });
+  await arrived(2);
+  await alone.cut();
+  expect(await stubOf().requests[1]?.closed).toBe(false);
+  // Neither was taken for a wish to cancel the job.
+  expect(stubOf().requests.map(({ method }) => method)).toEqual(["GET", "GET"]);
+  await inSession.cut();
+});
 
-test.each(sessions)(
-  "in %s a lost connection is no cancellation: the request goes on, and another session's cannot end it",
-  async (_, serve) => {
-    const url = await serve();
-    const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
-    const { opened: held, open: release } = gate();
-    stubOf().respond(() => ({
-      readsBody: true,
-      async answer(response) {
-        await held;
-        await answer(200, enveloped(job)).answer(response);
-      },
-    }));
-    const lost = one.call(1, "get_job", { jobId: "job-1" });
-    const kept = one.call(2, "get_job", { jobId: "job-1" });
-    await arrived(2);
-    await lost.cut();
-    await other.notify("notifications/cancelled", { requestId: 2 });
-    // Answered after it, so the notification was read.
-    expect((await other.request(3, "tools/list").answer).status).toBe(200);
-    release();
-    expect((await kept.answer).messages[0]?.result).toMatchObject({ structuredContent: { data: { id: "job-1" } } });
-    expect(await Promise.all(stubOf().requests.map(({ closed }) => closed))).toEqual([true, true]);
-  },
-);
+test("in a session a lost connection is no cancellation: the request goes on, and another session's cannot end it", async () => {
+  const url = await start();
+  const [one, other] = [await legacySpeaker(url), await legacySpeaker(url)];
+  const { opened: held, open: release } = gate();
+  stubOf().respond(() => ({
+    readsBody: true,
+    async answer(response) {
+      await held;
+      await answer(200, enveloped(job)).answer(response);
+    },
+  }));
+  const lost = one.call(1, "get_job", { jobId: "job-1" });
+  const kept = one.call(2, "get_job", { jobId: "job-1" });
+  await arrived(2);
+  await lost.cut();
+  await other.notify("notifications/cancelled", { requestId: 2 });
+  // Answered after it, so the notification was read.
+  expect((await other.request(3, "tools/list").answer).status).toBe(200);
+  release();
+  expect((await kept.answer).messages[0]?.result).toMatchObject({ structuredContent: { data: { id: "job-1" } } });
+  expect(await Promise.all(stubOf().requests.map(({ closed }) => closed))).toEqual([true, true]);
+});
 
 test("what was asked of one client is answered by no session, nor for another call", async () => {
   const url = await start();

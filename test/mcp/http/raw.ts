@@ -134,16 +134,17 @@ export interface LegacySpeaker extends Speaker {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A session of its own. `more`: headers that all its requests carry. */
+/** A session of its own, if the server keeps sessions. `more`: headers that all its requests carry. */
 export async function legacySpeaker(
   url: string,
   capabilities: object = {},
   more: Headers = {},
 ): Promise<LegacySpeaker> {
   const { status, headers, body } = await post(url, initializeMessage(capabilities), more).answer;
+  if (status !== 200) throw new Error(`not initialized: ${status} ${body}`);
   const sessionId = headers["mcp-session-id"];
-  if (typeof sessionId !== "string") throw new Error(`no session: ${status} ${body}`);
-  const own = { ...more, "mcp-session-id": sessionId, "mcp-protocol-version": "2025-06-18" };
+  const session = typeof sessionId === "string" ? { "mcp-session-id": sessionId } : {};
+  const own = { ...more, ...session, "mcp-protocol-version": "2025-06-18" };
   const notify = (method: string, params: object = {}) => post(url, { jsonrpc: "2.0", method, params }, own).answer;
   await notify("notifications/initialized");
   return {

@@ -25,7 +25,6 @@ const noSubscriptions = (): Subscriptions => ({
   deliverTo: () => undefined,
   canWatch: () => false,
   join: () => Promise.resolve(false),
-  versionOf: () => undefined,
   leave: () => undefined,
   leaveAll: () => undefined,
   close: () => undefined,

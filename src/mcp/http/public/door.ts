@@ -17,7 +17,7 @@ import { type HttpService, messagesIn, plain, type Served } from "../port.ts";
 import { HEALTH_PATH, health, READY_PATH, ready } from "../probes.ts";
 import { ending, refusal, tooMany } from "../refusal.ts";
 import { MCP_PATH, pathOf, routeMcp } from "../routes.ts";
-import type { Sessions } from "../sessions.ts";
+import { createStateless } from "../stateless.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { createHouses, type HousesOptions } from "./houses.ts";
 import { type CallerLimits, createCallerLimits, type Entered, type Over } from "./limits.ts";
@@ -34,8 +34,6 @@ export type Annex = (
 
 export interface PublicDoorOptions extends EdgeOptions {
   readonly guests: Guests;
-  /** The sessions of a caller's house. */
-  sessionsOf(service: HttpService, caller: Caller, team: string | undefined): Sessions;
   readonly annex?: Annex;
   readonly tokens: AccessTokens;
   /** An audience that is good at every path, beside the path's own URL. */
@@ -176,16 +174,12 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
   }
 
   async function visit(request: IncomingMessage, { signal, phase }: AtDoor, who: Visit): Promise<Served> {
-    const { caller, resource, service } = who;
-    const openHouse = (): House => createHouse(service, options.sessionsOf(service, caller, resource.team));
+    const { caller, service } = who;
+    const openHouse = (): House => createHouse(service, createStateless(service));
     let leave = (): void => undefined;
     const entered = (left: () => void) => {
       leave = left;
     };
-    if (request.method === "GET") {
-      const refused = atLimit(limits.enterStream(caller.id), undefined, entered);
-      if (refused) return plain(refused);
-    }
     try {
       const served = await houses.serveIn(service, openHouse, (house) =>
         routeMcp(request, signal, {

@@ -22,9 +22,8 @@ export interface Edge {
   headers(request: IncomingMessage, response: { readonly isStream: boolean }): Readonly<Record<string, string>>;
 }
 
-const ALLOWED_HEADERS =
-  "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, traceparent";
-const EXPOSED_HEADERS = "www-authenticate, mcp-session-id";
+const ALLOWED_HEADERS = "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent";
+const EXPOSED_HEADERS = "www-authenticate";
 const PREFLIGHT_SECONDS = 600;
 
 const SECURITY_HEADERS = {
@@ -105,7 +104,7 @@ export function createEdge({ publicOrigin, allowedOrigins, trustedProxies }: Edg
           refused: new Response(null, {
             status: 204,
             headers: {
-              "access-control-allow-methods": "GET, POST, DELETE",
+              "access-control-allow-methods": "GET, POST",
               "access-control-allow-headers": ALLOWED_HEADERS,
               "access-control-max-age": String(PREFLIGHT_SECONDS),
             },

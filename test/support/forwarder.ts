@@ -1,0 +1,42 @@
+// A balancer without stickiness: each request goes to the next server, so that no two messages of a client come to the same one.
+import { createServer, type IncomingMessage, request as outgoingRequest, type ServerResponse } from "node:http";
+
+const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED";
+
+/**
+ * Sends each request to the next of these servers that accepts a connection; a request that was sent is not sent again. When either side
+ * closes its connection, the other one is closed.
+ */
+export async function startForwarder(urls: readonly string[]): Promise<{ readonly url: string; close(): void }> {
+  let turn = 0;
+  function forward(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, tries = urls.length): void {
+    const target = new URL(urls[turn++ % urls.length] ?? "");
+    const { method, headers } = incoming;
+    const onwards = outgoingRequest(target, { method, headers, agent: false }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers).flushHeaders();
+      response.on("error", () => outgoing.destroy()).pipe(outgoing);
+    });
+    onwards.on("error", (error) => {
+      if (isRefused(error) && tries > 1) forward(incoming, body, outgoing, tries - 1);
+      else outgoing.destroy();
+    });
+    outgoing.on("close", () => onwards.destroy());
+    onwards.end(body);
+  }
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming
+      .on("data", (chunk: Buffer) => chunks.push(chunk))
+      .on("end", () => forward(incoming, Buffer.concat(chunks), outgoing));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("listens on no port");
+  return {
+    url: `http://127.0.0.1:${address.port}/mcp`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+// The product as a deployment serves it, without sessions and without sign-in, inside the test's own process.
+import { onTestFinished } from "vitest";
+import { createHouse } from "../../src/mcp/http/house.ts";
+import { type HttpServer, startServer } from "../../src/mcp/http/http-server.ts";
+import { LISTENER_LIMITS } from "../../src/mcp/http/listener.ts";
+import type { HttpService } from "../../src/mcp/http/port.ts";
+import { routeMcp } from "../../src/mcp/http/routes.ts";
+import { httpServiceOf } from "../../src/mcp/http/serve.ts";
+import { createStateless } from "../../src/mcp/http/stateless.ts";
+import { composed } from "./composed.ts";
+import { startForwarder } from "./forwarder.ts";
+
+export function startStateless(service: HttpService): Promise<HttpServer> {
+  const { log, redact } = service;
+  const house = createHouse(service, createStateless(service));
+  const { endStreams, close } = house;
+  return startServer(
+    log,
+    () => ({
+      answer: (request, { signal, phase }) =>
+        routeMcp(request, signal, { house, isEnding: () => phase() === "ending" }),
+      isLast: () => false,
+      endStreams,
+      close,
+      redact,
+      log,
+      telemetry: service.telemetry,
+    }),
+    { address: "127.0.0.1", port: 0, limits: { ...LISTENER_LIMITS, maxConnections: 1_000 } },
+  );
+}
+
+/** Two instances, which get requests in turn: their URL. Ended when the running test is done. */
+export async function serveStatelessInside(env: Readonly<Record<string, string>>): Promise<string> {
+  const { runtime, close } = composed(env);
+  const service = httpServiceOf(runtime);
+  const instances = [await startStateless(service), await startStateless(service)];
+  const forwarder = await startForwarder(instances.map(({ url }) => url));
+  onTestFinished(async () => {
+    forwarder.close();
+    for (const { drain } of instances) await drain(0, AbortSignal.abort());
+    await close();
+  });
+  return forwarder.url;
+}

@@ -1,0 +1,88 @@
+// Real clients of the older revisions before two instances, which get each message of a client in turn.
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
+import { Service } from "../emulator/service.ts";
+import { FILE, submitJob } from "../emulator/work.ts";
+import { manualClock } from "../support/emulator.ts";
+import { expectTrueInstructions } from "../support/instructions.ts";
+import { connectHttp, type Era, emulatorEnv, type Progress, type Reply } from "../support/mcp.ts";
+import { serveStatelessInside } from "../support/stateless.ts";
+
+const STAGE_MS = 500;
+const OLDER = ["v1-client", "v2-legacy"] as const satisfies readonly Era[];
+const clock = manualClock();
+
+let bench: {
+  readonly service: Service;
+  readonly url: string;
+  /** How often the API was asked for one operation about this id. */
+  requestsAbout(operationId: string, id: string): Promise<number>;
+};
+
+beforeEach(async () => {
+  const emulator: Emulator = await startEmulator({ clock });
+  onTestFinished(() => emulator.close());
+  bench = {
+    service: new Service(emulator, clock),
+    url: await serveStatelessInside({ ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" }),
+    async requestsAbout(operationId, id) {
+      const entries: unknown = await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).json();
+      if (!Array.isArray(entries)) throw new Error("the emulator keeps no log");
+      return entries.filter((entry) => entry.operationId === operationId && entry.path.includes(id)).length;
+    },
+  };
+});
+
+async function clientForTest(era: Era, person?: (question: string) => Reply) {
+  const client = await connectHttp(era, bench.url, { ...(person && { person }) });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+describe.each(OLDER)("%s", (era) => {
+  test("uses tools, resources, prompts and completions without a session", async () => {
+    const client = await clientForTest(era);
+    expect(client.sessionId()).toBeUndefined();
+    expect((await client.listTools()).length).toBeGreaterThan(20);
+    expect(client.instructions()).toMatch(/find_district/);
+    await expectTrueInstructions(client, "a deployment");
+    expect((await client.listResources()).map(({ uri }) => uri)).toContain("mic://geography/states");
+    expect(await client.getPrompt("diagnose_job", { jobId: "job-1" })).toContain("job-1");
+    const ref = { type: "ref/resource", uri: "mic://geography/states/{code}/districts" } as const;
+    expect(await client.complete(ref, "code", "K")).toContain("KL");
+    const read = await Promise.all([1, 2, 3, 4].map(() => client.callTool("list_districts", { state: "KL" })));
+    for (const { structured } of read) expect(structured).toMatchObject({ state: "Kerala" });
+    const unknown = client.readResource("mic://jobs/no-such-job");
+    await expect(unknown).rejects.toMatchObject({ code: era === "v1-client" ? -32002 : -32602 });
+    const failed = await client.callTool("get_job", { jobId: "no-such-job" });
+    expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
+  });
+
+  test("is offered no subscriptions, and cannot subscribe", async () => {
+    const client = await clientForTest(era);
+    expect(client.capabilities()["resources"]).toEqual({});
+    const { id } = await submitJob(bench.service, FILE.succeeds);
+    await expect(client.listen(`mic://jobs/${id}`)).rejects.toThrow();
+  });
+
+  test("cancels a job without a question to the user, whom the server cannot ask", async () => {
+    const questions: string[] = [];
+    const client = await clientForTest(era, (question) => {
+      questions.push(question);
+      return { action: "decline" };
+    });
+    const { id } = await submitJob(bench.service, FILE.succeeds);
+    const { isError, text } = await client.callTool("cancel_job", { jobId: id, reason: "not needed" });
+    expect(isError, text).toBe(false);
+    expect(questions).toEqual([]);
+    expect(await bench.requestsAbout("cancelMicJob", id)).toBe(1);
+  });
+
+  test("gets progress while a call waits, and then the call's result", async () => {
+    const client = await clientForTest(era);
+    const { id } = await submitJob(bench.service, FILE.succeeds);
+    const onprogress = (_tick: Progress) => clock.advance(20 * STAGE_MS);
+    const { structured } = await client.callTool("get_job", { jobId: id, waitSeconds: 20 }, { onprogress });
+    expect(structured).toMatchObject({ data: { id, state: "SUCCEEDED" } });
+  });
+});
