@@ -21,8 +21,6 @@ import { telemetryFor } from "./telemetry.ts";
 const DRAIN_MS = 45_000;
 /** What hangs after that must not keep the process. */
 const BACKSTOP_MS = 2_000;
-const IDLE_MS = 10 * 60_000;
-const MAX_HOUSES = 2_000;
 
 /** Resolves with the exit code once a signal has come and all is in the journal. Throws UsageError. */
 export async function serveTeams(
@@ -77,7 +75,6 @@ export async function serveTeams(
       audience: settings.signIn.audience,
       scopes: settings.signIn.scopes,
       callerLimits: { rate: settings.callerRate, calls: settings.callerCalls },
-      houses: { max: MAX_HOUSES, idleMs: IDLE_MS },
       readiness: composed.readiness,
       telemetry: composed.telemetry,
       trace: composed.trace,

@@ -1,10 +1,8 @@
-// What telemetry learns of the requests of one server. The SDK hands every handler through one hook, and reads pass the SDK by:
-// both are wrapped here, and only where there is telemetry.
+// Reports the requests of one server to telemetry. The SDK passes every handler through one hook, which is wrapped here.
 import { type Result, Server, type ServerContext } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../contract/json.ts";
 import { OTHER } from "../telemetry/names.ts";
 import type { Network, Operation, Telemetry } from "../telemetry/port.ts";
-import type { ReadCall } from "./messages/reads.ts";
 import { offeredPrompts } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -26,14 +24,16 @@ interface Observing {
   readonly telemetry: Telemetry;
   readonly runtime: Runtime;
   readonly network: Network;
+  /** The revision of a client that did not initialize this server. */
+  readonly protocolVersion?: string;
 }
 
-/** A server whose requests are told to telemetry, and what tells of a read that passes it by. */
+/** A server whose requests are reported to telemetry. */
 export function observedServer(
-  { telemetry, runtime, network }: Observing,
+  { telemetry, runtime, network, protocolVersion }: Observing,
   info: ConstructorParameters<typeof Server>[0],
   options: Options,
-) {
+): Server {
   const tools = new Set<unknown>(runtime.tools.map(({ name }) => name));
   const prompts = new Set<unknown>(offeredPrompts(runtime).map(({ name }) => name));
 
@@ -49,7 +49,7 @@ export function observedServer(
           prompt: method === "prompts/get" ? among(prompts, name) : undefined,
           id,
           network,
-          version: () => this.getNegotiatedProtocolVersion(),
+          version: () => this.getNegotiatedProtocolVersion() ?? protocolVersion,
           meta,
         };
         return await telemetry.operation(operation, () => inner(request, context), kindOf);
@@ -57,21 +57,5 @@ export function observedServer(
     }
   }
 
-  const server = new ObservedServer(info, options);
-  return {
-    server,
-    read: ({ id, name, envelope }: ReadCall, run: () => Promise<Result>): Promise<Result> =>
-      telemetry.operation(
-        {
-          method: "tools/call",
-          tool: among(tools, name),
-          id,
-          network,
-          version: () => server.getNegotiatedProtocolVersion(),
-          meta: envelope,
-        },
-        run,
-        kindOf,
-      ),
-  };
+  return new ObservedServer(info, options);
 }

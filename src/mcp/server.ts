@@ -5,8 +5,6 @@ import {
   type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
-  type Result,
-  SERVER_INFO_META_KEY,
   Server,
   type ServerContext,
   type ServerOptions,
@@ -19,7 +17,6 @@ import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import { serveCompletion } from "./completion.ts";
 import { instructions, unresolvedNotes } from "./instructions.ts";
-import type { Read } from "./messages/reads.ts";
 import { observedServer } from "./operations.ts";
 import { servePrompts } from "./prompts.ts";
 import { resourceLink, serveResources } from "./resources/resources.ts";
@@ -30,9 +27,8 @@ import { serveSkills } from "./skills/serve.ts";
 import { createJobTasks } from "./tasks/job-tasks.ts";
 import { serveTasks, takesTasks } from "./tasks/serve.ts";
 import { type CallRequest, callTool, reporter, type Situation } from "./tools/call.ts";
-import { type Confirmation, GO } from "./tools/confirmation.ts";
+import type { Confirmation } from "./tools/confirmation.ts";
 import { hasTasks, listed, offeredTools, toldTools, whyNotOffered } from "./tools/offered-tools.ts";
-import { onlyReads } from "./tools/tool-call.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
 
@@ -67,8 +63,6 @@ export interface Connection {
   readonly network: Network;
   /** This server may be asked for its instructions, by `initialize` or `server/discover`. */
   readonly isFirst?: boolean;
-  /** Hears how this server answers reads, where the transport asks it by itself. */
-  readonly onReads?: (read: Read) => void;
 }
 
 export async function createServer(runtime: Runtime, connection: Connection, era: ProtocolEra): Promise<Server> {
@@ -82,11 +76,6 @@ export async function createServer(runtime: Runtime, connection: Connection, era
   ]);
   const linkOf = (uri: string) => resourceLink(uri, runtime);
   const info = serverInfo(version);
-  /** As the SDK completes each result of 2026-07-28. */
-  const complete = <R extends Result>(result: R): Result =>
-    era === "legacy"
-      ? result
-      : { ...result, resultType: "complete", _meta: { ...result._meta, [SERVER_INFO_META_KEY]: info } };
   const tasks = era === "modern" && hasTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
 
   const options: ServerOptions = {
@@ -99,8 +88,9 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     instructions: instructions([...offered.values()], workspaceId, [...unresolvedNotes(unresolved), ...notes]),
     cacheHints: CACHE_HINTS,
   };
-  const observed = telemetry && observedServer({ telemetry, runtime, network: connection.network }, info, options);
-  const server = observed?.server ?? new Server(info, options);
+  const server = telemetry
+    ? observedServer({ telemetry, runtime, ...connection }, info, options)
+    : new Server(info, options);
   const capabilitiesOf = (context: ServerContext): unknown =>
     era === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
   const told = (context: ServerContext): readonly Tool[] =>
@@ -132,22 +122,6 @@ export async function createServer(runtime: Runtime, connection: Connection, era
     const names = told(context).map(({ name }) => name);
     const why = hidden ? whyNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${word(params.name)}: ${why}`);
-  });
-  connection.onReads?.((call) => {
-    const { id, name, args, envelope, signal } = call;
-    const tool = offered.get(name);
-    if (!tool || !onlyReads(tool, args)) return undefined;
-    // No person is asked before a read.
-    const request: CallRequest = {
-      id,
-      session: server.transport?.sessionId,
-      client: clientIn(envelope),
-      signal,
-      report: () => undefined,
-      seek: async () => GO,
-    };
-    const answer = () => answerCall(tool, args, request).then(complete);
-    return observed ? observed.read(call, answer) : answer();
   });
   serveResources(server, runtime, era);
   if (subscriptions) serveSubscriptions(server, runtime, subscriptions, era);

@@ -117,7 +117,6 @@ export async function deploymentForTest({
     audience: resource,
     scopes: SCOPES,
     callerLimits: { rate: 1_000, calls: 100 },
-    houses: { max: 100, idleMs: 60_000 },
     readiness: async () => ({}),
     trustedProxies: undefined,
     allowedOrigins: [],

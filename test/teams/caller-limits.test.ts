@@ -1,5 +1,5 @@
 // How much a caller may ask of an instance: beyond it 429 with Retry-After, for him alone, before anything is done.
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { legacySpeaker, type Message, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
 import { type Deployment, deploymentForTest } from "./bench.ts";
 
@@ -122,30 +122,4 @@ test("a stream ends with the token that opened it, and opens again with another"
   onTestFinished(() => stream.cut());
   await stream.message(isAcknowledged);
   await resultOf(alice.call(3, "look", {}), 3);
-});
-
-describe("a house", () => {
-  test("that is empty is closed after a while, and the next request makes another", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const deployment = await deploymentForTest({ houses: { max: 100, idleMs: 5_000 } });
-    const { url } = deployment;
-    const session = await legacySpeaker(url, {}, await bearer(deployment));
-    await resultOf(session.call(1, "look", {}), 1);
-    await vi.advanceTimersByTimeAsync(5_000);
-    await resultOf(session.call(2, "look", {}), 2);
-  });
-
-  test("that is empty makes room for another; one in use stays", async () => {
-    const deployment = await deploymentForTest({ houses: { max: 1, idleMs: 60_000 } });
-    const { url, release, calls } = deployment;
-    const alice = await legacySpeaker(url, {}, await bearer(deployment));
-    const underway = alice.call(1, "wait", {});
-    await expect.poll(() => calls.length).toBe(1);
-    const bob = await legacySpeaker(url, {}, await bearer(deployment, "bob"));
-    release();
-    await resultOf(underway, 1);
-    await resultOf(bob.call(1, "look", {}), 1);
-    await resultOf(alice.call(2, "look", {}), 2);
-  });
 });

@@ -1,7 +1,7 @@
 // One HTTP exchange: reads a request's body within bounds, writes a response, and reports whether all of it was written.
 
 import { once } from "node:events";
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -37,24 +37,8 @@ export function readBody(from: IncomingMessage): Promise<Buffer | "too long" | "
   });
 }
 
-/** A request that was let in. */
-export interface Asked {
-  readonly method: string;
-  readonly headers: IncomingHttpHeaders;
-  /** The client has gone: see goneSignal. */
-  readonly signal: AbortSignal;
-  /** As the SDK takes it, made when it is asked for. Leaves out the body, and the token that let it in: no tool may see that. */
-  request(): Request;
-}
-
-export const askedBy = (from: IncomingMessage, url: string, signal: AbortSignal): Asked => ({
-  method: from.method ?? "",
-  headers: from.headers,
-  signal,
-  request: () => webRequest(from, url, signal),
-});
-
-function webRequest(from: IncomingMessage, url: string, signal: AbortSignal): Request {
+/** A request as the SDK takes it, without its body and without the token that let it in: no tool may see that. */
+export function webRequest(from: IncomingMessage, url: string, signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, values = []] of Object.entries(from.headersDistinct))
     if (name !== "authorization") for (const value of values) headers.append(name, value);

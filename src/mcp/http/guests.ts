@@ -4,8 +4,8 @@ import type { HttpService } from "./port.ts";
 
 export interface Guests {
   /**
-   * What this caller is served at /mcp, or at /mcp/{team}. Asked for each request, so it answers from memory where it can. The same
-   * object again means the same house: streams, calls and reads of an HttpService live as long as that object is given out.
+   * What this caller is served at /mcp, or at /mcp/{team}. Asked for each request, so it answers from memory where it can, with
+   * the same object while nothing has changed: then `onRetired` finds the streams to end.
    * Undefined: there is no such path, as far as this caller can know. Rejects, saying why, where it cannot be told now.
    */
   enter(caller: Caller, team: string | undefined): Promise<HttpService | undefined>;

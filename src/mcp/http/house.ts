@@ -1,12 +1,11 @@
 // What serves the clients of one HttpService: the older revisions in sessions or statelessly, and single requests for 2026-07-28.
-import type { Asked } from "./exchange.ts";
 import { createModern, type Modern } from "./modern.ts";
 import type { HttpService, Served } from "./port.ts";
 
 /** Serves clients of revisions before 2026-07-28. */
 export interface LegacyClients {
   /** `body`: the parsed JSON of a POST. */
-  serve(asked: Asked, body?: unknown): Promise<Served>;
+  serve(request: Request, body?: unknown): Promise<Served>;
   /** Ends the streams on which clients only listen. */
   endStreams(): void;
   /** Aborts calls in flight. */

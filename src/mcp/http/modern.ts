@@ -1,4 +1,4 @@
-// Serves requests of 2026-07-28: each has a server of its own, which ends with its response; reads have one together.
+// Serves requests of 2026-07-28: each has a server of its own, which ends with its response.
 import {
   createMcpHandler,
   type McpHttpHandler,
@@ -8,10 +8,6 @@ import {
 import { reasonOf } from "../../failure.ts";
 import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
-import { answerTo, requestAlone } from "./answer.ts";
-import { hasItsHeaders } from "./era.ts";
-import type { Asked } from "./exchange.ts";
-import { createModernReads, type ModernReads } from "./modern-reads.ts";
 import { type HttpService, messagesIn, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
 
@@ -42,7 +38,6 @@ export type Modern = ReturnType<typeof createModern>;
 export function createModern(service: HttpService) {
   const calls = new Set<McpHttpHandler>();
   const streams = new Set<McpHttpHandler>();
-  let reads: ModernReads | undefined;
 
   async function serveBy(
     request: Request,
@@ -97,14 +92,7 @@ export function createModern(service: HttpService) {
   }
 
   return {
-    /** `isSound`: its headers and its envelope say the same. */
-    async serve(asked: Asked, body: unknown, { isSound }: { isSound: boolean }): Promise<Served> {
-      const alone = isSound ? requestAlone(body, asked.headers, service.answersAlone) : undefined;
-      if (alone && hasItsHeaders(alone, asked.headers)) {
-        reads ??= createModernReads(service);
-        return plain(await answerTo(alone, reads.ask, { signal: asked.signal }));
-      }
-      const request = asked.request();
+    async serve(request: Request, body: unknown): Promise<Served> {
       const message = Listen.safeParse(body).data;
       return message ? await listen(request, message) : await serveBy(request, body, { among: calls });
     },
@@ -117,7 +105,6 @@ export function createModern(service: HttpService) {
     /** Aborts calls under way. */
     async close(): Promise<void> {
       await Promise.all([...calls, ...streams].map((handler) => handler.close()));
-      await reads?.close();
     },
   };
 }

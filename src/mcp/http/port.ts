@@ -1,10 +1,9 @@
 // What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
-import type { JSONRPCRequest, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
+import type { McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import type { Right } from "../../caller.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
-import type { Read } from "../messages/reads.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
 import type { Log, Refusal } from "../runtime.ts";
@@ -17,12 +16,7 @@ export interface HttpConnection {
   readonly isFirst?: boolean;
   /** The revision of a client that did not initialize this server. */
   readonly protocolVersion?: string;
-  /** Hears how this server answers reads: they may then pass the SDK by. */
-  readonly onReads?: (read: Read) => void;
 }
-
-/** Whether the answer is the only message about this request: then it needs no stream. */
-export type AnswersAlone = (request: JSONRPCRequest) => boolean;
 
 /** What a message asks for, or tells. */
 export interface Asking {
@@ -48,8 +42,6 @@ export interface HttpService {
   readonly readiness?: () => Promise<object>;
   /** Carries further events to all subscriptions/listen streams, such as lists that change. */
   readonly bus?: ServerEventBus;
-  /** Absent: every request may stream. */
-  readonly answersAlone?: AnswersAlone;
   /** Where callers sign in: the right that a message takes; absent: reading. */
   readonly rightFor?: RightFor;
   /** Where there is an audit: this caller asked for what he has no right to. */

@@ -1,9 +1,8 @@
 // Routes a request to /mcp by its protocol era, once its body is read.
 import type { IncomingMessage } from "node:http";
-import { isJSONRPCRequest, isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { isJSONRPCRequest, isJsonContentType, isLegacyRequest, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { exceededBound } from "../messages/bounds.ts";
-import { eraOf } from "./era.ts";
-import { type Asked, askedBy, MAX_BODY_BYTES, readBody } from "./exchange.ts";
+import { MAX_BODY_BYTES, readBody, webRequest } from "./exchange.ts";
 import type { House } from "./house.ts";
 import { plain, type Served } from "./port.ts";
 import { ending, methodNotAllowed, refusal } from "./refusal.ts";
@@ -48,7 +47,7 @@ export interface Routes {
   readonly within?: (body: unknown, serve: () => Promise<Served>) => Promise<Served>;
 }
 
-async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Promise<Served> {
+async function post(incoming: IncomingMessage, request: Request, routes: Routes): Promise<Served> {
   const { house, isEnding, vet } = routes;
   const read = await jsonBody(incoming);
   if ("refused" in read) return plain(read.refused);
@@ -58,9 +57,8 @@ async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Pr
   const serve = async (): Promise<Served> => {
     const refused = vet?.(body);
     if (refused) return plain(refused);
-    const era = eraOf(asked, body);
-    if (era === "legacy") return await house.legacy.serve(asked, body);
-    return await house.modern.serve(asked, body, { isSound: era === "modern" });
+    const clients = (await isLegacyRequest(request, body)) ? house.legacy : house.modern;
+    return await clients.serve(request, body);
   };
   return await (routes.within?.(body, serve) ?? serve());
 }
@@ -69,7 +67,7 @@ async function post(incoming: IncomingMessage, asked: Asked, routes: Routes): Pr
 export async function routeMcp(incoming: IncomingMessage, signal: AbortSignal, routes: Routes): Promise<Served> {
   const { method } = incoming;
   if (method !== "GET" && method !== "POST" && method !== "DELETE") return plain(methodNotAllowed("GET, POST, DELETE"));
-  const asked = askedBy(incoming, `http://localhost${MCP_PATH}`, signal);
-  if (method === "POST") return await post(incoming, asked, routes);
-  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.house.legacy.serve(asked);
+  const request = webRequest(incoming, `http://localhost${MCP_PATH}`, signal);
+  if (method === "POST") return await post(incoming, request, routes);
+  return routes.isEnding() && method === "GET" ? plain(ending()) : await routes.house.legacy.serve(request);
 }

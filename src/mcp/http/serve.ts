@@ -7,16 +7,9 @@ import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
-import type { AnswersAlone, HttpService, RightFor } from "./port.ts";
+import type { HttpService, RightFor } from "./port.ts";
 
 const MINUTE_MS = 60_000;
-
-/** A read that asks for no progress: it asks the person nothing, and makes no outcome. */
-function readsAlone(tools: readonly Tool[]): AnswersAlone {
-  const reads = new Set<unknown>(tools.flatMap(({ name, kind }) => (kind === "reading" ? [name] : [])));
-  return ({ method, params }) =>
-    method === "tools/call" && reads.has(params?.["name"]) && params?._meta?.progressToken === undefined;
-}
 
 /** Whatever may change something at the service is an action. */
 function rightsOf(tools: readonly Tool[]): RightFor {
@@ -33,7 +26,6 @@ export function httpServiceOf(runtime: Runtime): HttpService {
   return {
     createServer: (connection, era) => createServer(runtime, { ...connection, confirmation, network: "tcp" }, era),
     createSubscriptions: () => createSubscriptions(runtime),
-    answersAlone: readsAlone(runtime.tools),
     rightFor: rightsOf(runtime.tools),
     refused: runtime.refused,
     readiness: async () => ({

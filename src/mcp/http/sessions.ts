@@ -1,7 +1,6 @@
 // The sessions of revisions before 2026-07-28: at most the configured number, each until its client ends it or leaves it idle.
 import { isInitializeRequest } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import type { Asked } from "./exchange.ts";
 import type { LegacyClients } from "./house.ts";
 import { type HttpService, plain, type Served } from "./port.ts";
 import { refusal } from "./refusal.ts";
@@ -81,7 +80,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     }
   }
 
-  async function begin(asked: Asked, body: unknown): Promise<Served> {
+  async function begin(request: Request, body: unknown): Promise<Served> {
     if (!makeRoom()) {
       const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again when a client has gone.`;
       return plain(refusal(503, reason, { message: body, headers: { "retry-after": "10" } }));
@@ -97,7 +96,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
         onEnd: () => dismiss(entry),
       });
       entry.session = session;
-      return await session.serve(asked, body);
+      return await session.serve(request, body);
     });
     return {
       ...served,
@@ -110,20 +109,20 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   }
 
   return {
-    async serve(asked, body) {
-      const id = asked.headers["mcp-session-id"];
-      if (id === undefined) {
-        if ([body].flat().some((message) => isInitializeRequest(message))) return await begin(asked, body);
+    async serve(request, body) {
+      const id = request.headers.get("mcp-session-id");
+      if (id === null) {
+        if ([body].flat().some((message) => isInitializeRequest(message))) return await begin(request, body);
         const reason = "The Mcp-Session-Id header is required: a session begins with initialize.";
         return plain(refusal(400, reason, { message: body }));
       }
-      const entry = byId.get(String(id));
+      const entry = byId.get(id);
       const session = entry?.session;
       if (!entry || !session) {
         const reason = "Session not found: it has ended. Initialize a new one, without the Mcp-Session-Id header.";
         return plain(refusal(404, reason, { code: SESSION_NOT_FOUND, message: body }));
       }
-      return await serveIn(entry, () => session.serve(asked, body));
+      return await serveIn(entry, () => session.serve(request, body));
     },
 
     endStreams() {

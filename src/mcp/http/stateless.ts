@@ -14,18 +14,18 @@ interface Closable {
 export function createStateless(service: HttpService): LegacyClients {
   const inFlight = new Set<Closable>();
   return {
-    async serve(asked, body) {
-      if (asked.method !== "POST") return plain(methodNotAllowed("POST"));
+    async serve(request, body) {
+      if (request.method !== "POST") return plain(methodNotAllowed("POST"));
       // Clients send the header from 2025-06-18 on.
-      const { "mcp-protocol-version": header = DEFAULT_NEGOTIATED_PROTOCOL_VERSION } = asked.headers;
+      const protocolVersion = request.headers.get("mcp-protocol-version") ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
       const isFirst = messagesIn(body).some(({ method }) => method === "initialize");
-      const server = await service.createServer({ isFirst, protocolVersion: String(header) }, "legacy");
+      const server = await service.createServer({ isFirst, protocolVersion }, "legacy");
       inFlight.add(server);
       const transport = new LegacyTransport();
       transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
       await server.connect(transport);
       return {
-        response: await transport.handleRequest(asked.request(), { parsedBody: body }),
+        response: await transport.handleRequest(request, { parsedBody: body }),
         kind: "call",
         // Without a session a notification cannot cancel a call of another POST: the end of the connection does.
         async over() {

@@ -9,7 +9,6 @@ import {
 import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
 import { exceededBound } from "../messages/bounds.ts";
-import { isPlainRequest } from "../messages/plain-request.ts";
 import { END_BYTES, type LongLine } from "./lines.ts";
 
 export interface Reading {
@@ -31,7 +30,6 @@ const requestId = (value: unknown): RequestId | undefined =>
   isJsonObject(value) && "method" in value ? Requestlike.safeParse(value).data?.id : undefined;
 
 function readOne(value: unknown): Reading {
-  if (isPlainRequest(value)) return { messages: [value], refusals: [] };
   try {
     return { messages: [parseJSONRPCMessage(value)], refusals: [] };
   } catch {

@@ -4,15 +4,13 @@ import type { McpRequestContext, ProtocolEra } from "@modelcontextprotocol/serve
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../failure.ts";
 import { withLegacyCode } from "../messages/legacy-codes.ts";
-import { createReads } from "../messages/reads.ts";
 import { createRedact } from "../messages/redact.ts";
 import { createSubscriptions } from "../resources/subscriptions.ts";
 import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { createListens } from "./listens.ts";
-import { readsBefore } from "./reads.ts";
-import { StdioTransport } from "./transport.ts";
+import { type MessageFilter, StdioTransport } from "./transport.ts";
 
 export interface Stdio {
   readonly stdin: Readable;
@@ -25,13 +23,12 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   /** Known once the client has spoken. */
   let era: ProtocolEra | undefined;
   const listens = createListens(subscriptions);
-  const reads = createReads();
-  const filter = readsBefore(reads, {
+  const filter: MessageFilter = {
     inbound: listens.inbound,
     outbound: (message, pass) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
-  });
+  };
   const confirmation = createConfirmation(runtime);
-  const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true, onReads: reads.serve };
+  const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true };
   const sessionEnded = runtime.telemetry?.session("pipe");
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), filter);
   const begin = (context: McpRequestContext) => {

@@ -28,8 +28,6 @@ export interface MessageFilter {
   inbound(message: JSONRPCMessage, pass: Pass, answer: Pass): void;
   /** Returns a promise where it passes the message on later: nobody waits for that, since it would hold up all others. */
   outbound(message: JSONRPCMessage, pass: Pass): Promise<void> | undefined;
-  /** The client has gone: nobody reads another answer. */
-  closed?(): void;
 }
 
 const passAll: MessageFilter = {
@@ -193,7 +191,6 @@ export class StdioTransport implements Transport {
     this.#letGo();
     // Those who wait for the end of stdin learn of it.
     this.#in.destroy();
-    this.#filter.closed?.();
     this.onclose?.();
   }
 }

@@ -12,14 +12,12 @@ import type { Redact } from "../../messages/redact.ts";
 import type { Log, Refusal } from "../../runtime.ts";
 import type { AtDoor, Door } from "../door.ts";
 import type { Guests } from "../guests.ts";
-import { createHouse, type House } from "../house.ts";
 import { type HttpService, messagesIn, plain, type Served } from "../port.ts";
 import { HEALTH_PATH, health, READY_PATH, ready } from "../probes.ts";
 import { ending, refusal, tooMany } from "../refusal.ts";
 import { MCP_PATH, pathOf, routeMcp } from "../routes.ts";
-import { createStateless } from "../stateless.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
-import { createHouses, type HousesOptions } from "./houses.ts";
+import { createHouses } from "./houses.ts";
 import { type CallerLimits, createCallerLimits, type Entered, type Over } from "./limits.ts";
 import { type Resource, resourceAt, rootResource } from "./resources.ts";
 import { createSignIn, providerUnavailable, type SignIn } from "./sign-in.ts";
@@ -40,7 +38,6 @@ export interface PublicDoorOptions extends EdgeOptions {
   readonly audience: string;
   readonly scopes: Readonly<Record<Right, string>>;
   readonly callerLimits: CallerLimits;
-  readonly houses: HousesOptions;
   /** What calls depend on beside the identity provider: rejects, saying why, where they cannot be served. */
   readonly readiness: () => Promise<object>;
   readonly redact: Redact;
@@ -99,7 +96,7 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
   const edge = createEdge(options);
   const signIn: SignIn = createSignIn(options);
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
-  const houses = createHouses(options.houses);
+  const houses = createHouses();
   const wellKnown = createWellKnown({
     tokens,
     scopes: Object.values(scopes),
@@ -175,13 +172,12 @@ export function createPublicDoor(options: PublicDoorOptions): Door {
 
   async function visit(request: IncomingMessage, { signal, phase }: AtDoor, who: Visit): Promise<Served> {
     const { caller, service } = who;
-    const openHouse = (): House => createHouse(service, createStateless(service));
     let leave = (): void => undefined;
     const entered = (left: () => void) => {
       leave = left;
     };
     try {
-      const served = await houses.serveIn(service, openHouse, (house) =>
+      const served = await houses.serveIn(service, (house) =>
         routeMcp(request, signal, {
           house,
           isEnding: () => phase() === "ending",
