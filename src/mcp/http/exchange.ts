@@ -2,14 +2,15 @@
 
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { finished, pipeline } from "node:stream/promises";
+import { finished } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Redact, redactEvents } from "../messages/redact.ts";
 import type { Poured, Whole } from "./port.ts";
 
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
+/** The headers of a stream leave with its first event, or alone after so long. */
+const HEADERS_MS = 20;
 /** How long a refused client that still sends has to read why. */
 const LINGER_MS = 1_000;
 
@@ -91,7 +92,7 @@ interface Parts {
   readonly headers: Readonly<Record<string, string>>;
   /** Absent where there is a stream, or no body. */
   readonly whole?: Buffer;
-  readonly stream?: ReadableStream<Uint8Array>;
+  readonly events?: ReadableStream<Uint8Array>;
 }
 
 async function parts(response: Response | Whole, redact: Redact): Promise<Parts> {
@@ -103,19 +104,41 @@ async function parts(response: Response | Whole, redact: Redact): Promise<Parts>
   // Node decides whether the connection stays.
   const { connection, ...headers } = Object.fromEntries(response.headers);
   const isStream = headers["content-type"]?.startsWith("text/event-stream") === true;
-  if (isStream) return { status, headers, ...(response.body && { stream: response.body }) };
+  if (isStream) return { status, headers, ...(response.body && { events: response.body }) };
   return { status, headers, whole: Buffer.from(redact(await response.text())) };
 }
 
-/** Each piece holds whole events: the SDK enqueues them so. */
-const redacted = (redact: Redact) =>
-  new TransformStream<Uint8Array, Uint8Array>({
-    transform(piece, next) {
-      const events = Buffer.from(piece).toString();
-      const clean = redactEvents(events, redact);
-      next.enqueue(clean === events ? piece : Buffer.from(clean));
-    },
-  });
+/** Writes one piece, and waits while the client does not read. */
+async function writePiece(piece: string | Uint8Array, to: ServerResponse, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  if (!to.write(piece)) await once(to, "drain", { signal });
+}
+
+async function end(to: ServerResponse): Promise<void> {
+  const isFlushed = flushed(to);
+  to.end();
+  await isFlushed;
+}
+
+/** Writes an event stream. Each piece of it holds whole events: the SDK enqueues them so. */
+async function stream(
+  events: ReadableStream<Uint8Array>,
+  to: ServerResponse,
+  { redact, signal }: Pick<SendOptions, "redact" | "signal">,
+): Promise<void> {
+  const reader = events.getReader();
+  const decoder = new TextDecoder();
+  signal.addEventListener("abort", () => void reader.cancel().catch(() => undefined), { once: true });
+  const headers = setTimeout(() => to.flushHeaders(), HEADERS_MS);
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      await writePiece(redactEvents(decoder.decode(part.value), redact), to, signal);
+  } finally {
+    clearTimeout(headers);
+  }
+  signal.throwIfAborted();
+  await end(to);
+}
 
 const isPoured = (response: Response | Whole | Poured): response is Poured => "pieces" in response;
 
@@ -129,13 +152,8 @@ async function pour({ status, headers, length, pieces }: Poured, to: ServerRespo
   });
   to.setTimeout(stalledTimeoutMs, () => to.destroy());
   to.flushHeaders();
-  for await (const piece of pieces) {
-    signal.throwIfAborted();
-    if (!to.write(piece)) await once(to, "drain", { signal });
-  }
-  const isFlushed = flushed(to);
-  to.end();
-  await isFlushed;
+  for await (const piece of pieces) await writePiece(piece, to, signal);
+  await end(to);
 }
 
 /** Resolves when all of it was handed to the connection; rejects when that ends before. */
@@ -151,22 +169,18 @@ async function write(
   options: SendOptions,
 ) {
   if (isPoured(response)) return await pour(response, to, options);
-  const { signal, redact, isLast, stalledTimeoutMs, headers: common } = options;
-  const { status, headers, whole, stream } = await parts(response, redact);
+  const { redact, isLast, stalledTimeoutMs, headers: common } = options;
+  const { status, headers, whole, events } = await parts(response, redact);
   if (isGone(to)) throw new Error("the client has gone");
   to.writeHead(status, {
-    ...common({ isStream: stream !== undefined }),
+    ...common({ isStream: events !== undefined }),
     ...headers,
     // RFC 9110, 8.6.
     ...(whole && status !== 204 && { "content-length": whole.length }),
     ...((isLast() || !from.complete) && { connection: "close" }),
   });
   to.setTimeout(stalledTimeoutMs, () => to.destroy());
-  if (stream) {
-    to.flushHeaders();
-    await pipeline(Readable.fromWeb(stream.pipeThrough(redacted(redact))), to, { signal });
-    return;
-  }
+  if (events) return await stream(events, to, options);
   const isFlushed = flushed(to);
   if (from.complete) to.end(whole);
   else {

@@ -103,7 +103,7 @@ describe.each(ways)("%s", (_, { endCancels, serve, speak }) => {
   });
 });
 
-test.each(ways.filter(([, { era }]) => era === "legacy"))(
+test.each(ways.filter(([, { endCancels }]) => !endCancels))(
   "%s: a request that comes again after its connection was lost gets the answer",
   async (_, { serve, speak }) => {
     const stub = stubOf();
