@@ -1,5 +1,5 @@
 import * as z from "zod/v4";
-import { keySchemas } from "../src/actions/keys.ts";
+import { anyKey } from "../src/actions/keys.ts";
 import { defineProcedure } from "../src/toolkit/define-tool.ts";
 import { askAboutResolving, resolveActions as resolve } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -13,7 +13,7 @@ export const resolveActions = defineProcedure({
     "read. One that never arrived may run now; to look first: list_actions.",
   effect: "retry",
   input: z.strictObject({
-    idempotencyKey: heldTo(keySchemas.text).describe("Only the action with this key (default: all).").optional(),
+    idempotencyKey: heldTo(anyKey).describe("Only the action with this key (default: all).").optional(),
   }),
   output: outputs.whole({ summary: outputs.text, results: outputs.objects }),
   confirm: (args) => ({ prepare: (call, ports) => askAboutResolving(args, call, ports) }),

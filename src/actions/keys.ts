@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type * as z from "zod/v4";
 import type { KeyGrammar } from "../contract/endpoints/endpoint.ts";
-import { inputKey, processingKey, textKey } from "../contract/text.ts";
+import { chars, inputKey, processingKey, textKey } from "../contract/text.ts";
 
 /** Has the form of makeKey in any case: an agent got such a key from mic-mcp, so it never names a new action. */
 export const isOwnKey = (key: string): boolean => /^\s*mic-[0-9a-f]{32}\s*$/i.test(key);
@@ -30,3 +30,6 @@ export const keySchemas: Readonly<Record<KeyGrammar, z.ZodString>> = {
   input: inputKey,
   processing: processingKey,
 };
+
+/** A key of any operation: the grammars differ in their bounds and characters. */
+export const anyKey = chars(1, 160);

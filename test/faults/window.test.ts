@@ -196,7 +196,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`under another clock${note}`, ()
 
 // Takes as long as a lease: 30 s. The same on PostgreSQL is in test/teams/standstill.test.ts.
 test.skipIf(!isThorough || process.platform === "win32")(
-  "a process that is stalled for 40 s with its request out, and resumed: one execution (skipped without MIC_TEST_ALL)",
+  "a process that is stalled for 40 s with its request out, and resumed: one execution (needs MIC_TEST_ALL=1)",
   { timeout: 120_000 },
   async () => {
     const { stub, env } = await bench();

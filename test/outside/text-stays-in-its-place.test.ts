@@ -388,7 +388,7 @@ describe("whatever the service says", () => {
       const tried = journaled.map((tool) => callBoth(tool, argsFor(jobTools[tool] ?? (() => ({})))));
       for (const { hostile } of await Promise.all(tried))
         expect(hostile.error, hostile.text).toMatchObject({ sideEffect: "unknown" });
-      // The first of them again in vain: its row and the next step say so.
+      // One of them again in vain: its row and the next step say so.
       expect(await resolve({ idempotencyKey: `request-${meetings}` })).toBe(1);
       refuse = isRefused ? actions("bare", 422) : undefined;
       expect(await resolve({})).toBe(journaled.length);

@@ -195,7 +195,10 @@ const counted = (count: number, one: string, many: string): string => `${count} 
 /** "2 of 3 actions resolved: 1 ran, 1 was rejected. 1 is still unknown." */
 function summaryOf(rows: readonly ResolvedRow[]): string {
   const [only, ...others] = rows;
-  if (only && others.length === 0) return `${word(only.tool)} ${word(only.about)}: ${only.finding}`;
+  if (only && others.length === 0) {
+    const made = only.resourceId === undefined ? "" : ` (${word(only.resourceId)})`;
+    return `${word(only.tool)} ${word(only.about)}${made}: ${only.finding}`;
+  }
   const count = (outcome: ResolvedRow["outcome"]): number => rows.filter((row) => row.outcome === outcome).length;
   const [ran, rejected] = [count("resolved"), count("rejected")];
   const found = [
@@ -232,7 +235,7 @@ function nextStep(findings: readonly Finding[], args: ResolveArguments): NextSte
 function lineOf({ tool, about, outcome, resourceId, idempotencyKey, finding }: ResolvedRow, isOnly: boolean): string {
   const made = resourceId === undefined ? "" : `, ${word(resourceId)}`;
   const key = `idempotencyKey ${word(idempotencyKey)}`;
-  return isOnly ? `${outcome}${made}, ${key}` : `${word(tool)} ${word(about)} (${outcome}${made}), ${key}: ${finding}`;
+  return isOnly ? `${outcome}, ${key}` : `${word(tool)} ${word(about)} (${outcome}${made}), ${key}: ${finding}`;
 }
 
 /** Throws Failure if the journal cannot be used, or the key belongs to no action. */

@@ -55,7 +55,7 @@ const Status = z.strictObject({
   journal: z.strictObject({
     engine: z.enum(["SQLite", "PostgreSQL"]),
     place: z.string(),
-    open: z.int().optional(),
+    inProgress: z.int().optional(),
     unknown: z.int().optional(),
     trouble: z.string().optional(),
   }),
