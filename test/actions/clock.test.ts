@@ -16,6 +16,7 @@ describe.skipIf(postgresMissing !== undefined)(`instances whose clocks are hours
   }, 60_000);
   afterAll(() => postgres?.stop());
 
+  /** Further apart than the deduplication window is long. */
   async function instances() {
     const url = (await postgres?.database()) ?? "";
     const at = async (owner: string, aheadMs: number) => {
@@ -24,7 +25,7 @@ describe.skipIf(postgresMissing !== undefined)(`instances whose clocks are hours
       const now = () => Date.now() + aheadMs;
       return await openJournal(database, { owner, now, leaseMs: 30_000 });
     };
-    return { slow: await at("slow", -5 * HOUR_MS), fast: await at("fast", 5 * HOUR_MS) };
+    return { slow: await at("slow", -12 * HOUR_MS), fast: await at("fast", 12 * HOUR_MS) };
   }
 
   test("a success of the slow instance is the same action to the fast one", async () => {
