@@ -54,7 +54,7 @@ export async function helpOfTool(name: string, environment: NodeJS.ProcessEnv): 
   return toolText(named(name, tools, config), config.workspaceId !== undefined);
 }
 
-/** Resolves when it is written, or when nobody reads the stream any more. */
+/** Resolves when the text is written, or when the reader has closed the stream. */
 const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
   new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
 

@@ -39,7 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Closes a connection whenever there are too many: the one that has been longest without a complete request, so that clients
- * that send nothing, or half a request, keep nobody out. Where all have a request in progress, the new one.
+ * that send nothing, or half a request, block no other client. If all have a request in progress, it closes the new one.
  */
 function limitConnections(server: Server, maxConnections: number, log: Log): void {
   const requestsOf = new Map<Socket, number>();

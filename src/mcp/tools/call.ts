@@ -160,7 +160,7 @@ export async function callTool(
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
-    // Nobody receives the answer of a canceled call, and at shutdown the journal is closed under it.
+    // The client does not receive the answer of a canceled call, and at shutdown the journal closes before the call ends.
     const facts = signal.aborted && thrown.kind === "internal" ? cancelledFacts : thrown;
     answer = failureResult(tool.name, facts);
     told.failed(facts, error);
