@@ -117,6 +117,11 @@ const earlierAction = ({
   ...(resource_id !== null && { resourceId: resource_id }),
 });
 
+/** Throws Failure for a key in mic-mcp's own format, which no action has: it may not name a new one. */
+function refuseMistypedKey({ explicitKey, isDerivedKey }: NamedCall): void {
+  if (explicitKey !== undefined && !isDerivedKey && isOwnKey(explicitKey)) throw unknownKey(explicitKey);
+}
+
 export type Actions = ReturnType<typeof createActions>;
 
 export function createActions(options: ActionsOptions) {
@@ -156,16 +161,18 @@ export function createActions(options: ActionsOptions) {
     await open.resolve(stored, resolution, call.auditor).catch((error: unknown) => onTrouble(reasonOf(error)));
   }
 
+  /** An outcome as the journal keeps it, without secrets. `ownRedact`: removes those of one call's credentials, too. */
+  function recordedText(outcome: ActionOutcome, ownRedact: ActionCall["redact"]): string {
+    const text = redact(writeOutcome(outcome));
+    return ownRedact?.(text) ?? text;
+  }
+
   /** Sends an action that this process has claimed, and records how it ended. */
   async function sendClaimed(open: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
     const idempotencyKey = stored.key;
     const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;
     const isResumed = stored.indeterminate === 1;
     let attempts = stored.attempts;
-    const written = (outcome: ActionOutcome) => {
-      const text = redact(writeOutcome(outcome));
-      return call.redact?.(text) ?? text;
-    };
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
       const reply = await call.send(request, upstreamKey, {
@@ -174,7 +181,7 @@ export function createActions(options: ActionsOptions) {
           attempts += 1;
         },
       });
-      const outcome = written({ value: reply.value, drift: reply.drift });
+      const outcome = recordedText({ value: reply.value, drift: reply.drift }, call.redact);
       const resourceId = call.resourceId(reply.value);
       await record(open, stored, { state: "succeeded", attempts, outcome, resourceId }, call);
       return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
@@ -182,7 +189,7 @@ export function createActions(options: ActionsOptions) {
       // For an error of our own in the middle it is unknown whether anything was sent.
       const failure =
         error instanceof Failure ? withOwnKey(error, upstreamKey, idempotencyKey) : unknownOutcome(reasonOf(error));
-      const outcome = written({ failure: failure.facts });
+      const outcome = recordedText({ failure: failure.facts }, call.redact);
       await record(open, stored, { state: stateAfter(failure), attempts, outcome, resourceId: undefined }, call);
       throw failure.facts.sideEffect === "unknown" ? stillUnknown(failure, stored, call) : failure;
     }
@@ -302,8 +309,7 @@ export function createActions(options: ActionsOptions) {
         hasWaited = true;
         continue;
       }
-      if (call.explicitKey !== undefined && !call.isDerivedKey && isOwnKey(call.explicitKey))
-        throw unknownKey(call.explicitKey);
+      refuseMistypedKey(call);
       const look = async () => {
         const again = await findAction(open, call, call.explicitKey, identity);
         return again?.isLive ? again.action : undefined;
@@ -320,8 +326,7 @@ export function createActions(options: ActionsOptions) {
       const identity = await identifyCall(open, call);
       const found = await findAction(open, call, call.explicitKey, identity);
       if (found?.isLive) refuseOtherAction(found.action, call.tool, identity);
-      else if (call.explicitKey !== undefined && !call.isDerivedKey && isOwnKey(call.explicitKey))
-        throw unknownKey(call.explicitKey);
+      else refuseMistypedKey(call);
       return found?.isLive && found.action.state !== "rejected" ? found.action : undefined;
     },
 
@@ -342,7 +347,7 @@ export function createActions(options: ActionsOptions) {
       service: string,
       key: string,
       found: { readonly value: unknown; readonly resourceId: string } | { readonly failure: Failure },
-      auditor?: Auditor,
+      { auditor, redact: ownRedact }: Pick<ActionCall, "auditor" | "redact">,
     ): Promise<boolean> {
       const open = await journal();
       const stored = await open.find(service, key);
@@ -357,13 +362,13 @@ export function createActions(options: ActionsOptions) {
           ? {
               state: stateAfter(found.failure),
               attempts,
-              outcome: writeOutcome({ failure: found.failure.facts }),
+              outcome: recordedText({ failure: found.failure.facts }, ownRedact),
               resourceId: undefined,
             }
           : {
               state: "succeeded",
               attempts,
-              outcome: redact(writeOutcome({ value: found.value, drift: [] })),
+              outcome: recordedText({ value: found.value, drift: [] }, ownRedact),
               resourceId: found.resourceId,
             };
       return (await open.resolve(claimed, resolution, auditor)) !== undefined;

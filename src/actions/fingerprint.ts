@@ -50,8 +50,7 @@ interface Binding {
 /** Sorted by port; each input that the journal has registered stands for its reference, so that run_job and submit_job agree. */
 async function normalizedBindings(value: unknown, find: FindReferences): Promise<readonly Binding[]> {
   const bindings = Array.isArray(value) ? value.filter(isJsonObject) : [];
-  const idsByPort = new Map(bindings.map(({ port, inputId }) => [String(port), inputId]));
-  const ids = [...idsByPort.values()].filter((id) => typeof id === "string");
+  const ids = bindings.map(({ inputId }) => inputId).filter((id) => typeof id === "string");
   const references: ReadonlyMap<unknown, InputReference> = ids.length === 0 ? new Map() : await find(ids);
   return bindings
     .map(({ port, inputId, inputKind, referenceId }): Binding => {

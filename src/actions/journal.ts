@@ -7,7 +7,7 @@ import type { InputReference } from "./fingerprint.ts";
 import { IS_CHANGED_BY_LATER_VERSION, journalVersion, prepareSchema } from "./schema.ts";
 import { ActionState, keptId, type NewAction, type Resolution, Stored, type StoredAction } from "./stored.ts";
 import { createUnderway } from "./underway.ts";
-import { isLive } from "./window.ts";
+import { fromLaterSuccesses, isLive } from "./window.ts";
 
 export { ActionState, type NewAction, type Resolution, type StoredAction } from "./stored.ts";
 
@@ -295,8 +295,7 @@ export async function openJournal(database: Database, { owner, now, leaseMs, mig
     unresolved: async (service: string | undefined, limit: number): Promise<readonly UnresolvedAction[]> => {
       const mine = service === undefined ? "" : "AND a.service = $2";
       const rows = await database.query(
-        `SELECT ${all}, (SELECT MAX(later.key) FROM actions AS later WHERE later.service = a.service AND later.tool = a.tool
-             AND later.fingerprint = a.fingerprint AND later.state = 'succeeded' AND later.created_at > a.created_at) AS superseded_by
+        `SELECT ${all}, (SELECT MAX(later.key) ${fromLaterSuccesses("a")}) AS superseded_by
          FROM actions AS a WHERE a.state IN ('in_progress', 'unknown') ${mine} ORDER BY a.created_at LIMIT $1`,
         [limit, ...(service === undefined ? [] : [service])],
       );

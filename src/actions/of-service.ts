@@ -83,7 +83,7 @@ export function actionsOfService({
       return stored && actionAbout(stored);
     },
     recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
-    conclude: async (key, found) => await actions.conclude(await ownName(), key, found, auditor),
+    conclude: async (key, found) => await actions.conclude(await ownName(), key, found, { auditor, redact }),
     list: async (wanted) => await listActions(await journal(), { ...wanted, service: await listedName() }),
     unresolved: async () => await unresolvedActions(await journal(), await ownName()),
     find: async (key) => await findAction(await journal(), await ownName(), key),

@@ -11,10 +11,12 @@ export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
 const isRecentSuccess = (row: string, now: string): string =>
   `(${row}.state = 'succeeded' AND ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS})`;
 
-/** SQL condition: an identical action that was made after `row` has succeeded, so an old `row` that stayed unknown matters no more. */
-const isSuperseded = (row: string): string =>
-  `EXISTS (SELECT 1 FROM actions AS later WHERE later.service = ${row}.service AND later.tool = ${row}.tool
-     AND later.fingerprint = ${row}.fingerprint AND later.state = 'succeeded' AND later.created_at > ${row}.created_at)`;
+/** SQL after SELECT: identical actions (`later`) that were made after `row` and succeeded: a `row` that stayed unknown is superseded. */
+export const fromLaterSuccesses = (row: string): string =>
+  `FROM actions AS later WHERE later.service = ${row}.service AND later.tool = ${row}.tool
+     AND later.fingerprint = ${row}.fingerprint AND later.state = 'succeeded' AND later.created_at > ${row}.created_at`;
+
+const isSuperseded = (row: string): string => `EXISTS (SELECT 1 ${fromLaterSuccesses(row)})`;
 
 /** SQL condition: a call without a key that has this row's fingerprint is this very action. */
 export const isLive = (row: string, now: string): string =>

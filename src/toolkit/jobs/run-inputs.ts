@@ -103,6 +103,7 @@ export async function obtain(
   }
   const key = expired === undefined ? callKey && stepKey(callKey, reference.referenceId) : againKey(expired);
   const made = await registerNew(reference, key, call, ports);
-  onStep(stepOf("register_input", made));
-  return { port, inputId: made.data.id, input: made.data, step: stepOf("register_input", made) };
+  const step = stepOf("register_input", made);
+  onStep(step);
+  return { port, inputId: made.data.id, input: made.data, step };
 }

@@ -106,7 +106,7 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a mistyped key in mic-mcp's own format begins a new action",
-    code: "if (call.explicitKey !== undefined && !call.isDerivedKey && isOwnKey(call.explicitKey))\n        throw unknownKey(call.explicitKey);\n      const look",
+    code: "refuseMistypedKey(call);\n      const look",
     instead: "const look",
     seenBy: deduplication("a key in mic-mcp's own format with a digit that differs is refused, and nothing is sent"),
   },
