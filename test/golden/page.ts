@@ -1,5 +1,6 @@
 // Writes one tool's page, for people who review what agents read.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { wideJson } from "../support/wide-json.ts";
 
 export interface Seen {
   readonly state: string;
@@ -14,27 +15,23 @@ export interface Seen {
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-const WIDTH = 120;
-/** Objects that are nested deeper than this are on one line. */
-const DEPTH = 3;
+/** Objects in structuredContent that are nested deeper than this are on one line. */
+const MAX_DEPTH = 3;
 /** Items of a list and rows of a table that are shown, if there are more than one above it. */
 const SHOWN = 2;
 
-/** JSON with a line for each part that fits into one; `name` comes first on its line. Of a long list, the first items. */
-function pretty(value: unknown, depth = 0, name = ""): string {
-  const line = name + JSON.stringify(value);
-  const indent = "  ".repeat(depth);
-  if (typeof value !== "object" || value === null || indent.length + line.length < WIDTH || depth > DEPTH) return line;
-  const isList = Array.isArray(value);
-  const parts = isList
-    ? value.map((item) => pretty(item, depth + 1))
-    : Object.entries(value).map(([key, item]) => pretty(item, depth + 1, `${JSON.stringify(key)}: `));
-  const shown = isList ? firstOf(parts, "items") : parts;
-  return `${name}${isList ? "[" : "{"}\n${shown.map((part) => `${indent}  ${part}`).join("\n")}\n${indent}${isList ? "]" : "}"}`;
-}
+const firstOf = (rows: readonly string[]): readonly string[] =>
+  rows.length > SHOWN + 1 ? [...rows.slice(0, SHOWN), `… ${rows.length - SHOWN} more rows`] : rows;
 
-const firstOf = (parts: readonly string[], noun: string): readonly string[] =>
-  parts.length > SHOWN + 1 ? [...parts.slice(0, SHOWN), `… ${parts.length - SHOWN} more ${noun}`] : parts;
+/** The value with the first items of each list. */
+function withoutTails(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (!Array.isArray(value))
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutTails(part)]));
+  const isLong = value.length > SHOWN + 1;
+  const shown = (isLong ? value.slice(0, SHOWN) : value).map(withoutTails);
+  return isLong ? [...shown, `… ${value.length - SHOWN} more`] : shown;
+}
 
 /** The text with the first rows of each table. */
 function abridged(text: string): string {
@@ -48,7 +45,7 @@ function abridged(text: string): string {
     columns = tabs;
   }
   // The first line of a run is the table's head.
-  return runs.flatMap(([head = "", ...rows]) => [head, ...firstOf(rows, "rows")]).join("\n");
+  return runs.flatMap(([head = "", ...rows]) => [head, ...firstOf(rows)]).join("\n");
 }
 
 function fenced(language: string, content: string): string {
@@ -79,6 +76,10 @@ export function pageOf(tool: string, seen: readonly Seen[]): string {
     `# ${tool}`,
     "What an agent reads, state by state: `>` the call, `<` the facts of its result, then the text. Made by `npm run fix`; tokens are o200k.",
     ...seen.map(section),
-    ...(whole ? [`## structuredContent of "${whole.state}"\n${fenced("text", pretty(whole.structured))}`] : []),
+    ...(whole
+      ? [
+          `## structuredContent of "${whole.state}"\n${fenced("json", wideJson(withoutTails(whole.structured), MAX_DEPTH))}`,
+        ]
+      : []),
   ].join("\n\n")}\n`;
 }
