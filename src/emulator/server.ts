@@ -9,8 +9,7 @@ import { LINGER_MS, PLAYGROUND_ROOT } from "./choices.ts";
 import type { FaultOutcome } from "./faults.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import type { HostCheck } from "./http/gate.ts";
-import { readRequest } from "./http/request.ts";
-import { readTarget } from "./http/target.ts";
+import { readRequest, readTarget } from "./http/request.ts";
 import { playgroundRefusal } from "./playground.ts";
 import { makeProblem } from "./problems.ts";
 
