@@ -2,8 +2,8 @@
 import type { AuditedEvent, Auditor } from "../actions/audit.ts";
 import type { JournalHandle } from "../actions/open.ts";
 import { reasonOf } from "../failure.ts";
-import type { EndedDownload } from "../mcp/http/downloads.ts";
 import type { Log, Refusal } from "../mcp/runtime.ts";
+import type { EndedDownload } from "./downloads/downloads.ts";
 
 /** Whoever has the database and the keys may change teams: no sign-in says who he is. */
 export const operatorOf = (team: string): Auditor => ({ caller: "operator", team, client: "mic-mcp" });

@@ -1,12 +1,12 @@
 // What a deployment for teams is told by its environment, as validated objects. Names and meaning: docs/interface.md, "Teams".
 import { readFileSync } from "node:fs";
 import type { BlockList } from "node:net";
-import { readSecretKeys, type SecretKeys } from "../auth/secret-keys.ts";
 import type { Right } from "../caller.ts";
 import { type Config, readConfig, UsageError } from "../config.ts";
 import { errorCode, reasonOf } from "../failure.ts";
 import { isLoopback } from "../loopback.ts";
 import { givenVariables, readVariables } from "../variables.ts";
+import { readSecretKeys, type SecretKeys } from "./keys/secret-keys.ts";
 import type { Span } from "./readers.ts";
 import { ELSEWHERE, IN_VAIN, misplaced, type Values, variables } from "./variables.ts";
 

@@ -3,7 +3,7 @@
 import type { Database } from "../actions/database.ts";
 import { LIST_TABLES } from "../geography/list-table.ts";
 import { GEOGRAPHY_TABLES } from "../geography/neighbours.ts";
-import { SERVICE_REST_TABLES } from "./service-rest.ts";
+import { SERVICE_REST_TABLES } from "./tenancy/cooldowns.ts";
 
 const TABLES = { ...GEOGRAPHY_TABLES, ...LIST_TABLES, ...SERVICE_REST_TABLES };
 

@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { isAnswerLost } from "../../src/actions/database.ts";
-import { createDeploymentDatabase } from "../../src/actions/deployment.ts";
 import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { createNotices, MAX_NOTICE_BYTES, NoticeTooLong } from "../../src/actions/notices.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
+import { createDeploymentDatabase } from "../../src/teams/database.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
 import { newAction } from "./samples.ts";

@@ -3,13 +3,13 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { type AccessTokenOptions, createAccessTokens } from "../../src/auth/access-tokens/access-tokens.ts";
 import type { Caller } from "../../src/caller.ts";
 import type { HttpServer } from "../../src/mcp/http/http-server.ts";
 import type { HttpService } from "../../src/mcp/http/port.ts";
-import { type PublicServerOptions, startPublicServer } from "../../src/mcp/http/public/serve.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import { createTransport } from "../../src/service/transport.ts";
+import { type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/serve.ts";
+import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
 import { freePort } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";
 import {

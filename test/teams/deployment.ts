@@ -3,17 +3,17 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
-import { createSeals } from "../../src/auth/seals.ts";
-import { readSecretKeys } from "../../src/auth/secret-keys.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
-import { openEngine } from "../../src/cli/compose/engine.ts";
-import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
-import { prepareTables } from "../../src/teams/tables.ts";
-import { createTeams, type Member, type Teams } from "../../src/teams/teams.ts";
+import { type ComposedTeams, composeTeams, type Deployment } from "../../src/teams/compose.ts";
+import { openEngine } from "../../src/teams/engine.ts";
+import { createSeals } from "../../src/teams/keys/encryption.ts";
+import { readSecretKeys } from "../../src/teams/keys/secret-keys.ts";
+import { prepareTables } from "../../src/teams/tenancy/tables.ts";
+import { createTeams, type Member, type Teams } from "../../src/teams/tenancy/teams.ts";
 
 export const ISSUER = "https://login.example.org";
 export const PUBLIC = "https://mic.example.org";

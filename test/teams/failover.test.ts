@@ -4,12 +4,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type ActionCall, createActions } from "../../src/actions/actions.ts";
-import { createDeploymentDatabase } from "../../src/actions/deployment.ts";
 import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
 import { createJournal } from "../../src/actions/open.ts";
 import { wireKeysOf } from "../../src/actions/wire-keys.ts";
 import { Failure } from "../../src/failure.ts";
 import { systemTiming } from "../../src/service/attempts.ts";
+import { createDeploymentDatabase } from "../../src/teams/database.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
 import { runs } from "../support/thorough.ts";

@@ -1,13 +1,5 @@
 // A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
 import { randomBytes } from "node:crypto";
-import { createSeals, type Seals } from "../../src/auth/seals.ts";
-import { readSecretKeys } from "../../src/auth/secret-keys.ts";
-import {
-  createDownloadDoor,
-  type DownloadOptions,
-  type EndedDownload,
-  type LinkCaller,
-} from "../../src/mcp/http/downloads.ts";
 import { startServer } from "../../src/mcp/http/http-server.ts";
 import { LISTENER_LIMITS } from "../../src/mcp/http/listener.ts";
 import { plain } from "../../src/mcp/http/port.ts";
@@ -15,8 +7,16 @@ import { refusal } from "../../src/mcp/http/refusal.ts";
 import { pathOf } from "../../src/mcp/http/routes.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
-import { createLinkedFiles } from "../../src/toolkit/links/linked-files.ts";
-import type { Holder } from "../../src/toolkit/links/ticket.ts";
+import {
+  createDownloadDoor,
+  type DownloadOptions,
+  type EndedDownload,
+  type LinkCaller,
+} from "../../src/teams/downloads/downloads.ts";
+import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
+import type { Holder } from "../../src/teams/downloads/ticket.ts";
+import { createSeals, type Seals } from "../../src/teams/keys/encryption.ts";
+import { readSecretKeys } from "../../src/teams/keys/secret-keys.ts";
 import { tools } from "../../tools/index.ts";
 import { composed } from "../support/composed.ts";
 
