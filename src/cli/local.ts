@@ -1,30 +1,23 @@
-// The composition root of a server for one person: from a configuration to everything a connection needs. compose/ has the parts,
-// by whose they are: the process's, those of one set of client credentials, the caller's.
+// Composes a server for one user: from a configuration to everything that a connection needs.
 import { actionsOfService } from "../actions/of-service.ts";
-import type { JournalHandle } from "../actions/open.ts";
-import { createIdentity, type Identity } from "../auth/identity.ts";
-import { type Keychain, openKeychain } from "../auth/keychain/keychain.ts";
+import { createIdentity } from "../auth/identity.ts";
+import { openKeychain } from "../auth/keychain/keychain.ts";
 import { readSign } from "../auth/login-sign.ts";
 import { createSealedIds } from "../auth/sealed-ids.ts";
 import { createSealingKey } from "../auth/sealing.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
-import type { Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
-import type { Runtime } from "../mcp/runtime.ts";
 import { createDownloads } from "../service/downloads.ts";
-import { createTransport, type Transport } from "../service/transport.ts";
+import { createTransport } from "../service/transport.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import type { Candidate } from "../toolkit/resources/candidate.ts";
-import { runtimeOf } from "./caller-parts.ts";
 import { redactorOf } from "./crash.ts";
-import { credentialParts } from "./credential-parts.ts";
 import { hasJournal, journalOf } from "./journal.ts";
-import { createLog } from "./log.ts";
-import { processParts } from "./process-parts.ts";
+import { createClient, createLogging, createProcess, createRuntime } from "./parts.ts";
 import { sharedGeography } from "./shared-geography.ts";
-import { observedLog, type StartTelemetry } from "./telemetry.ts";
+import type { StartTelemetry } from "./telemetry.ts";
 
 export interface ComposeOptions {
   /** Sentences for the server instructions. */
@@ -39,30 +32,16 @@ export interface ComposeOptions {
   readonly telemetry?: StartTelemetry | undefined;
 }
 
-export interface Composed {
-  readonly runtime: Runtime;
-  readonly identity: Identity;
-  readonly tokens: Tokens;
-  /** Undefined with MIC_KEYCHAIN=off. */
-  readonly keychain: Keychain | undefined;
-  readonly transport: Transport;
-  readonly journal: JournalHandle;
-  /** Ends what is under way; nothing partial stays behind. */
-  close(): Promise<void>;
-}
-
 export function compose(
   config: Config,
-  { notes, files = [], inProcess, keychainLimitMs, ...more }: ComposeOptions,
-): Composed {
+  { notes, files = [], inProcess, keychainLimitMs, telemetry: startTelemetry }: ComposeOptions,
+) {
   const redactor = redactorOf(config);
-  const ownLog = createLog(config.logLevel, redactor);
-  const telemetry = more.telemetry?.({ log: ownLog, redactor });
-  const log = telemetry ? observedLog(ownLog, config.logLevel, telemetry) : ownLog;
   const transport = createTransport({ proxies: !inProcess });
   const journal = journalOf(config);
-  const parts = processParts({ config, log, transport, journal, redactor, telemetry });
-  const { timing, actions } = parts;
+  const logging = createLogging(config, redactor, startTelemetry);
+  const process = createProcess({ config, redactor, transport, journal, ...logging });
+  const { log, telemetry, timing, actions } = process;
 
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
@@ -74,23 +53,22 @@ export function compose(
         log.debug({ trouble, detail }, "keychain");
       })
     : noTokenStore;
-  const credentials = credentialParts({ identity, redactor, store, transport }, parts);
-  const { service, tokens } = credentials;
+  const client = createClient({ identity, redactor, store, transport }, process);
+  const { service, tokens } = client;
 
   const geography = createGeography({
     service,
     perMinute: config.geographyRate,
-    // An emulator in this process is gone with it: nobody else asks it, now or later.
+    // No other process reaches an emulator in this process.
     ...(!inProcess && sharedGeography(config, identity.baseUrl, timing.now)),
   });
   const downloads = createDownloads(service);
-  const { serviceName } = identity;
-  const runtime = runtimeOf(parts, credentials, {
-    actions: actionsOfService({ actions, journal: journal.open, serviceName }),
+  const runtime = createRuntime(process, client, {
+    actions: actionsOfService({ actions, journal: journal.open, serviceName: identity.serviceName }),
     hasJournal: () => hasJournal(config),
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
-    known: files,
+    knownFiles: files,
     taskIds: createSealedIds(StartedJob, createSealingKey(identity)),
     questions: undefined,
     notes,
@@ -105,10 +83,12 @@ export function compose(
     runtime,
     identity,
     tokens,
+    /** Undefined with MIC_KEYCHAIN=off. */
     keychain,
     transport,
     journal,
-    async close() {
+    /** Aborts what is in flight; no partial file remains. */
+    async close(): Promise<void> {
       await geography.close();
       await downloads.close();
       await journal.close();

@@ -3,12 +3,11 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import type { Caller } from "../../src/caller.ts";
 import type { HttpServer } from "../../src/mcp/http/http-server.ts";
-import type { HttpService } from "../../src/mcp/http/port.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import { createTransport } from "../../src/service/transport.ts";
-import { type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/serve.ts";
+import type { Caller } from "../../src/teams/caller.ts";
+import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
 import { freePort } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";
@@ -66,7 +65,7 @@ export async function deploymentForTest({
   onTestFinished(() => transport.close());
   const lines = (_facts: object, line: string) => void log.push(line);
 
-  function serviceOf(caller: Caller, team: string | undefined): HttpService {
+  function serviceFor(caller: Caller, team: string | undefined): CallerService {
     const toolOf = (server: McpServer, tool: string, until: Promise<void>) =>
       server.registerTool(tool, { inputSchema: z.object({}) }, async () => {
         calls.push({ tool, caller, team });
@@ -89,19 +88,17 @@ export async function deploymentForTest({
     };
   }
 
-  const services = new Map<string, HttpService>();
+  const services = new Map<string, CallerService>();
   const port = options.port ?? (await freePort());
   const publicOrigin = options.publicOrigin ?? `http://127.0.0.1:${port}`;
   const resource = `${publicOrigin}/mcp`;
   const server = await startPublicServer({
-    guests: {
-      async enter(caller, team) {
-        if (team !== undefined && team !== TEAM) return undefined;
-        const key = JSON.stringify([caller.id, team]);
-        const service = services.get(key) ?? serviceOf(caller, team);
-        services.set(key, service);
-        return service;
-      },
+    async serviceOf(caller, team) {
+      if (team !== undefined && team !== TEAM) return undefined;
+      const key = JSON.stringify([caller.id, team]);
+      const service = services.get(key) ?? serviceFor(caller, team);
+      services.set(key, service);
+      return service;
     },
     tokens: createAccessTokens({
       issuer: provider.issuer,
@@ -118,7 +115,7 @@ export async function deploymentForTest({
     scopes: SCOPES,
     callerLimits: { rate: 1_000, calls: 100 },
     readiness: async () => ({}),
-    trustedProxies: undefined,
+    isTrustedProxy: undefined,
     allowedOrigins: [],
     redact: (json) => json,
     log: { debug: () => undefined, info: lines, warn: lines, error: lines },

@@ -54,7 +54,7 @@ test("a refusal for lack of a scope counts as a call of the minute, and is told 
   const deployment = await deploymentForTest({
     callerLimits: { rate: 2, calls: 1 },
     monotonicMs: () => 0,
-    refused: ({ subject }, team, { why }) => refused.push(`${subject} ${team} ${why}`),
+    onRefusal: ({ subject }, team, { why }) => refused.push(`${subject} ${team} ${why}`),
   });
   const authorization = `Bearer ${await deployment.provider.token(deployment.resource, { scope: "mic:act" })}`;
   const alice = modernSpeaker(deployment.url, {}, { authorization });

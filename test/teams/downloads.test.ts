@@ -171,8 +171,8 @@ describe("a link", () => {
     stub = await stubForTest();
   });
   const open = (more: Partial<FileHouseOptions> = {}) => houseForTest({ teams: { [TEAM]: stubEnv(stub) }, ...more });
-  const ticketIn = ({ seals }: FileHouse, seconds = 600) =>
-    assetTicket(seals, { caller: ANN, team: TEAM, assetId: "a", seconds });
+  const ticketIn = ({ encryption }: FileHouse, seconds = 600) =>
+    assetTicket(encryption, { caller: ANN, team: TEAM, assetId: "a", seconds });
 
   test("that is opened late answers 410 and says to call again; nothing is sent", async () => {
     const house = await open();
@@ -187,7 +187,12 @@ describe("a link", () => {
     const other = await open();
     const ticket = await ticketIn(house);
     const at = ticket.length - 40;
-    const task = await house.seals.seal("task", ANN, { kind: "asset", team: TEAM, assetId: "a", fileName: "a" }, 600);
+    const task = await house.encryption.encrypt(
+      "task",
+      ANN,
+      { kind: "asset", team: TEAM, assetId: "a", fileName: "a" },
+      600,
+    );
     for (const wrong of [
       ticket.slice(0, at) + (ticket[at] === "A" ? "B" : "A") + ticket.slice(at + 1),
       await ticketIn(other),

@@ -4,14 +4,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { createSeals, type Purpose, SealBroken } from "../../src/teams/keys/encryption.ts";
-import { readSecretKeys } from "../../src/teams/keys/secret-keys.ts";
+import { createEncryption, DecryptionError, type Purpose, readSecretKeys } from "../../src/teams/keys/encryption.ts";
 
 const line = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
 const A = line("a");
 const B = line("b");
-const seals = createSeals(readSecretKeys(A));
-const rotated = createSeals(readSecretKeys(`# the new one first\n\n${B}\n${A}\n`));
+const seals = createEncryption(readSecretKeys(A));
+const rotated = createEncryption(readSecretKeys(`# the new one first\n\n${B}\n${A}\n`));
 const Value = z.strictObject({ of: z.string() });
 const PURPOSES: readonly Purpose[] = ["question", "task", "download"];
 
@@ -35,21 +34,21 @@ describe("keys", () => {
 
 describe("a team's secret", () => {
   test("opens for its team, under any key that is still there", async () => {
-    const sealed = await seals.sealSecret("alpha", "s3cret of alpha");
+    const sealed = await seals.encryptSecret("alpha", "s3cret of alpha");
     expect(sealed).not.toContain("s3cret");
-    expect(await seals.openSecret("alpha", sealed)).toEqual({ secret: "s3cret of alpha", isOfFirstKey: true });
-    expect(await rotated.openSecret("alpha", sealed)).toEqual({ secret: "s3cret of alpha", isOfFirstKey: false });
+    expect(await seals.decryptSecret("alpha", sealed)).toEqual({ secret: "s3cret of alpha", isFirstKey: true });
+    expect(await rotated.decryptSecret("alpha", sealed)).toEqual({ secret: "s3cret of alpha", isFirstKey: false });
   });
 
   test("opens for no other team, under no other key, and not when altered", async () => {
-    const sealed = await seals.sealSecret("alpha", "s3cret of alpha");
-    await expect(seals.openSecret("beta", sealed)).rejects.toThrow('it was sealed for the team "alpha"');
-    await expect(createSeals(readSecretKeys(B)).openSecret("alpha", sealed)).rejects.toThrow(
+    const sealed = await seals.encryptSecret("alpha", "s3cret of alpha");
+    await expect(seals.decryptSecret("beta", sealed)).rejects.toThrow('it was sealed for the team "alpha"');
+    await expect(createEncryption(readSecretKeys(B)).decryptSecret("alpha", sealed)).rejects.toThrow(
       'it was sealed with the key "a", which MIC_SECRET_KEYS does not have',
     );
     const at = sealed.length - 30;
     const altered = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
-    await expect(seals.openSecret("alpha", altered)).rejects.toThrow(SealBroken);
+    await expect(seals.decryptSecret("alpha", altered)).rejects.toThrow(DecryptionError);
   });
 });
 
@@ -59,20 +58,20 @@ describe("what clients keep", () => {
     const caller = fc.constantFrom("one", "two", "three");
     await fc.assert(
       fc.asyncProperty(purpose, caller, purpose, caller, fc.string(), async (forPurpose, forCaller, by, who, of) => {
-        const sealed = await seals.seal(forPurpose, forCaller, { of }, 60);
+        const sealed = await seals.encrypt(forPurpose, forCaller, { of }, 60);
         const isSame = forPurpose === by && forCaller === who;
-        expect(await rotated.open(by, who, sealed, Value)).toEqual(isSame ? { of } : undefined);
+        expect(await rotated.decrypt(by, who, sealed, Value)).toEqual(isSame ? { of } : undefined);
       }),
     );
   });
 
   test("is nothing when it is too old, altered, another shape or no seal at all", async () => {
-    const brief = await seals.seal("task", "one", { of: "x" }, 1);
-    expect(await seals.open("task", "one", brief, Value)).toEqual({ of: "x" });
+    const brief = await seals.encrypt("task", "one", { of: "x" }, 1);
+    expect(await seals.decrypt("task", "one", brief, Value)).toEqual({ of: "x" });
     await sleep(2_100);
-    expect(await seals.open("task", "one", brief, Value)).toBeUndefined();
-    const sealed = await seals.seal("task", "one", { other: 1 }, 60);
+    expect(await seals.decrypt("task", "one", brief, Value)).toBeUndefined();
+    const sealed = await seals.encrypt("task", "one", { other: 1 }, 60);
     for (const text of [sealed, `${sealed}A`, "", "a.b.c.d.e", "x".repeat(20_000)])
-      expect(await seals.open("task", "one", text, Value)).toBeUndefined();
+      expect(await seals.decrypt("task", "one", text, Value)).toBeUndefined();
   });
 });

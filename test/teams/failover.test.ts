@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
 import { createJournal } from "../../src/actions/open.ts";
-import { wireKeysOf } from "../../src/actions/wire-keys.ts";
 import { Failure } from "../../src/failure.ts";
 import { systemTiming } from "../../src/service/attempts.ts";
-import { createDeploymentDatabase } from "../../src/teams/database.ts";
+import { connectToPrimary } from "../../src/teams/database.ts";
+import { upstreamKeysOf } from "../../src/teams/tenancy/hooks.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
 import { runs } from "../support/thorough.ts";
@@ -42,7 +42,7 @@ function createService() {
 
 /** One process of the deployment, as far as actions go. */
 function instanceForTest(urls: readonly string[], name: string) {
-  const database = createDeploymentDatabase({ urls, durability: "synchronous", connections: 8 });
+  const database = connectToPrimary({ urls, durability: "synchronous", connections: 8 });
   const journal = createJournal({
     stateDir: "",
     url: undefined,
@@ -68,8 +68,7 @@ function instanceForTest(urls: readonly string[], name: string) {
       actions,
       journal: journal.open,
       serviceName: async () => JSON.stringify(["https://service.example", "client-1"]),
-      caller,
-      wireKey: wireKeysOf(SECRET, caller),
+      hooks: { caller, upstreamKey: upstreamKeysOf(SECRET, caller) },
     });
 }
 

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { callerId } from "../../src/caller.ts";
+import { callerId } from "../../src/teams/caller.ts";
 import { modernSpeaker } from "../mcp/http/raw.ts";
 import { deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { AGENT, DEPLOYMENT } from "../support/identity-provider.ts";

@@ -1,7 +1,7 @@
 // What a caller may do, by the scopes of his token: a call that takes more is refused before anything is done, and the client is told
 // which scopes to ask for.
 import { describe, expect, onTestFinished, test } from "vitest";
-import { httpServiceOf } from "../../src/mcp/http/serve.ts";
+import { callerServiceOf } from "../../src/teams/commands/serve.ts";
 import { legacySpeaker, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
 import { composed } from "../support/composed.ts";
 import { deploymentForTest, TEAM } from "./bench.ts";
@@ -95,7 +95,7 @@ test("a team's path takes tokens for itself and for the deployment, and names it
 test("of the product's tools, those that change nothing at the service take mic:read, all others mic:act", () => {
   const { runtime, close } = composed({});
   onTestFinished(close);
-  const { rightFor = () => "read" } = httpServiceOf(runtime);
+  const { rightFor } = callerServiceOf(runtime);
   const rights = runtime.tools.map(({ name, effect }) => {
     const right = rightFor({ method: "tools/call", params: { name } });
     return { name, isRight: right === (["read", "save", "export"].includes(effect) ? "read" : "act") };

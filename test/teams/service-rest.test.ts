@@ -1,12 +1,12 @@
 // A rest that the service asked for, as instances know it that share a team's credentials and a database.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Notices } from "../../src/actions/notices.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { systemTiming, type Timing } from "../../src/service/attempts.ts";
 import { createService, type Service } from "../../src/service/call.ts";
 import { createTransport } from "../../src/service/transport.ts";
-import { prepareSharedTables } from "../../src/teams/shared-tables.ts";
-import { createServiceRests, type RestNotices } from "../../src/teams/tenancy/cooldowns.ts";
+import { COOLDOWN_TABLES, createCooldowns } from "../../src/teams/tenancy/cooldowns.ts";
 import { job, micEnveloped } from "../contract/samples.ts";
 import { recordedTiming } from "../service/client.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
@@ -17,13 +17,16 @@ const SECONDS = 30;
 const resting = answer(429, {}, { "retry-after": String(SECONDS) });
 
 /** All instances of a test hear each other at once. */
-function noticeBoard(): RestNotices {
+function noticeBoard(): Pick<Notices, "send" | "on"> {
   const listeners: ((channel: string, text: string) => void)[] = [];
   return {
     async send(channel, text) {
       for (const listener of listeners) listener(channel, text);
     },
-    on: (wanted, hear) => listeners.push((channel, text) => channel === wanted && hear(text)),
+    on(wanted, hear) {
+      listeners.push((channel, text) => channel === wanted && hear(text));
+      return () => undefined;
+    },
   };
 }
 
@@ -38,21 +41,28 @@ describe.skipIf(postgresMissing !== undefined)(
     }, 60_000);
     afterAll(() => server.stop());
 
-    async function instance(url: string, stub: Stub, team: string, timing: Timing, notices?: RestNotices) {
+    async function instance(
+      url: string,
+      stub: Stub,
+      team: string,
+      timing: Timing,
+      notices?: Pick<Notices, "send" | "on">,
+    ) {
       const database = await openPostgres(url);
-      await prepareSharedTables(database);
+      for (const [name, columns] of Object.entries(COOLDOWN_TABLES))
+        await database.query(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
       const transport = createTransport({ proxies: false });
       onTestFinished(async () => {
         await transport.close();
         await database.close().catch(() => undefined);
       });
-      const rests = createServiceRests({ database, now: timing.now, ...(notices && { notices }) });
+      const rests = createCooldowns({ database, now: timing.now, ...(notices && { notices }) });
       const service = createService({
         baseUrl: async () => stub.baseUrl,
         tokens: { get: async () => "token", mayHaveEnded: () => false, discard: () => undefined },
         transport,
         timing,
-        rest: rests.of(team),
+        hooks: { cooldown: rests.of(team) },
       });
       return { service, database };
     }
@@ -124,10 +134,10 @@ describe.skipIf(postgresMissing !== undefined)(
     test("a shorter rest that is asked for later does not end a longer one", async () => {
       const [url, stub] = [await server.database(), await stubForTest()];
       const { database } = await instance(url, stub, "alpha", systemTiming);
-      const rests = createServiceRests({ database, now: Date.now });
+      const rests = createCooldowns({ database, now: Date.now });
       await rests.of("alpha").ask(60_000);
-      await createServiceRests({ database, now: Date.now }).of("alpha").ask(1_000);
-      const left = await createServiceRests({ database, now: Date.now }).of("alpha").leftMs();
+      await createCooldowns({ database, now: Date.now }).of("alpha").ask(1_000);
+      const left = await createCooldowns({ database, now: Date.now }).of("alpha").leftMs();
       expect(left).toBeGreaterThan(30_000);
     });
 

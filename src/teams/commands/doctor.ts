@@ -1,5 +1,4 @@
-// `mic-mcp doctor --teams`: what a deployment for teams depends on, one check after the other.
-
+// `mic-mcp doctor --teams`: checks what a deployment depends on.
 import { createRedactor } from "../../auth/redaction.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
 import { forUser } from "../../cli/command-line/for-user.ts";
@@ -7,13 +6,13 @@ import { UsageError } from "../../config.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { escaped } from "../../outside.ts";
 import { createTransport } from "../../service/transport.ts";
-import { type Engine, openEngine } from "../engine.ts";
-import { createSeals } from "../keys/encryption.ts";
+import { type DeploymentDatabase, openDatabase } from "../database.ts";
+import { createEncryption } from "../keys/encryption.ts";
 import { createSecrets } from "../keys/team-secrets.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
 import { createTeams } from "../tenancy/teams.ts";
-import { checkTeam } from "./check.ts";
+import { checkTeam } from "./teams.ts";
 
 const good = (name: string, detail: string): Check => ({ name, ok: true, detail });
 
@@ -22,7 +21,7 @@ function wrong(name: string, error: unknown, fix: string): Check {
   return { name, ok: false, detail: reasonOf(error), fix: next ?? fix };
 }
 
-async function checkDatabase({ database: { query } }: Engine): Promise<Check> {
+async function checkDatabase({ database: { query } }: DeploymentDatabase): Promise<Check> {
   try {
     await query("SELECT 1");
     return good("database", "can be reached, and has its tables");
@@ -44,12 +43,12 @@ async function checkProvider({ signIn }: TeamsSettings): Promise<Check> {
   }
 }
 
-async function checkTeams({ secretKeys }: TeamsSettings, { database }: Engine): Promise<readonly Check[]> {
+async function checkTeams({ secretKeys }: TeamsSettings, { database }: DeploymentDatabase): Promise<readonly Check[]> {
   try {
     const all = await createTeams(database).list();
     if (all.length === 0)
       return [{ name: "teams", ok: false, detail: "there is none", fix: "mic-mcp teams add makes one." }];
-    const secrets = createSecrets({ seals: createSeals(secretKeys), now: Date.now });
+    const secrets = createSecrets({ encryption: createEncryption(secretKeys), now: Date.now });
     const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
     return checks.map(({ team, ...check }) => ({ ...check, name: `team ${team}` }));
   } catch (error) {
@@ -57,7 +56,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Engine): 
   }
 }
 
-/** Settings that are wrong are one check: without them there is nothing to look at. */
+/** Wrong settings are one check, and end the examination. */
 export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
   let settings: TeamsSettings;
   try {
@@ -68,19 +67,19 @@ export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<read
   }
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);
-  const engine = openEngine(settings);
+  const deployment = openDatabase(settings);
   try {
-    const database = await checkDatabase(engine);
+    const database = await checkDatabase(deployment);
     const checks = [
       checkNode(),
       checkWarnings(settings.config),
       database,
       await checkProvider(settings),
-      ...(database.ok ? await checkTeams(settings, engine) : []),
+      ...(database.ok ? await checkTeams(settings, deployment) : []),
       checkProxy(environment),
     ];
     return checks.map((check) => ({ ...check, detail: redactor.redact(escaped(check.detail)) }));
   } finally {
-    await engine.close();
+    await deployment.close();
   }
 }

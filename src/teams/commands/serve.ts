@@ -1,38 +1,48 @@
-// `mic-mcp serve --teams`: one instance of a deployment for an organisation, until a signal ends it.
+// `mic-mcp serve --teams`: runs one instance of a deployment until a signal ends it.
 import { tools } from "../../../tools/index.ts";
 import { crashReason } from "../../cli/crash.ts";
 import type { HttpFlags } from "../../cli/serve-flags.ts";
 import { onSignal } from "../../cli/signals.ts";
 import { telemetryFor } from "../../cli/telemetry.ts";
+import { isJsonObject } from "../../contract/json.ts";
 import { loopbackAddress } from "../../mcp/http/loopback.ts";
-import type { HttpService } from "../../mcp/http/port.ts";
 import { httpServiceOf } from "../../mcp/http/serve.ts";
 import { createRedact } from "../../mcp/messages/redact.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
-import { downloadRow, refusalsInto } from "../audit.ts";
-import { type ComposedTeams, composeTeams } from "../compose.ts";
-import { createDownloadDoor } from "../downloads/downloads.ts";
-import { openEngine } from "../engine.ts";
-import { startPublicServer } from "../frontend/serve.ts";
+import { refusalsInto } from "../audit.ts";
+import { composeTeams } from "../compose.ts";
+import { auditRow, createDownloads } from "../downloads/downloads.ts";
+import { type CallerService, startPublicServer } from "../frontend/frontend.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { readTeamsSettings } from "../settings.ts";
 
-/** What a call under way has to end by itself, before it is aborted. Its action stays in the journal either way. */
+/** Calls in flight may end within this time, before they are aborted. Their actions stay in the journal either way. */
 const DRAIN_MS = 45_000;
-/** What hangs after that must not keep the process. */
+/** The process ends this long after the drain, even if something hangs. */
 const BACKSTOP_MS = 2_000;
 
-/** Resolves with the exit code once a signal has come and all is in the journal. Throws UsageError. */
+/** An action tool needs the right `act`, and so does the cancellation of its task. */
+export function callerServiceOf(runtime: Runtime): CallerService {
+  const actions = new Set<unknown>(runtime.tools.flatMap(({ name, kind }) => (kind === "reading" ? [] : [name])));
+  return {
+    ...httpServiceOf(runtime),
+    rightFor({ method, params }) {
+      const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
+      return isAction || method === "tasks/cancel" ? "act" : "read";
+    },
+    onRefusal: (refusal) => runtime.hooks?.onRefusal?.(refusal),
+  };
+}
+
+/** Resolves with the exit code after a signal, when everything is in the journal. Throws UsageError. */
 export async function serveTeams(
   environment: NodeJS.ProcessEnv,
   { host = "127.0.0.1", port = 0 }: HttpFlags,
 ): Promise<number> {
   const settings = readTeamsSettings(environment, host);
-  const telemetry = await telemetryFor(environment, { hasPort: true });
-  // The engine has trouble to tell before there is a log, which is made with what the engine shares.
-  const engine = openEngine(settings, { warn: (facts, message) => composed.log.warn(facts, message) });
-  const composed: ComposedTeams = composeTeams({ ...settings, telemetry }, engine);
-  const { log, redactor, transport, timing, seals, audit } = composed;
+  const startTelemetry = await telemetryFor(environment, { hasPort: true });
+  const composed = composeTeams({ ...settings, startTelemetry });
+  const { log, audit, telemetry, traceId } = composed;
   const monotonicMs = () => performance.now();
   for (const warning of settings.config.warnings) log.warn({}, warning);
   process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
@@ -40,54 +50,49 @@ export async function serveTeams(
     process.exit(1);
   });
 
-  const services = new WeakMap<Runtime, HttpService>();
-  function serviceOf(runtime: Runtime): HttpService {
-    const service = services.get(runtime) ?? httpServiceOf(runtime);
+  const services = new WeakMap<Runtime, CallerService>();
+  function serviceOf(runtime: Runtime): CallerService {
+    const service = services.get(runtime) ?? callerServiceOf(runtime);
     services.set(runtime, service);
     return service;
   }
 
   try {
     const { url, drain } = await startPublicServer({
-      address: settings.trustedProxies ? host : await loopbackAddress(host),
+      ...settings,
+      ...settings.signIn,
+      address: settings.isTrustedProxy ? host : await loopbackAddress(host),
       port,
-      guests: {
-        async enter(caller, team) {
-          const runtime = await composed.runtimeOf(caller, team);
-          return runtime && serviceOf(runtime);
-        },
-        onRetired: (hear) =>
-          composed.onRetired((runtime) => {
-            const service = services.get(runtime);
-            if (service) hear(service);
-          }),
+      async serviceOf(caller, team) {
+        const runtime = await composed.runtimeOf(caller, team);
+        return runtime && serviceOf(runtime);
       },
-      annex: createDownloadDoor({
-        seals,
+      onRetired: (listener) =>
+        composed.onRetired((runtime) => {
+          const service = services.get(runtime);
+          if (service) listener(service);
+        }),
+      extraRoutes: createDownloads({
+        encryption: composed.encryption,
         tools,
-        runtimeOf: composed.linkedTo,
+        runtimeOf: composed.runtimeForLink,
         links: settings.downloadLinks,
         log,
-        onEnd: (download) => audit.write(...downloadRow(download)),
-        traceId: composed.traceId,
+        onEnd: (download) => audit.write(...auditRow(download)),
+        traceId,
       }),
-      tokens: createAccessTokens({ ...settings.signIn, transport, now: timing.now, monotonicMs }),
-      audience: settings.signIn.audience,
-      scopes: settings.signIn.scopes,
+      tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),
       callerLimits: { rate: settings.callerRate, calls: settings.callerCalls },
       readiness: composed.readiness,
-      telemetry: composed.telemetry,
+      telemetry,
       trace: composed.trace,
-      refused: ({ id: caller, clientId: client }, team = "", refusal) =>
-        refusalsInto(audit, { caller, team, client, traceId: composed.traceId })(refusal),
-      publicOrigin: settings.publicOrigin,
-      allowedOrigins: settings.allowedOrigins,
-      trustedProxies: settings.trustedProxies,
-      redact: createRedact(redactor),
+      onRefusal: ({ id: caller, clientId: client }, team = "", refusal) =>
+        refusalsInto(audit, { caller, team, client, traceId })(refusal),
+      redact: createRedact(composed.redactor),
       log,
       monotonicMs,
     });
-    // Nobody has to read it.
+    // A closed stdout must not end the server.
     process.stdout.on("error", () => undefined);
     process.stdout.write(`${JSON.stringify({ url })}\n`);
     const now = new AbortController();
@@ -104,8 +109,7 @@ export async function serveTeams(
     await drain(DRAIN_MS, now.signal, delayMs);
   } finally {
     await composed.close();
-    await engine.close();
-    await composed.telemetry?.close();
+    await telemetry?.close();
   }
   process.exit(0);
 }

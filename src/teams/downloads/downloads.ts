@@ -1,16 +1,22 @@
-// Redeems links to files: GET /downloads/{ticket}, streamed through from the service with a team's token fetched then. Nothing is
-// stored, and the path is never logged: whoever has it may read.
+// Redeems links to files: GET /downloads/{ticket} streams an asset from the API with a new token of the team, or makes rows again. Nothing is
+// stored. The path is never logged, because anybody who has it may read the file.
 import type { IncomingMessage } from "node:http";
-import type { Caller } from "../../caller.ts";
+import type { AuditedEvent } from "../../actions/audit.ts";
+import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { Failure, type FailureKind, reasonOf } from "../../failure.ts";
+import type { Auditor } from "../../hooks.ts";
 import { plain, type Served } from "../../mcp/http/port.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
+import { toolCall } from "../../mcp/tools/tool-call.ts";
+import { CALL_LIMIT_MS } from "../../service/attempts.ts";
+import { eachTry, lengthOf, openOnce, pieces, typeOf } from "../../service/open-file.ts";
 import type { DefinedTool } from "../../toolkit/define-tool.ts";
-import type { Seals } from "../keys/encryption.ts";
-import { makeRows, type OpenedFile, openAsset } from "./opened-file.ts";
-import { DOWNLOADS_PATH, Ticket } from "./ticket.ts";
+import type { LinkedFiles } from "../../toolkit/linked-files.ts";
+import type { Encryption } from "../keys/encryption.ts";
+import type { Candidate } from "../tenancy/runtimes.ts";
+import { CSV_TYPE, DOWNLOADS_PATH, plainType, Ticket } from "./links.ts";
 
-/** What an audit may want to know. */
+/** Facts for the audit. */
 export interface EndedDownload {
   readonly caller: string;
   readonly team: string | undefined;
@@ -23,29 +29,36 @@ export interface EndedDownload {
   readonly traceId: string | undefined;
   readonly status: number;
   readonly bytes: number;
-  /** All of it was handed to the client's connection. */
+  /** All bytes were written to the client's connection. */
   readonly isWhole: boolean;
 }
 
-/** What membership in the link's team depends on: by the request's token, or as the ticket has it. */
-export type LinkCaller = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
+/** The row of the audit; its outcome says whether the whole file was sent, or how the request was refused. */
+export function auditRow(download: EndedDownload): readonly [Auditor, AuditedEvent] {
+  const { caller, team = "", client, kind, of, status, isWhole, traceId } = download;
+  const outcome = status === 200 ? (isWhole ? "whole" : "broken off") : `HTTP ${status}`;
+  return [
+    { caller, team, client, traceId: () => traceId },
+    { event: "download", outcome, ...(kind === "asset" ? { resourceId: of } : { tool: of }) },
+  ];
+}
 
 export interface DownloadOptions {
-  readonly seals: Pick<Seals, "redeem">;
-  /** Those that make rows. */
+  readonly encryption: Pick<Encryption, "decryptForAny">;
+  /** Tools that make rows. */
   readonly tools: readonly DefinedTool[];
-  /** What this caller is served in this team; undefined if they are not a member now, or there is no such team. */
-  readonly runtimeOf: (caller: LinkCaller, team: string | undefined) => Promise<Runtime | undefined>;
-  /** "bearer": a link opens with the token of the caller for whom it was made, and for nobody else. */
+  /** The runtime of this caller in this team; undefined if they are not a member now, or it does not exist. */
+  readonly runtimeOf: (caller: Candidate, team: string | undefined) => Promise<Runtime | undefined>;
+  /** "bearer": a link also needs the token of the caller for whom it was made. */
   readonly links: "ticket" | "bearer";
   readonly log: Log;
   readonly onEnd?: (download: EndedDownload) => void;
-  /** Of the request that is served now. */
+  /** The trace id of the current request. */
   readonly traceId?: () => string | undefined;
   readonly limits?: DownloadLimits;
 }
 
-/** At once, in this process. */
+/** Downloads at the same time, in this process. */
 export interface DownloadLimits {
   readonly all: number;
   readonly team: number;
@@ -61,7 +74,7 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** An answer that is no file. */
+/** An answer without a file. */
 class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;
@@ -81,7 +94,7 @@ const noSuchFile = (): Refused => new Refused(404, "There is no such file.");
 
 const STATUS: Partial<Readonly<Record<FailureKind, number>>> = { not_found: 404, rate_limited: 503, timeout: 504 };
 
-/** What the service's refusal is to whoever opens a link. What is no Failure is a fault of our own. */
+/** Maps a refusal by the API to an answer. Any other error is an internal one. */
 function refusalOf(error: unknown, { redactor }: Runtime): unknown {
   if (!(error instanceof Failure)) return error;
   const { kind, message, retryAfterSeconds } = error.facts;
@@ -89,37 +102,97 @@ function refusalOf(error: unknown, { redactor }: Runtime): unknown {
   return new Refused(STATUS[kind] ?? 502, redactor.redact(`The file cannot be had now: ${message}`), after);
 }
 
-/** RFC 6266; what is not ASCII stands in filename* (RFC 8187) alone. */
+/** RFC 6266; characters outside ASCII are only in filename* (RFC 8187). */
 function disposition(fileName: string): string {
   const plainName = fileName.replace(/[^\x20-\x7e]/g, "_");
   const exact = encodeURIComponent(fileName).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
   return `attachment; filename="${plainName}"; filename*=UTF-8''${exact}`;
 }
 
-const said = ({ status, message, headers }: Refused): Served =>
+const answerOf = ({ status, message, headers }: Refused): Served =>
   plain({
     status,
     headers: { ...HEADERS, "content-type": "text/plain; charset=utf-8", ...headers },
     text: `${message}\n`,
   });
 
-interface Asked {
-  readonly path: string;
-  /** Fires when the client has gone. */
-  readonly signal: AbortSignal;
-  /** Whose access token came with the request; or the refusal of it. */
-  callerOf(): Promise<LinkCaller | Response>;
+interface OpenedFile {
+  readonly contentType: string;
+  /** Undefined if the API does not say. */
+  readonly length: number | undefined;
+  readonly pieces: AsyncIterable<Buffer>;
 }
 
-/** What this path is served; undefined where it is no link to a file. */
-export type ServeDownload = (request: Pick<IncomingMessage, "method">, asked: Asked) => Promise<Served | undefined>;
+/** Throws if the body differs from the length in its header. */
+async function* withLength(length: number | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (length !== undefined && bytes > length) break;
+    yield piece;
+  }
+  if (length !== undefined && bytes !== length) throw new Error("the file is not as long as it was said to be");
+}
 
-export function createDownloadDoor(options: DownloadOptions): ServeDownload {
-  const { seals, tools, runtimeOf, links, log, onEnd, traceId, limits = LIMITS } = options;
+async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSignal): Promise<OpenedFile> {
+  const { service } = ports;
+  const context = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+  const request = { path: { assetId } };
+  return await eachTry(service, getMicPublicAssetContent, context, async (sends) => {
+    const answer = await openOnce(service, getMicPublicAssetContent, request, context, sends);
+    const length = lengthOf(answer);
+    return { contentType: plainType(typeOf(answer)), length, pieces: withLength(length, pieces(answer)) };
+  });
+}
+
+/** Runs the same call again, and takes its file. */
+async function makeRows(
+  tool: DefinedTool,
+  args: Readonly<Record<string, unknown>>,
+  runtime: Runtime,
+  signal: AbortSignal,
+): Promise<OpenedFile> {
+  const { ports } = runtime;
+  const { files, service } = ports;
+  if (files.kind !== "links") throw new Error("only what makes links redeems them");
+  let made: Buffer | undefined;
+  const taking: LinkedFiles = {
+    ...files,
+    async rows(rows) {
+      made = rows.csv;
+      return await files.rows(rows);
+    },
+  };
+  const call = toolCall(runtime, tool.name, { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
+  await tool.create({ ...ports, files: taking }).invoke(args, call);
+  if (made === undefined) throw new Error("the call made no rows");
+  const csv = made;
+  return {
+    contentType: CSV_TYPE,
+    length: csv.length,
+    pieces: (async function* () {
+      yield csv;
+    })(),
+  };
+}
+
+interface DownloadRequest {
+  readonly path: string;
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal;
+  /** The caller by the request's access token, or the refusal of the token. */
+  callerOf(): Promise<Candidate | Response>;
+}
+
+/** Undefined if the path is not that of a link. */
+type ServeDownload = (request: Pick<IncomingMessage, "method">, asked: DownloadRequest) => Promise<Served | undefined>;
+
+export function createDownloads(options: DownloadOptions): ServeDownload {
+  const { encryption, tools, runtimeOf, links, log, onEnd, traceId, limits = LIMITS } = options;
   const running = new Map<string, number>();
   let all = 0;
 
-  /** Takes a place, and returns what gives it back. */
+  /** Takes a slot. The result frees it. */
   function enter(name: string): () => void {
     const count = running.get(name) ?? 0;
     if (all >= limits.all || count >= limits.team) throw tryAgain("Too many downloads at once.");
@@ -140,7 +213,7 @@ export function createDownloadDoor(options: DownloadOptions): ServeDownload {
     return await makeRows(tool, ticket.arguments, runtime, signal);
   }
 
-  async function give(ticket: Ticket, by: LinkCaller, signal: AbortSignal): Promise<Served> {
+  async function give(ticket: Ticket, by: Candidate, signal: AbortSignal): Promise<Served> {
     const { team, client, kind } = ticket;
     const of = kind === "asset" ? ticket.assetId : ticket.tool;
     const { id: caller } = by;
@@ -180,13 +253,13 @@ export function createDownloadDoor(options: DownloadOptions): ServeDownload {
 
   async function serve(
     { method }: Pick<IncomingMessage, "method">,
-    { path, signal, callerOf }: Asked,
+    { path, signal, callerOf }: DownloadRequest,
   ): Promise<Served> {
     if (method !== "GET") throw new Refused(405, "Only GET is served here.", { allow: "GET" });
     const caller = links === "bearer" ? await callerOf() : undefined;
     if (caller instanceof Response) return plain(caller);
-    const opened = await seals.redeem("download", path.slice(DOWNLOADS_PATH.length), Ticket);
-    if (opened === "late") throw new Refused(410, "This link is too old. Call the tool again for a new one.");
+    const opened = await encryption.decryptForAny("download", path.slice(DOWNLOADS_PATH.length), Ticket);
+    if (opened === "expired") throw new Refused(410, "This link is too old. Call the tool again for a new one.");
     if (!opened || (caller && caller.id !== opened.caller)) throw noSuchFile();
     return await give(opened.value, caller ?? { id: opened.caller, ...opened.value.holder }, signal);
   }
@@ -196,9 +269,9 @@ export function createDownloadDoor(options: DownloadOptions): ServeDownload {
     try {
       return await serve(request, asked);
     } catch (error) {
-      if (error instanceof Refused) return said(error);
+      if (error instanceof Refused) return answerOf(error);
       log.error({ reason: reasonOf(error) }, "download");
-      return said(new Refused(500, "Internal server error."));
+      return answerOf(new Refused(500, "Internal server error."));
     }
   };
 }

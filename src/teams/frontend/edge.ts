@@ -1,24 +1,24 @@
-// What is asked of every request to a public address before anything else: its Host, its Origin, and by which way it came.
+// Checks each request to the public address before anything else: its Host, its Origin, and the proxies that it came through.
 import type { IncomingMessage } from "node:http";
-import { type BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import { isLoopback } from "../../loopback.ts";
 import { refusal } from "../../mcp/http/refusal.ts";
 
 export interface EdgeOptions {
-  /** Of the URL that clients call: `https://mic.example.org`. */
+  /** The origin of the URL that clients call: `https://mic.example.org`. */
   readonly publicOrigin: string;
-  /** Of web pages whose scripts may call. */
+  /** Origins of web pages whose scripts may call. */
   readonly allowedOrigins: readonly string[];
-  /** Balancers that end TLS: their X-Forwarded-* are believed. */
-  readonly trustedProxies: BlockList | undefined;
+  /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
+  readonly isTrustedProxy: ((address: string) => boolean) | undefined;
 }
 
-/** `address`: who asks, as far as the balancer says it. */
+/** `address`: of the client, as far as trusted balancers name it. */
 export type Judgement = { readonly refused: Response } | { readonly address: string };
 
 export interface Edge {
   judge(request: IncomingMessage): Judgement;
-  /** What stands on every response. */
+  /** The headers of every response. */
   headers(request: IncomingMessage, response: { readonly isStream: boolean }): Readonly<Record<string, string>>;
 }
 
@@ -34,15 +34,10 @@ const SECURITY_HEADERS = {
 };
 const YEAR_SECONDS = 31_536_000;
 
-/** An IPv4 address that came in the form of an IPv6 one is the IPv4 one. */
+/** An IPv4 address, also of the form ::ffff:1.2.3.4. */
 const plainAddress = (address: string): string => /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
 
-const isIn = (list: BlockList | undefined, address: string): boolean => {
-  const version = isIP(address);
-  return list !== undefined && version !== 0 && list.check(address, version === 6 ? "ipv6" : "ipv4");
-};
-
-/** `1.2.3.4`, `1.2.3.4:5`, `::1`, `[::1]:5`; undefined for anything else. */
+/** `1.2.3.4`, `1.2.3.4:5`, `::1` or `[::1]:5` without the port; undefined for anything else. */
 function addressIn(entry: string): string | undefined {
   const [, bracketed, four] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? [];
   const address = bracketed ?? four ?? entry;
@@ -52,26 +47,22 @@ function addressIn(entry: string): string | undefined {
 const listOf = (headers: readonly string[] | undefined): readonly string[] =>
   (headers ?? []).flatMap((header) => header.split(",").map((entry) => entry.trim()));
 
-export function createEdge({ publicOrigin, allowedOrigins, trustedProxies }: EdgeOptions): Edge {
+export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () => false }: EdgeOptions): Edge {
   const { host: ownHost, protocol } = new URL(publicOrigin);
   const isTls = protocol === "https:";
   const allowed = new Set(allowedOrigins);
 
-  /** Each balancer adds at the end who asked it: the last one that is no balancer of ours is the client. */
+  /** Each balancer appends its client to X-Forwarded-For. Entries before one that is no address are ignored. */
   function clientOf(peer: string, forwardedFor: readonly string[]): string {
-    let client = peer;
-    for (const entry of [...forwardedFor].reverse()) {
-      const address = addressIn(entry);
-      if (address === undefined) return client;
-      client = address;
-      if (!isIn(trustedProxies, address)) return client;
-    }
-    return client;
+    const addresses = forwardedFor.map(addressIn);
+    const valid = addresses.slice(addresses.lastIndexOf(undefined) + 1).flatMap((address) => address ?? []);
+    const hops = [peer, ...valid.reverse()];
+    return hops.find((address) => !isTrustedProxy(address)) ?? hops.at(-1) ?? peer;
   }
 
   function isOwnHost(hosts: readonly string[] = []): boolean {
     const [host = "", ...more] = hosts;
-    // What URL would take for something else than a host is none.
+    // URL would accept other parts than a host.
     if (more.length > 0 || !/^[\w.[\]:-]+$/.test(host)) return false;
     const url = `${protocol}//${host}`;
     return URL.canParse(url) && new URL(url).host === ownHost;
@@ -82,7 +73,7 @@ export function createEdge({ publicOrigin, allowedOrigins, trustedProxies }: Edg
 
   function reasonAgainst(request: IncomingMessage, peer: string): string | undefined {
     const { headersDistinct } = request;
-    const isTrusted = isIn(trustedProxies, peer);
+    const isTrusted = isTrustedProxy(peer);
     if (!isTrusted && !isLoopback(peer)) return "This server takes requests from its balancer alone (MIC_TRUST_PROXY).";
     if (isTls && isTrusted && listOf(headersDistinct["x-forwarded-proto"]).at(-1)?.toLowerCase() === "http")
       return "This server is called over https alone.";
@@ -97,7 +88,6 @@ export function createEdge({ publicOrigin, allowedOrigins, trustedProxies }: Edg
       const peer = plainAddress(request.socket.remoteAddress ?? "");
       const reason = reasonAgainst(request, peer);
       if (reason !== undefined) return { refused: refusal(403, reason) };
-      const forwardedFor = isIn(trustedProxies, peer) ? listOf(request.headersDistinct["x-forwarded-for"]) : [];
       const isPreflight = "access-control-request-method" in request.headers;
       if (request.method === "OPTIONS" && isPreflight && originOf(request) !== undefined)
         return {
@@ -110,7 +100,7 @@ export function createEdge({ publicOrigin, allowedOrigins, trustedProxies }: Edg
             },
           }),
         };
-      return { address: clientOf(peer, forwardedFor) };
+      return { address: clientOf(peer, listOf(request.headersDistinct["x-forwarded-for"])) };
     },
 
     headers(request, { isStream }) {
@@ -118,7 +108,7 @@ export function createEdge({ publicOrigin, allowedOrigins, trustedProxies }: Edg
       return {
         ...SECURITY_HEADERS,
         ...(isTls && { "strict-transport-security": `max-age=${YEAR_SECONDS}` }),
-        // A balancer must hand on each event as it comes.
+        // A balancer must not buffer events.
         ...(isStream && { "x-accel-buffering": "no" }),
         ...(allowed.size > 0 && { vary: "origin" }),
         ...(origin !== undefined && {

@@ -1,32 +1,21 @@
-// Limits what one caller may ask of one instance. They protect the instance, and each instance counts by itself.
+// Limits of one caller at one instance, to protect the instance: calls in a minute, calls at the same time, and open streams.
+import { LRUCache } from "lru-cache";
 
 export interface CallerLimits {
-  /** Calls a minute. */
+  /** Calls in a minute. */
   readonly rate: number;
-  /** Calls at once. */
+  /** Calls at the same time. */
   readonly calls: number;
 }
 
-/** Streams of one caller at once: clients hold one or two. */
+/** Open streams of one caller: clients use one or two. */
 const MAX_STREAMS = 32;
 const MAX_CALLERS = 10_000;
 
-/** Fills with `perMinute` drops a minute and holds as many. */
-interface Bucket {
-  drops: number;
-  at: number;
-}
-
-function fill(bucket: Bucket, perMinute: number, nowMs: number): void {
-  bucket.drops = Math.min(perMinute, bucket.drops + ((nowMs - bucket.at) / 60_000) * perMinute);
-  bucket.at = nowMs;
-}
-
-/** How long until it holds so many. */
-const secondsUntil = (bucket: Bucket, drops: number, perMinute: number): number =>
-  Math.max(1, Math.ceil(((drops - bucket.drops) / perMinute) * 60));
-
-interface AtWork extends Bucket {
+interface Usage {
+  /** A token bucket: it holds `rate` tokens at most, and gains as many in a minute. */
+  tokens: number;
+  filledAtMs: number;
   calls: number;
   streams: number;
 }
@@ -39,68 +28,62 @@ export interface Over {
 export type Entered = { readonly leave: () => void } | Over;
 
 export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: () => number) {
-  const callers = new Map<string, AtWork>();
+  /** A caller that is dropped from here starts again with all tokens. */
+  const callers = new LRUCache<string, Usage>({ max: MAX_CALLERS });
 
-  /** Forgets whoever has nothing under way and a full bucket: a new one is the same. */
-  function forget(): void {
-    for (const [id, at] of callers) {
-      fill(at, rate, monotonicMs());
-      if (at.calls + at.streams === 0 && at.drops >= rate) callers.delete(id);
-    }
+  function usageOf(caller: string): Usage {
+    const now = monotonicMs();
+    const usage = callers.get(caller) ?? { tokens: rate, filledAtMs: now, calls: 0, streams: 0 };
+    callers.set(caller, usage);
+    usage.tokens = Math.min(rate, usage.tokens + ((now - usage.filledAtMs) / 60_000) * rate);
+    usage.filledAtMs = now;
+    return usage;
   }
 
-  function workOf(id: string): AtWork {
-    const known = callers.get(id);
-    if (known) return known;
-    if (callers.size >= MAX_CALLERS) forget();
-    const made = { drops: rate, at: monotonicMs(), calls: 0, streams: 0 };
-    callers.set(id, made);
-    return made;
+  /** Adds to what is in flight, until `leave`. */
+  function enter(usage: Usage, kind: "calls" | "streams", count: number): Entered {
+    usage[kind] += count;
+    return {
+      leave() {
+        usage[kind] -= count;
+      },
+    };
   }
 
-  const overRate = (work: AtWork, drops: number): Over | undefined =>
-    work.drops < drops
-      ? { why: `made ${rate} calls within a minute`, retryAfterSeconds: secondsUntil(work, drops, rate) }
+  const overRate = ({ tokens }: Usage, wanted: number): Over | undefined =>
+    tokens < wanted
+      ? {
+          why: `made ${rate} calls within a minute`,
+          retryAfterSeconds: Math.max(1, Math.ceil(((wanted - tokens) / rate) * 60)),
+        }
       : undefined;
 
   return {
-    /** So many messages that are over at once, such as notifications. Undefined where there is room for them. */
+    /** Counts messages that are done at once, such as notifications. Undefined if they are within the rate. */
     count(caller: string, count: number): Over | undefined {
-      const work = workOf(caller);
-      fill(work, rate, monotonicMs());
-      const drops = Math.min(count, rate);
-      const over = overRate(work, drops);
-      if (!over) work.drops -= drops;
+      const usage = usageOf(caller);
+      const wanted = Math.min(count, rate);
+      const over = overRate(usage, wanted);
+      if (!over) usage.tokens -= wanted;
       return over;
     },
 
-    /** So many calls in one request: they begin together or not at all. A batch that is larger than the limits counts as the limits. */
+    /** The calls of one request begin together or not at all. A batch that exceeds a limit counts as the limit. */
     enterCalls(caller: string, count: number): Entered {
-      const work = workOf(caller);
-      fill(work, rate, monotonicMs());
-      const drops = Math.min(count, rate);
+      const usage = usageOf(caller);
+      const wanted = Math.min(count, rate);
       const slots = Math.min(count, calls);
-      const over = overRate(work, drops);
+      const over = overRate(usage, wanted);
       if (over) return over;
-      if (work.calls + slots > calls) return { why: `${calls} calls under way`, retryAfterSeconds: 1 };
-      work.drops -= drops;
-      work.calls += slots;
-      return {
-        leave() {
-          work.calls -= slots;
-        },
-      };
+      if (usage.calls + slots > calls) return { why: `${calls} calls under way`, retryAfterSeconds: 1 };
+      usage.tokens -= wanted;
+      return enter(usage, "calls", slots);
     },
 
     enterStream(caller: string): Entered {
-      const work = workOf(caller);
-      if (work.streams >= MAX_STREAMS) return { why: `${MAX_STREAMS} streams open`, retryAfterSeconds: 10 };
-      work.streams += 1;
-      return {
-        leave() {
-          work.streams -= 1;
-        },
-      };
+      const usage = usageOf(caller);
+      if (usage.streams >= MAX_STREAMS) return { why: `${MAX_STREAMS} streams open`, retryAfterSeconds: 10 };
+      return enter(usage, "streams", 1);
     },
   };
 }

@@ -1,18 +1,18 @@
-// The secrets of teams: opened when a token is needed, from their seal in the table or from a file that somebody else projects.
+// The client secrets of teams, read when a token is needed: encrypted in the table, or from a file that another program writes.
 import { readFile } from "node:fs/promises";
-import * as z from "zod/v4";
-import { BoundedMap } from "../../bounded-map.ts";
+import { decodeProtectedHeader } from "jose";
+import { LRUCache } from "lru-cache";
 import { errorCode, type Failure, notConfigured, reasonOf } from "../../failure.ts";
 import { quote } from "../../outside.ts";
 import type { Team } from "../tenancy/teams.ts";
-import { SealBroken, type Seals } from "./encryption.ts";
+import { DecryptionError, type Encryption } from "./encryption.ts";
 
 /** A file is read at most this often. */
 const FILE_KEPT_MS = 10_000;
 const MAX_FILES = 1_000;
 const MAX_CHARS = 4_096;
 
-/** What a credential can be: what fits a header once it is encoded. */
+/** A credential: printable ASCII, which fits a header once it is encoded. */
 const isSecret = (text: string): boolean => /^[\x20-\x7e]+$/.test(text) && text.length <= MAX_CHARS;
 
 const ASK =
@@ -21,13 +21,10 @@ const ASK =
 const unreadable = ({ name }: Pick<Team, "name">, why: string): Failure =>
   notConfigured(`The client secret of the team ${quote(name)} cannot be used: ${why}.`, ASK);
 
-const Header = z.object({ kid: z.string() });
-
-/** The id of the key that a secret is sealed under; undefined where it is no seal. */
-export function keyOf(sealed: string): string | undefined {
-  const [header = ""] = sealed.split(".");
+/** The id of the key that encrypted a secret; undefined if it is not an encrypted secret. */
+export function keyIdOf(encrypted: string): string | undefined {
   try {
-    return Header.parse(JSON.parse(Buffer.from(header, "base64url").toString())).kid;
+    return decodeProtectedHeader(encrypted).kid;
   } catch {
     return undefined;
   }
@@ -35,16 +32,18 @@ export function keyOf(sealed: string): string | undefined {
 
 export type Secrets = ReturnType<typeof createSecrets>;
 
-export function createSecrets({ seals, now }: { readonly seals: Seals; readonly now: () => number }) {
-  const files = new BoundedMap<string, { readonly text: Promise<string>; readonly readAt: number }>(MAX_FILES);
+export function createSecrets({ encryption, now }: { readonly encryption: Encryption; readonly now: () => number }) {
+  const files = new LRUCache<string, Promise<string>>({
+    max: MAX_FILES,
+    ttl: FILE_KEPT_MS,
+    ttlResolution: 0,
+    perf: { now },
+  });
 
-  async function fromFile(path: string): Promise<string> {
-    const kept = files.get(path);
-    if (kept && now() - kept.readAt < FILE_KEPT_MS) return await kept.text;
-    const text = readFile(path, "utf8").then((whole) => whole.replace(/\r?\n$/, ""));
-    files.delete(path);
-    files.set(path, { text, readAt: now() });
-    return await text;
+  function fromFile(path: string): Promise<string> {
+    const text = files.get(path) ?? readFile(path, "utf8").then((whole) => whole.replace(/\r?\n$/, ""));
+    if (!files.has(path)) files.set(path, text);
+    return text;
   }
 
   return {
@@ -53,9 +52,9 @@ export function createSecrets({ seals, now }: { readonly seals: Seals; readonly 
       const { secret } = team;
       if ("sealed" in secret)
         try {
-          return (await seals.openSecret(team.name, secret.sealed)).secret;
+          return (await encryption.decryptSecret(team.name, secret.sealed)).secret;
         } catch (error) {
-          throw error instanceof SealBroken ? unreadable(team, error.message) : error;
+          throw error instanceof DecryptionError ? unreadable(team, error.message) : error;
         }
       let text: string;
       try {
@@ -67,12 +66,12 @@ export function createSecrets({ seals, now }: { readonly seals: Seals; readonly 
       return text;
     },
 
-    seal: (name: string, secret: string): Promise<string> => seals.sealSecret(name, secret),
+    encrypt: encryption.encryptSecret,
 
-    /** The same secret under the first key; undefined where it is so already. Throws SealBroken. */
-    async resealed(name: string, sealed: string): Promise<string | undefined> {
-      const { secret, isOfFirstKey } = await seals.openSecret(name, sealed);
-      return isOfFirstKey ? undefined : await seals.sealSecret(name, secret);
+    /** The same secret under the first key; undefined if it is under that key already. Throws DecryptionError. */
+    async encryptAgain(name: string, encrypted: string): Promise<string | undefined> {
+      const { secret, isFirstKey } = await encryption.decryptSecret(name, encrypted);
+      return isFirstKey ? undefined : await encryption.encryptSecret(name, secret);
     },
   };
 }

@@ -1,25 +1,39 @@
-// The organisation's identity provider: where it has what (its metadata), and how it is asked.
+// The organization's identity provider: its metadata, requests to it, and the errors of a token that cannot be accepted.
 import * as z from "zod/v4";
 import { onceUntilFailure } from "../../async.ts";
 import { reasonOf } from "../../failure.ts";
-import { isLoopback } from "../../loopback.ts";
+import { isSecure } from "../../loopback.ts";
 import { AnswerTooLarge, type Transport, TransportError } from "../../service/transport.ts";
-import { ProviderUnavailable } from "./refused.ts";
+
+/** The token is not acceptable. The caller reads the message. */
+export class TokenRefused extends Error {
+  override readonly name = "TokenRefused";
+}
+
+/** The identity provider cannot be reached, so the token cannot be checked. The message goes to the log and to /readyz. */
+export class ProviderUnavailable extends Error {
+  override readonly name: string = "ProviderUnavailable";
+}
+
+/** The token's key is not among the provider's keys as they were last read. They are not read again within `retryAfterSeconds`. */
+export class SigningKeyUnknown extends ProviderUnavailable {
+  override readonly name = "SigningKeyUnknown";
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super("the key that signed a token is not among the identity provider's keys as they were last read");
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
 
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
-/** Addresses of an identity provider change rarely, and with notice. */
+/** The metadata is read again after this time. */
 const METADATA_MS = 3_600_000;
 
-const isSafe = (text: string): boolean => {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
-  const isOwn = hostname === "localhost" || isLoopback(hostname.replace(/^\[(.*)\]$/, "$1"));
-  return protocol === "https:" || (protocol === "http:" && isOwn);
-};
-const url = z.string().refine(isSafe);
+const url = z.string().refine((text) => URL.canParse(text) && isSecure(new URL(text)));
 
-/** RFC 8414 and OpenID Connect Discovery; the rest of it is passed on to clients that ask here. */
+/** RFC 8414 and OpenID Connect Discovery. Clients that ask here receive the other members, too. */
 const Metadata = z.looseObject({
   issuer: z.string(),
   authorization_endpoint: url,
@@ -34,7 +48,7 @@ export interface Provider {
   readonly issuer: string;
   /** From memory, once it is known. Throws ProviderUnavailable. */
   metadata(): Promise<ProviderMetadata>;
-  /** The platform's fetch, by the way that all our requests go: with proxies, time limits and a limit of size. */
+  /** Like the platform's fetch, through our own transport: with proxies, and with limits on time and size. */
   fetch(this: void, url: string, init?: RequestInit): Promise<Response>;
 }
 
@@ -44,8 +58,8 @@ export interface ProviderOptions {
   monotonicMs(): number;
 }
 
-/** Where the metadata may be: as OpenID Connect has it, then as RFC 8414 does. */
-function places(issuer: string): readonly string[] {
+/** URLs of the metadata: first that of OpenID Connect, then that of RFC 8414. */
+function metadataUrls(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
   return [
@@ -57,7 +71,7 @@ function places(issuer: string): readonly string[] {
 function bodyOf(body: RequestInit["body"]): Buffer | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string" || body instanceof URLSearchParams) return Buffer.from(body.toString());
-  throw new TypeError("a body of text is all that an identity provider is sent");
+  throw new TypeError("a request to the identity provider has a body of text or none");
 }
 
 export function createProvider({ issuer, transport, monotonicMs }: ProviderOptions): Provider {
@@ -67,11 +81,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
   async function fetch(target: string, init: RequestInit = {}): Promise<Response> {
     const { origin, pathname, search } = new URL(target);
     const body = bodyOf(init.body);
-    const {
-      status,
-      headers,
-      body: answer,
-    } = await transport.exchange(
+    const answer = await transport.exchange(
       {
         method: init.method === "POST" ? "POST" : "GET",
         origin,
@@ -81,8 +91,9 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
       },
       { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal: init.signal ?? new AbortController().signal },
     );
-    // Statuses without a body may have none.
-    return new Response(status === 204 || status === 304 ? null : new Uint8Array(answer), { status, headers });
+    const { status, headers } = answer;
+    // The constructor refuses a body for these statuses.
+    return new Response(status === 204 || status === 304 ? null : new Uint8Array(answer.body), { status, headers });
   }
 
   async function readAt(place: string): Promise<ProviderMetadata> {
@@ -103,7 +114,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
 
   async function read(): Promise<ProviderMetadata> {
     const reasons: string[] = [];
-    for (const place of places(issuer)) {
+    for (const place of metadataUrls(issuer)) {
       try {
         const metadata = await readAt(place);
         readAtMs = monotonicMs();
@@ -127,7 +138,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
     async metadata() {
       if (known === undefined) return await reading.get();
       if (monotonicMs() - readAtMs > METADATA_MS) {
-        // What is known goes on, whatever comes of it.
+        // In the background: the known metadata stays valid if this fails.
         readAtMs = monotonicMs();
         reading = onceUntilFailure(read);
         reading.get().catch(() => undefined);

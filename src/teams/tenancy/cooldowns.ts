@@ -1,48 +1,41 @@
-// The rest that the service asked a team for, as all instances of a deployment know it: a row for each team, read with the call, by
-// the database's clock. A notice makes it known at once.
+// The cooldown after a 429 with Retry-After, shared by all instances: one row for each team, by the database's clock. A notice announces a
+// new one at once.
 import * as z from "zod/v4";
 import type { Database } from "../../actions/database.ts";
+import type { Notices } from "../../actions/notices.ts";
 import { soonOr } from "../../async.ts";
-import type { Rest } from "../../service/rest.ts";
+import type { Cooldown } from "../../hooks.ts";
 
-/** Says which team's row has changed. */
+/** Carries the name of the team whose row has changed. */
 export const REST_CHANNEL = "mic_rest";
 
-/** Of notices between instances, what is needed here. */
-export interface RestNotices {
-  send(channel: string, text: string): Promise<void>;
-  on(channel: string, hear: (text: string) => void): unknown;
-}
-
-export interface ServiceRestOptions {
+interface Options {
   readonly database: Pick<Database, "query">;
-  /** Absent, a rest is known to others within READ_AGAIN_MS. */
-  readonly notices?: RestNotices;
+  /** Without notices, other instances learn of a cooldown within READ_AGAIN_MS. */
+  readonly notices?: Pick<Notices, "send" | "on">;
   /** Our own clock: milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** A row that was read so lately is not read again: reads of one call, and of many calls, come in crowds. */
+/** A row is read at most this often, because calls come in bursts. */
 const READ_AGAIN_MS = 1_000;
-/** No call waits longer for a database that does not answer: what is known here has to do. */
-const PATIENCE_MS = 1_000;
+/** A call waits at most this long for the database, and then uses the last known value. */
+const TIMEOUT_MS = 1_000;
 const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
-/** Times are milliseconds since 1970. */
-export const SERVICE_REST_TABLES = { service_rest: "team TEXT PRIMARY KEY, until_at BIGINT NOT NULL" };
+/** Times are in milliseconds since 1970. */
+export const COOLDOWN_TABLES = { service_rest: "team TEXT PRIMARY KEY, until_at BIGINT NOT NULL" };
 
 const Row = z.object({ left_ms: z.number() });
 
 interface Known {
-  /** By our own clock. A rest never gets shorter. */
+  /** By our own clock. It never moves back. */
   untilAt: number;
   readAt: number;
   reading: Promise<void> | undefined;
 }
 
-export type ServiceRests = ReturnType<typeof createServiceRests>;
-
-export function createServiceRests({ database: { query }, notices, now }: ServiceRestOptions) {
+export function createCooldowns({ database: { query }, notices, now }: Options) {
   const teams = new Map<string, Known>();
   notices?.on(REST_CHANNEL, (team) => {
     const known = teams.get(team);
@@ -56,13 +49,13 @@ export function createServiceRests({ database: { query }, notices, now }: Servic
   }
 
   async function read(team: string, known: Known): Promise<void> {
-    // A notice that comes while it is asked for is no answer to that.
+    // Set before the read: a notice that comes meanwhile causes another read.
     known.readAt = now();
     try {
       const [row] = await query(`SELECT until_at - ${NOW} AS left_ms FROM service_rest WHERE team = $1`, [team]);
       if (row !== undefined) known.untilAt = Math.max(known.untilAt, now() + Row.parse(row).left_ms);
     } catch {
-      // What was known has to do: that the database cannot be asked is no reason to send nothing.
+      // Without the database, the last known value applies.
     }
     known.reading = undefined;
   }
@@ -77,25 +70,25 @@ export function createServiceRests({ database: { query }, notices, now }: Servic
   }
 
   return {
-    /** For how many milliseconds the team that rests longest still does, as far as this instance knows. */
+    /** Milliseconds that the longest cooldown of any team still lasts, as far as this instance knows. */
     longestMs: (): number =>
       [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
 
-    /** Of one team. */
-    of(team: string): Rest {
+    /** The cooldown of one team. */
+    of(team: string): Cooldown {
       return {
         async leftMs() {
           const known = knownOf(team);
           if (now() - known.readAt >= READ_AGAIN_MS) known.reading ??= read(team, known);
-          if (known.reading) await soonOr(known.reading, undefined, PATIENCE_MS);
+          if (known.reading) await soonOr(known.reading, undefined, TIMEOUT_MS);
           return known.untilAt - now();
         },
         async ask(ms) {
           const known = knownOf(team);
           known.untilAt = Math.max(known.untilAt, now() + ms);
-          // Where it cannot be written, this instance rests in any case.
-          const telling = write(team, Math.round(ms)).catch(() => undefined);
-          await soonOr(telling, undefined, PATIENCE_MS);
+          // If this fails, the cooldown applies to this instance only.
+          const writing = write(team, Math.round(ms)).catch(() => undefined);
+          await soonOr(writing, undefined, TIMEOUT_MS);
         },
       };
     },

@@ -1,13 +1,13 @@
-// What a caller without a team gets at a path: geography works, and whatever takes a team's credentials says whom to ask.
+// The runtime of a caller without a team: geography works, and calls that need the team's credentials say whom to ask.
 import type { ServiceActions } from "../../actions/of-service.ts";
 import type { Identity } from "../../auth/identity.ts";
 import { Failure } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
 import type { TokenSource } from "../../service/call.ts";
-import type { Outside } from "./runtimes.ts";
+import type { NoTeam } from "./runtimes.ts";
 import type { Member } from "./teams.ts";
 
-/** Beyond that the rest is left out: each is a path that he can try. */
+/** Paths that the error names at most. */
 const MAX_NAMED = 20;
 
 const forbidden = (message: string, next: string): Failure =>
@@ -19,25 +19,25 @@ function whomToAsk({ issuer, subject }: Partial<Member>): string {
   return `Ask the user to have the operator of this server add them to a team${asWhom}. Geography works without one.`;
 }
 
-/** `publicUrl`: of /mcp itself. */
-export function outsideFailure(outside: Outside, publicUrl: string): Failure {
-  switch (outside.why) {
+/** `publicUrl`: of /mcp. */
+export function noTeamFailure(noTeam: NoTeam, publicUrl: string): Failure {
+  switch (noTeam.why) {
     case "in none":
-      return forbidden("You are in no team here, and this takes a team's credentials.", whomToAsk(outside));
+      return forbidden("You are in no team here, and this takes a team's credentials.", whomToAsk(noTeam));
     case "not in it":
-      return forbidden(`You are in no team ${quote(outside.name)} here, if there is one.`, whomToAsk(outside));
+      return forbidden(`You are in no team ${quote(noTeam.name)} here, if there is one.`, whomToAsk(noTeam));
     case "in several": {
-      const paths = outside.names.slice(0, MAX_NAMED).map((name) => `${publicUrl}/${name}`);
+      const paths = noTeam.names.slice(0, MAX_NAMED).map((name) => `${publicUrl}/${name}`);
       return forbidden(
-        `You are in several teams (${outside.names.length}), and this address does not say which one is meant.`,
+        `You are in several teams (${noTeam.names.length}), and this address does not say which one is meant.`,
         `Ask the user to connect to the address of one team instead: ${paths.join(", ")}.`,
       );
     }
   }
 }
 
-/** Nobody to the service. `baseUrl`: what needs no token is asked there. */
-export function identityOutside(failure: Failure, baseUrl: () => Promise<string>): Identity {
+/** Has no credentials. `baseUrl`: for requests without a token. */
+export function noIdentity(failure: Failure, baseUrl: () => Promise<string>): Identity {
   const refuse = async (): Promise<never> => {
     throw failure;
   };
@@ -45,14 +45,14 @@ export function identityOutside(failure: Failure, baseUrl: () => Promise<string>
     baseUrl,
     credentials: refuse,
     serviceName: refuse,
-    // Asked for before arguments are judged: what is missing is a team, and no argument.
+    // This is called before the arguments are checked, so the error names the missing team instead of an argument.
     workspaceId: refuse,
     stillLoggedIn: () => undefined,
     recheckLogin: () => undefined,
   };
 }
 
-export const tokensOutside = (failure: Failure): TokenSource => ({
+export const noTokens = (failure: Failure): TokenSource => ({
   get: async () => {
     throw failure;
   },
@@ -60,8 +60,8 @@ export const tokensOutside = (failure: Failure): TokenSource => ({
   discard: () => undefined,
 });
 
-/** Nobody's actions: there are none, and none can be made. */
-export function actionsOutside(failure: Failure): ServiceActions {
+/** Refuses every action. */
+export function noActions(failure: Failure): ServiceActions {
   const refuse = async (): Promise<never> => {
     throw failure;
   };

@@ -1,160 +1,170 @@
-// What each caller is served: made when he first calls, kept while it is used, and given out no more once his team has changed.
-import { BoundedMap } from "../../bounded-map.ts";
-import type { Caller } from "../../caller.ts";
-import type { Candidate, Membership } from "./membership.ts";
+// One runtime for each caller in a team: made at the first call, cached while it is in use, and dropped when the team changes.
+import { LRUCache } from "lru-cache";
+import type { Caller } from "../caller.ts";
 import { type Belonging, type Member, TEAM_NAME, type Team, type Teams } from "./teams.ts";
 
-/** Why a caller has no team at a path: he is in none, in several at a path that names none, or not in the one that it names. */
-export type Outside =
+/** Why a caller has no team at a path: they are in none, in several at a path that names none, or not in the one that it names. */
+export type NoTeam =
   | ({ readonly why: "in none" } & Partial<Member>)
   | { readonly why: "in several"; readonly names: readonly string[] }
   | ({ readonly why: "not in it"; readonly name: string } & Member);
 
-/** What is served to a caller hangs on no more of him: all else may be another with his next call. */
-export interface Guest extends Member {
-  /** As src/caller.ts has it. */
+/** The properties of a caller that a runtime depends on: all others may change with the next call. */
+export interface RuntimeCaller extends Member {
+  /** See caller.ts. */
   readonly id: string;
-  /** The OAuth client that he calls with. */
+  /** The OAuth client that they call with. */
   readonly clientId: string;
-  /** In a team: the value of its claim, if the caller belongs to it by that. */
+  /** In a team: the value of its claim, if the caller is a member by it. */
   readonly groups: readonly string[];
 }
 
-/** How the parts of a team and what a caller is served are made. `P`: a team's parts; `R`: what a caller is served. */
-export interface Making<P, R> {
+/** The properties of a caller that their membership depends on. */
+export type Candidate = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
+
+/** Creates the parts of a team (`P`) and the runtimes of callers (`R`). */
+export interface RuntimeFactory<P, R> {
   openTeam(team: Team): P;
-  /** The team is no more: what was made with its parts does nothing from now on. */
+  /** The team was removed: its parts do nothing from now on. */
   endTeam(parts: P): void;
-  inside(parts: P, guest: Guest): R;
-  outside(guest: Guest, why: Outside): R;
-  /** It is given out no more, since its team has changed. */
+  inTeam(parts: P, caller: RuntimeCaller): R;
+  withoutTeam(caller: RuntimeCaller, why: NoTeam): R;
+  /** The runtime is not used for new requests, because its team has changed. */
   retired(runtime: R): void;
 }
 
 interface Options<P, R> {
-  readonly membership: Membership;
-  readonly find: Teams["find"];
-  /** Teams whose parts are kept, the least recently used go first. */
+  readonly teams: Pick<Teams, "find" | "of">;
+  readonly now: () => number;
+  /** Teams whose parts are cached. */
   readonly maxTeams: number;
-  readonly making: Making<P, R>;
+  readonly factory: RuntimeFactory<P, R>;
 }
 
-/** Callers whose tools are kept: some 50 KB for each. */
-const MAX_CALLERS = 2_000;
+/** A notice announces a change at once; this limit is for an instance that missed the notice. */
+const MEMBERSHIP_MS = 30_000;
+const MAX_MEMBERSHIPS = 10_000;
+/** Callers whose runtimes are cached, with about 50 KB each. */
+const MAX_RUNTIMES = 2_000;
 
-interface Known<P> {
-  readonly parts: P;
-  /** Of the team that they were made for. */
-  readonly changedAt: number;
+interface OpenTeam<P> {
+  readonly opening: Promise<{ readonly parts: P; readonly changedAt: number } | undefined>;
+  /** Set when it is open. */
+  parts?: P;
 }
 
-/** A team at hand, or on its way. */
-interface AtHand<P> {
-  readonly opening: Promise<Known<P> | undefined>;
-  known?: Known<P> | undefined;
-}
+export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<P, R>) {
+  const memberships = new LRUCache<string, Promise<readonly Belonging[]>>({
+    max: MAX_MEMBERSHIPS,
+    ttl: MEMBERSHIP_MS,
+    ttlResolution: 0,
+    perf: { now },
+  });
+  const open = new LRUCache<string, OpenTeam<P>>({ max: maxTeams });
+  const runtimes = new LRUCache<string, { readonly parts: P | undefined; readonly runtime: R }>({ max: MAX_RUNTIMES });
 
-export function createRuntimes<P, R>({ membership, find, maxTeams, making }: Options<P, R>) {
-  const teams = new BoundedMap<string, AtHand<P>>(maxTeams);
-  const served = new BoundedMap<string, { readonly of: P | undefined; readonly runtime: R }>(MAX_CALLERS);
-
-  /** The latest used stands last, and is forgotten last. */
-  function use<V>(map: Map<string, V>, name: string, value: V): V {
-    map.delete(name);
-    map.set(name, value);
-    return value;
+  /** Rejects as the database does; the next call asks again. */
+  function belongingsOf(caller: Candidate): Promise<readonly Belonging[]> {
+    const name = JSON.stringify([caller.id, caller.groups]);
+    const cached = memberships.get(name);
+    if (cached) return cached;
+    const belongings = teams.of(caller, caller.groups);
+    memberships.set(name, belongings);
+    belongings.catch(() => memberships.get(name) === belongings && memberships.delete(name));
+    return belongings;
   }
 
-  async function made(name: string): Promise<Known<P> | undefined> {
-    const team = await find(name);
-    return team && { parts: making.openTeam(team), changedAt: team.changedAt };
-  }
-
-  function open(name: string): AtHand<P> {
-    const opened: AtHand<P> = { opening: made(name) };
-    opened.opening.then(
-      (known) => {
-        opened.known = known;
-      },
-      () => undefined,
-    );
-    return opened;
+  function openTeam(name: string): OpenTeam<P> {
+    const opening = teams.find(name).then((team) => {
+      if (!team) return undefined;
+      entry.parts = factory.openTeam(team);
+      return { parts: entry.parts, changedAt: team.changedAt };
+    });
+    const entry: OpenTeam<P> = { opening };
+    return entry;
   }
 
   async function partsOf({ name, changedAt }: Pick<Belonging, "name" | "changedAt">): Promise<P | undefined> {
-    const team = use(teams, name, teams.get(name) ?? open(name));
+    const team = open.get(name) ?? openTeam(name);
+    open.set(name, team);
+    const forget = () => open.get(name) === team && open.delete(name);
     const found = await team.opening.catch((error: unknown) => {
-      if (teams.get(name) === team) teams.delete(name);
+      forget();
       throw error;
     });
-    if (found !== undefined && found.changedAt >= changedAt) return found.parts;
-    // It has changed since, or has come back: no notice has told.
-    if (teams.get(name) === team) teams.delete(name);
-    return found === undefined ? undefined : await partsOf({ name, changedAt });
+    if (found && found.changedAt >= changedAt) return found.parts;
+    // The team has changed since, or was added again, and the notice was missed.
+    forget();
+    return found && (await partsOf({ name, changedAt }));
   }
 
-  function runtimeFor(name: string, of: P | undefined, make: () => R): R {
-    const known = served.get(name);
-    return use(served, name, known && known.of === of ? known : { of, runtime: make() }).runtime;
+  /** `key`: with the caller, what the runtime depends on. */
+  function cached(caller: RuntimeCaller, key: unknown, parts: P | undefined, create: () => R): R {
+    const name = JSON.stringify([caller.id, caller.clientId, key]);
+    const known = runtimes.get(name);
+    if (known && known.parts === parts) return known.runtime;
+    const runtime = create();
+    runtimes.set(name, { parts, runtime });
+    return runtime;
   }
 
-  function outside({ id, clientId, issuer, subject }: Omit<Guest, "groups">, why: Outside): R {
-    const guest = { id, clientId, issuer, subject, groups: [] };
-    return runtimeFor(JSON.stringify([id, clientId, why]), undefined, () => making.outside(guest, why));
+  function withoutTeam({ id, clientId, issuer, subject }: Omit<RuntimeCaller, "groups">, why: NoTeam): R {
+    const caller = { id, clientId, issuer, subject, groups: [] };
+    return cached(caller, why, undefined, () => factory.withoutTeam(caller, why));
   }
 
-  function inside({ id, clientId, issuer, subject }: Omit<Guest, "groups">, { name, claim }: Belonging, parts: P): R {
-    const guest = { id, clientId, issuer, subject, groups: claim === undefined ? [] : [claim] };
-    return runtimeFor(JSON.stringify([id, clientId, name, guest.groups]), parts, () => making.inside(parts, guest));
+  function inTeam({ id, clientId, issuer, subject }: Omit<RuntimeCaller, "groups">, team: Belonging, parts: P): R {
+    const caller = { id, clientId, issuer, subject, groups: team.claim === undefined ? [] : [team.claim] };
+    return cached(caller, [team.name, caller.groups], parts, () => factory.inTeam(parts, caller));
   }
 
   return {
     /**
-     * What this caller is served at the path without a team, or at the path of one: the same object again while nothing has changed.
-     * Undefined: there can be no such team. Whether there is one is told to its members alone. Rejects as the database does.
+     * The runtime of this caller at the path without a team, or at the path of one: the same object while nothing has changed. Undefined if
+     * no team can have this name. Only members learn whether a team exists. Rejects as the database does.
      */
     async of(caller: Caller, team: string | undefined): Promise<R | undefined> {
       if (team !== undefined && !TEAM_NAME.test(team)) return undefined;
-      const belongings = await membership.of(caller);
+      const belongings = await belongingsOf(caller);
       const [only, ...more] = team === undefined ? belongings : belongings.filter(({ name }) => name === team);
       const { issuer, subject } = caller;
-      if (more.length > 0) return outside(caller, { why: "in several", names: belongings.map(({ name }) => name) });
+      if (more.length > 0) return withoutTeam(caller, { why: "in several", names: belongings.map(({ name }) => name) });
       const parts = only && (await partsOf(only));
-      if (only === undefined || parts === undefined)
-        return team === undefined
-          ? outside(caller, { why: "in none", issuer, subject })
-          : outside(caller, { why: "not in it", name: team, issuer, subject });
-      return inside(caller, only, parts);
+      if (only && parts !== undefined) return inTeam(caller, only, parts);
+      return withoutTeam(
+        caller,
+        team === undefined ? { why: "in none", issuer, subject } : { why: "not in it", name: team, issuer, subject },
+      );
     },
 
     /**
-     * What a link serves that was made for this caller in a team, or in none. Undefined: the caller does not belong to the team now, or
-     * there is no such team. Rejects as the database does.
+     * The runtime for a link that was made for this caller in a team, or in none. Undefined if the caller is not a member now, or the team
+     * does not exist. Rejects as the database does.
      */
-    async linkedTo(caller: Candidate, team: string | undefined): Promise<R | undefined> {
-      const guest = { ...caller, clientId: "" };
-      if (team === undefined) return outside(guest, { why: "in none" });
-      const belonging = (await membership.of(caller)).find(({ name }) => name === team);
+    async forLink(caller: Candidate, team: string | undefined): Promise<R | undefined> {
+      const linked = { ...caller, clientId: "" };
+      if (team === undefined) return withoutTeam(linked, { why: "in none" });
+      const belonging = (await belongingsOf(caller)).find(({ name }) => name === team);
       const parts = belonging && (await partsOf(belonging));
-      return parts && inside(guest, belonging, parts);
+      return parts && inTeam(linked, belonging, parts);
     },
 
-    /** A team has changed. Parts of one that is no more are ended; others go on for whoever still works with them. */
+    /** A team has changed. Calls in flight continue with its old parts, unless the team was removed. */
     async changed(name: string): Promise<void> {
-      const team = teams.get(name);
-      teams.delete(name);
-      membership.forget();
-      const before = await team?.opening.catch(() => undefined);
-      if (!before) return;
-      for (const [whose, { of, runtime }] of served) {
-        if (of !== before.parts) continue;
-        served.delete(whose);
-        making.retired(runtime);
+      const before = open.get(name);
+      open.delete(name);
+      memberships.clear();
+      const old = await before?.opening.catch(() => undefined);
+      if (!old) return;
+      for (const [key, { parts, runtime }] of [...runtimes.entries()]) {
+        if (parts !== old.parts) continue;
+        runtimes.delete(key);
+        factory.retired(runtime);
       }
-      if (!(await find(name))) making.endTeam(before.parts);
+      if (!(await teams.find(name))) factory.endTeam(old.parts);
     },
 
-    /** The parts of the teams at hand. */
-    atHand: (): readonly P[] => [...teams.values()].flatMap(({ known }) => (known ? [known.parts] : [])),
+    /** The parts of the cached teams. */
+    openTeams: (): readonly P[] => [...open.values()].flatMap(({ parts }) => (parts === undefined ? [] : [parts])),
   };
 }

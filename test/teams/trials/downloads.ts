@@ -3,8 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, get } from "node:http";
-import { createSeals } from "../../../src/teams/keys/encryption.ts";
-import { readSecretKeys } from "../../../src/teams/keys/secret-keys.ts";
+import { createEncryption, readSecretKeys } from "../../../src/teams/keys/encryption.ts";
 import { type Deployment, startDeployment } from "../../support/deployment.ts";
 import { startFleet } from "../../support/fleet.ts";
 import { connectHttp } from "../../support/mcp.ts";
@@ -116,7 +115,7 @@ const STRANGERS = 4;
 
 /** How many of these were refused: an altered link, an old one, another caller's where links want their caller, and one without a caller. */
 async function refusals({ env }: Deployment, link: string, tokenOfAnother: string): Promise<number> {
-  const seals = createSeals(readSecretKeys(env["MIC_SECRET_KEYS"] ?? ""));
+  const seals = createEncryption(readSecretKeys(env["MIC_SECRET_KEYS"] ?? ""));
   const old = await assetTicket(seals, { caller: "caller", team: "team-1", assetId: "asset", seconds: -1 });
   const { origin, host, pathname } = new URL(link);
   const strict = await startFleet({ instances: 1, env: { ...env, MIC_DOWNLOAD_LINKS: "bearer" } });
