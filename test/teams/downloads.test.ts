@@ -8,12 +8,10 @@ import * as z from "zod/v4";
 import { serviceForTest } from "../emulator/service.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
 import { stubEnv } from "../service/client.ts";
-import { deploymentMissing } from "../support/deployment.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type ClientFace, connectHttp, emulatorEnv } from "../support/mcp.ts";
 import { answer, cutShort, flood, type Stub, stubForTest } from "../support/stub.ts";
 import { assetTicket, CLIENT, type FileHouse, type FileHouseOptions, newKeys, startFileHouse } from "./file-house.ts";
-import { downloadsTrial, SMALL } from "./trials/downloads.ts";
 
 const TEAM = "alpha";
 const ANN = "ann";
@@ -373,14 +371,3 @@ describe("rows", () => {
     expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
   });
 });
-
-describe.skipIf(deploymentMissing !== undefined)(
-  `an instance behind a balancer (trial 11)${deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`}`,
-  () => {
-    test("streams many files at once in bounded memory, and killed in the middle leaves none that seems whole", async () => {
-      const { counts, wrong } = await downloadsTrial(SMALL);
-      expect(wrong).toEqual([]);
-      expect(counts.whole).toBe(SMALL.atOnce);
-    }, 240_000);
-  },
-);

@@ -1,6 +1,6 @@
 // serve --teams as programs behind a balancer: teams are added while it serves, and what is missing or weak is not served over.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { modernSpeaker } from "../mcp/http/raw.ts";
+import { modernSpeaker, resultOf } from "../mcp/http/raw.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { connectHttp, type Era, eras } from "../support/mcp.ts";
@@ -10,7 +10,7 @@ const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentM
 describe.skipIf(deploymentMissing !== undefined)(`serve --teams${skipped}`, () => {
   let running: Deployment | undefined;
   beforeAll(async () => {
-    running = await startDeployment({ instances: 2, teams: 2 });
+    running = await startDeployment({ instances: 2, teams: 2, env: { MIC_DRAIN_DELAY_SECONDS: "300" } });
   }, 120_000);
   afterAll(() => running?.stop());
   const deployment = (): Deployment => {
@@ -87,6 +87,23 @@ describe.skipIf(deploymentMissing !== undefined)(`serve --teams${skipped}`, () =
       expect((await inside.callTool("get_capabilities", { view: "full" })).raw).toContain(facts.workspaceId);
       await inside.close();
     }
+  });
+
+  test("an instance that is told to end first reports that it is not ready, still serves, and ends at a second signal", async () => {
+    const { url, teams, token, fleet } = deployment();
+    const [first, second] = fleet.instances;
+    if (!first || !second) throw new Error("there are two instances");
+    const headers = { host: new URL(url).host, authorization: `Bearer ${await token("fay", teams.slice(0, 1))}` };
+    const list = async () => {
+      const listing = modernSpeaker(`${first.url}/mcp`, {}, headers).request(1, "tools/list");
+      return Object(await resultOf(listing, 1)).tools.length;
+    };
+    expect(await list()).toBeGreaterThan(20);
+    first.signal("SIGTERM");
+    await expect.poll(() => first.isReady()).toBe(false);
+    expect(await list()).toBeGreaterThan(20);
+    expect(await second.isReady()).toBe(true);
+    await first.end();
   });
 });
 
