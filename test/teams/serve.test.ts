@@ -60,35 +60,6 @@ describe.skipIf(deploymentMissing !== undefined)(`serve --teams${skipped}`, () =
     expect(JSON.stringify(messages)).toContain('"kind":"forbidden"');
   });
 
-  test("at the path of a team that the caller is not in, the answer is 200 and forbidden, whether or not there is one", async () => {
-    const { url, teams, token } = deployment();
-    const [own, foreign] = teams;
-    if (!own || !foreign) throw new Error("there are two teams");
-    const answerAt = async (name: string) => {
-      const authorization = `Bearer ${await token("eve", [own])}`;
-      const { status, messages } = await modernSpeaker(`${url}/${name}`, {}, { authorization }).call(1, "list_jobs", {})
-        .answer;
-      return { status, text: JSON.stringify(messages).replaceAll(name, "NAME") };
-    };
-    const ofForeign = await answerAt(foreign.name);
-    expect(ofForeign).toEqual({ status: 200, text: expect.stringContaining('"kind":"forbidden"') });
-    expect(await answerAt("there-is-none")).toEqual(ofForeign);
-  });
-
-  test("in several teams a caller is told the paths, and each is a team's own", async () => {
-    const { url, teams, token } = deployment();
-    const both = await token("cid", teams);
-    const client = await connectHttp("v2-modern", url, { token: both });
-    const { text } = await client.callTool("list_jobs");
-    await client.close();
-    for (const { name, client: facts } of teams) {
-      expect(text).toContain(`${url}/${name}`);
-      const inside = await connectHttp("v2-modern", `${url}/${name}`, { token: both });
-      expect((await inside.callTool("get_capabilities", { view: "full" })).raw).toContain(facts.workspaceId);
-      await inside.close();
-    }
-  });
-
   test("an instance that is told to end first reports that it is not ready, still serves, and ends at a second signal", async () => {
     const { url, teams, token, fleet } = deployment();
     const [first, second] = fleet.instances;
