@@ -2,6 +2,7 @@
 import type * as z from "zod/v4";
 import { type Endpoint, type JsonEndpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
+import type { Cooldown, Hooks } from "../hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, isTriedAgain, type Timing, timeLeftMs } from "./attempts.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
@@ -9,7 +10,7 @@ import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } fro
 import { observedSend, type Sends } from "./observed.ts";
 import { cancelled, finalFailure, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
 import { dateOf } from "./problems.ts";
-import { heed, type Rest, sitOut } from "./rest.ts";
+import { heed, sitOut } from "./rest.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 
 /** Where Bearer tokens come from; src/auth/ has one. */
@@ -28,10 +29,7 @@ export interface ServiceOptions {
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
-  /** Looks at each request before it is sent. Throws Failure where it must not be. */
-  readonly admit?: ((request: EncodedRequest) => void) | undefined;
-  /** Shared with all who use the same credentials; absent where a call knows only what it was told itself. */
-  readonly rest?: Rest | undefined;
+  readonly hooks?: Hooks | undefined;
   readonly telemetry?: Telemetry | undefined;
 }
 
@@ -65,7 +63,7 @@ export type Service = ReturnType<typeof createService>;
 
 const restfully =
   <A extends Omit<WireAnswer, "body">>(
-    rest: Rest,
+    rest: Cooldown,
     context: CallContext,
     timing: Timing,
     send: (wire: WireRequest) => Promise<A>,
@@ -77,7 +75,7 @@ const restfully =
     return answer;
   };
 
-export function createService({ baseUrl, tokens, transport, timing, admit, rest, telemetry }: ServiceOptions) {
+export function createService({ baseUrl, tokens, transport, timing, hooks, telemetry }: ServiceOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
    * `drop` ends an answer that nobody is going to read. `sends` counts what one call sends.
@@ -92,7 +90,7 @@ export function createService({ baseUrl, tokens, transport, timing, admit, rest,
     const sendIt = telemetry ? observedSend(telemetry, endpoint, sendOnce, sends) : sendOnce;
     const scopes = scopesToRequest(endpoint);
     if (scopes.length === 0) return await sendIt(wire);
-    const send = rest ? restfully(rest, context, timing, sendIt) : sendIt;
+    const send = hooks?.cooldown ? restfully(hooks.cooldown, context, timing, sendIt) : sendIt;
     const withToken = (token: string): WireRequest => ({
       ...wire,
       headers: { ...wire.headers, authorization: `Bearer ${token}` },
@@ -167,7 +165,7 @@ export function createService({ baseUrl, tokens, transport, timing, admit, rest,
     }
 
     try {
-      admit?.(encoded);
+      hooks?.checkRequest?.(encoded);
       for (let attempts = 1; ; attempts++) {
         onAttempt?.();
         try {

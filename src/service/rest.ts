@@ -1,15 +1,8 @@
 // The rest that the service asked for (429 with Retry-After), where many processes share one set of credentials: all of them obey it.
 import { Failure } from "../failure.ts";
+import type { Cooldown } from "../hooks.ts";
 import { type CallContext, type Timing, timeLeftMs } from "./attempts.ts";
 import { retryAfterSeconds } from "./problems.ts";
-
-/** What all who share the credentials know of it. Neither method ever rejects. */
-export interface Rest {
-  /** For how many milliseconds nothing may be sent; 0 or less: now it may. */
-  leftMs(): Promise<number>;
-  /** The service has asked for it. Resolves when the others can know. */
-  ask(ms: number): Promise<void>;
-}
 
 /** One odd header must not silence many for days: after so long one request asks anew. */
 const LONGEST_MS = 3_600_000;
@@ -20,7 +13,7 @@ const SPREAD_MS = 250;
 const TOO_MANY_REQUESTS = 429;
 
 /** Waits until a request may be sent. Throws Failure where that does not fit the call; nothing was sent then. */
-export async function sitOut(rest: Rest, context: CallContext, timing: Timing): Promise<void> {
+export async function sitOut(rest: Cooldown, context: CallContext, timing: Timing): Promise<void> {
   for (;;) {
     const leftMs = await rest.leftMs();
     if (leftMs <= 0) return;
@@ -45,7 +38,7 @@ interface Refused {
 }
 
 /** Tells the others, where an answer asks for a rest. */
-export async function heed(rest: Rest, { status, headers }: Refused, now: number): Promise<void> {
+export async function heed(rest: Cooldown, { status, headers }: Refused, now: number): Promise<void> {
   const seconds = status === TOO_MANY_REQUESTS ? retryAfterSeconds(headers, now) : undefined;
   if (seconds !== undefined) await rest.ask(Math.min(seconds * 1000, LONGEST_MS));
 }

@@ -9,8 +9,7 @@ import { word } from "../outside.ts";
 import { fileNameSchema } from "../service/file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "../service/new-file.ts";
 import { makePartialFile, type PartialFile } from "../service/partial-files.ts";
-import type { LinkedFile, LinkedFiles } from "./links/linked-files.ts";
-import type { Link } from "./links/ticket.ts";
+import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { FolderFiles } from "./ports.ts";
 
 /** The argument of a tool that can save its rows instead of showing them. */
