@@ -1,5 +1,5 @@
 // subscriptions/listen (2026-07-28) on stdio. The SDK serves it above the transport and does not say what is listened to: so
-// this filter reads it from the messages that pass. It holds an acknowledgement back until no change can be missed.
+// this filter reads it from the messages that pass. It holds an acknowledgment back until no change can be missed.
 import { type JSONRPCMessage, type RequestId, SUBSCRIPTION_ID_META_KEY } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { Cancelled } from "../messages/cancelled.ts";
@@ -8,15 +8,14 @@ import type { Subscriptions } from "../resources/subscriptions.ts";
 import type { MessageFilter } from "./transport.ts";
 
 const OfSubscription = z.looseObject({
-  method: z.string(),
-  params: z.looseObject({ _meta: z.looseObject({ [SUBSCRIPTION_ID_META_KEY]: Id }) }),
-});
-const Acknowledged = z.looseObject({
-  params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
+  params: z.looseObject({
+    _meta: z.looseObject({ [SUBSCRIPTION_ID_META_KEY]: Id }),
+    notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }).optional(),
+  }),
 });
 
 export function createListens(subscriptions: Subscriptions): MessageFilter {
-  /** What each listen request really gets, once that is known. */
+  /** For each listen request a promise of the URIs that are really watched. */
   const listens = new Map<RequestId, Promise<readonly string[]>>();
 
   function end(id: RequestId): void {
@@ -39,42 +38,33 @@ export function createListens(subscriptions: Subscriptions): MessageFilter {
   }
 
   return {
-    inbound(message, pass, answer) {
+    inbound(message) {
       const method = "method" in message ? message.method : undefined;
-      // Nearly all messages are neither: a schema that does not fit costs more than one that does.
-      if (method === "notifications/cancelled") {
-        const cancelled = Cancelled.safeParse(message).data;
-        if (cancelled) end(cancelled.params.requestId);
-      }
+      const cancelled = method === "notifications/cancelled" ? Cancelled.safeParse(message).data : undefined;
+      if (cancelled) end(cancelled.params.requestId);
       const listen = method === "subscriptions/listen" ? Listen.safeParse(message).data : undefined;
       const refused = listen && begin(listen);
-      if (listen && refused) answer({ jsonrpc: "2.0", id: listen.id, error: { ...refused } });
-      else pass(message);
+      return listen && refused && { jsonrpc: "2.0", id: listen.id, error: { ...refused } };
     },
 
-    outbound(message, pass) {
+    outbound(message) {
       // The SDK refuses a listen request itself, or ends it when all ends.
       if (("error" in message || "result" in message) && message.id !== undefined) end(message.id);
-      const sent = "method" in message ? OfSubscription.safeParse(message).data : undefined;
-      const id = sent?.params._meta[SUBSCRIPTION_ID_META_KEY];
+      if (listens.size === 0 || !("method" in message)) return message;
+      const sent = OfSubscription.safeParse(message).data?.params;
+      const id = sent?._meta[SUBSCRIPTION_ID_META_KEY];
       const watching = id === undefined ? undefined : listens.get(id);
-      if (id === undefined || watching === undefined) {
-        pass(message);
-        return undefined;
-      }
-      // Updates queue up behind their acknowledgement.
-      return watching.then((watched) => {
-        if (listens.has(id)) pass(narrowed(message, watched));
+      if (id === undefined || watching === undefined) return message;
+      // Updates queue up behind their acknowledgment, which names only what is watched.
+      return watching.then((watched): JSONRPCMessage | undefined => {
+        if (!listens.has(id)) return undefined;
+        if (!sent?.notifications) return message;
+        const resourceSubscriptions = sent.notifications.resourceSubscriptions.filter((uri) => watched.includes(uri));
+        return {
+          ...message,
+          params: { ...message.params, notifications: { ...sent.notifications, resourceSubscriptions } },
+        };
       });
     },
   };
-}
-
-/** Lets an acknowledgement name only what is watched; leaves other messages as they are. */
-function narrowed(message: JSONRPCMessage, watched: readonly string[]): JSONRPCMessage {
-  const acknowledged = Acknowledged.safeParse(message).data;
-  if (!acknowledged || !("method" in message)) return message;
-  const { notifications } = acknowledged.params;
-  const resourceSubscriptions = notifications.resourceSubscriptions.filter((uri) => watched.includes(uri));
-  return { ...message, params: { ...message.params, notifications: { ...notifications, resourceSubscriptions } } };
 }
