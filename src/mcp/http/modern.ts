@@ -42,8 +42,6 @@ function streamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefi
 const refuse = (status: number, { code, message: reason, data }: ListenRefusal, message: Listen): Response =>
   refusal(status, reason, { code, data, message });
 
-export type Modern = ReturnType<typeof createModern>;
-
 export function createModern(service: HttpService) {
   const createHandler = (bus?: ServerEventBus): McpHttpHandler =>
     createMcpHandler(
@@ -64,16 +62,11 @@ export function createModern(service: HttpService) {
   async function listen(exchange: Exchange, message: Listen): Promise<Response | undefined> {
     const refused = listenRefusal(message);
     if (refused) return refuse(400, refused, message);
-    const { notifications } = message.params;
     const subscriptions = service.createSubscriptions();
     const handler = createHandler(streamBus(subscriptions, service.bus));
     try {
-      const resourceSubscriptions = await watchNamed(message, subscriptions);
+      const parsedBody = await watchNamed(message, subscriptions);
       if (exchange.phase() === "ending") return ending(message);
-      const parsedBody = {
-        ...message,
-        params: { ...message.params, notifications: { ...notifications, resourceSubscriptions } },
-      };
       exchange.isStream = true;
       streams.add(handler);
       await exchange.respond(await handler.fetch(webRequest(exchange), { parsedBody }));

@@ -27,13 +27,11 @@ const isRequest = (message: JSONRPCMessage) => "method" in message && "id" in me
 
 /** Reads every message between the client and the SDK. */
 export interface MessageFilter {
-  /** Returns the answer to a request that the SDK does not get. */
-  inbound(message: JSONRPCMessage): JSONRPCMessage | undefined;
-  /** Returns the message as it is written; undefined if it is not. A promise delays this message alone. */
-  outbound(message: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage | undefined>;
+  /** Hands the message on with `pass`, now or later, or returns the answer that refuses it. */
+  inbound(message: JSONRPCMessage, pass: (message: JSONRPCMessage) => void): JSONRPCMessage | undefined;
+  /** Returns the message as it is written. */
+  outbound(message: JSONRPCMessage): JSONRPCMessage;
 }
-
-const passAll: MessageFilter = { inbound: () => undefined, outbound: (message) => message };
 
 /** A request, or the refusal of a line: for either the client has to read a line. */
 interface Waiting {
@@ -55,7 +53,7 @@ export class StdioTransport implements Transport {
   #isAdmitting = false;
   #closed = false;
 
-  constructor(stdin: Readable, stdout: Writable, redact: Redact, filter = passAll) {
+  constructor(stdin: Readable, stdout: Writable, redact: Redact, filter: MessageFilter) {
     this.#in = stdin;
     this.#out = stdout;
     this.#redact = redact;
@@ -137,9 +135,8 @@ export class StdioTransport implements Transport {
   /** An error in one message must not end the server. */
   #deliver(message: JSONRPCMessage): void {
     try {
-      const answer = this.#filter.inbound(message);
-      if (answer) this.#write(answer);
-      else this.onmessage?.(message);
+      const refused = this.#filter.inbound(message, (passed) => this.onmessage?.(passed));
+      if (refused) this.#write(refused);
     } catch (error) {
       this.onerror?.(new Error("a message could not be taken in", { cause: error }));
       if (!("method" in message && "id" in message)) return;
@@ -151,11 +148,8 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) throw new Error("the client has disconnected");
-    const filtered = this.#filter.outbound(message);
     // Not awaited: a client that does not read must not hold up the end.
-    if (filtered instanceof Promise)
-      filtered.then((later) => later && this.#write(later)).catch((error: Error) => this.onerror?.(error));
-    else this.#write(filtered);
+    this.#write(this.#filter.outbound(message));
     const isAnswer = "result" in message || "error" in message;
     if (!isAnswer || message.id === undefined) return;
     this.#inFlight.delete(message.id);
