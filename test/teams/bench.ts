@@ -2,7 +2,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import type { HttpServer } from "../../src/mcp/http/http-server.ts";
+import type { HttpServer } from "../../src/mcp/http/listener.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import { createTransport } from "../../src/service/transport.ts";
 import type { Caller } from "../../src/teams/caller.ts";
