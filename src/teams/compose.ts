@@ -20,14 +20,14 @@ import { createWatching } from "../toolkit/resources/watching.ts";
 import { createAudit, createCallersTrace, refusalsInto } from "./audit.ts";
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
-import { createEncryption, questionsFor, subjectIn, taskIdsFor } from "./keys/encryption.ts";
-import { createSecrets } from "./keys/team-secrets.ts";
+import { createEncryption, questionsFor, subjectIn, taskIdsFor } from "./encryption.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
 import { restoreNoticeOf, upstreamKeysOf } from "./tenancy/hooks.ts";
 import { actionsWithin, checkWorkspace, createTeamIdentity, type TeamIdentity } from "./tenancy/identity.ts";
 import { noActions, noIdentity, noTeamFailure, noTokens } from "./tenancy/no-team.ts";
 import { createRuntimes, type RuntimeCaller, type RuntimeFactory } from "./tenancy/runtimes.ts";
+import { createSecrets } from "./tenancy/secrets.ts";
 import { CHANNEL, createTeams, type Team } from "./tenancy/teams.ts";
 
 /** Connections to one API, and how many of them one team may use at once. */

@@ -5,7 +5,7 @@ import { errorCode, reasonOf } from "../failure.ts";
 import { isThisMachine } from "../loopback.ts";
 import { givenVariables, readVariables } from "../variables.ts";
 import type { Right } from "./caller.ts";
-import { readSecretKeys, type SecretKeys } from "./keys/encryption.ts";
+import { readSecretKeys, type SecretKeys } from "./encryption.ts";
 import { misplaced, REPLACED, type Span, type Values, variables, WITHOUT_EFFECT } from "./variables.ts";
 
 export interface SignInSettings {

@@ -1,13 +1,12 @@
 // The balancers' files of deploy/: their own checkers take them, and what they are for holds before instances that stand in for ours.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Balancer, haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
-import { freePort } from "../support/free-port.ts";
+import { freePort, listeningUrl } from "../support/free-port.ts";
+import { folderForTest } from "../support/home.ts";
 import { isInstalled } from "../support/process.ts";
 
 interface Instance {
@@ -15,12 +14,6 @@ interface Instance {
   readonly posts: () => number;
   readonly headers: () => IncomingMessage["headers"] | undefined;
 }
-
-const portOf = (server: Server): number => {
-  const address: AddressInfo | string | null = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("it does not listen");
-  return address.port;
-};
 
 /** Answers probes with `readiness()`, and all else as told. */
 async function instanceForTest(
@@ -38,12 +31,12 @@ async function instanceForTest(
     headers = request.headers;
     request.resume().once("end", () => answer(request, response));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = await listeningUrl(server);
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  return { url: `http://127.0.0.1:${portOf(server)}`, posts: () => posts, headers: () => headers };
+  return { url, posts: () => posts, headers: () => headers };
 }
 
 const fine = (_: IncomingMessage, response: ServerResponse): void => void response.end("fine");
@@ -62,28 +55,25 @@ function certificate(folder: string): { readonly pem: string; readonly key: stri
   return { pem, key };
 }
 
-function folderForTest(): string {
-  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-deploy-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 const noCertificate = isInstalled("openssl") ? undefined : "openssl is not installed";
 const skipped = (why: string | undefined): string => (why === undefined ? "" : ` (skipped: ${why})`);
 
 const noHaproxyCheck = haproxyMissing ?? noCertificate;
-test.skipIf(noHaproxyCheck !== undefined)(`haproxy takes its file as it is shipped${skipped(noHaproxyCheck)}`, () => {
-  const folder = folderForTest();
-  const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
-  const path = join(folder, "haproxy.cfg");
-  writeFileSync(path, file.replace("/etc/haproxy/mic-mcp.pem", certificate(folder).pem));
-  // Exit code 2 and more where there is as much as a warning.
-  execFileSync("haproxy", ["-c", "-dW", "-f", path], { encoding: "utf8", stdio: "pipe" });
-});
+test.skipIf(noHaproxyCheck !== undefined)(
+  `haproxy takes its file as it is shipped${skipped(noHaproxyCheck)}`,
+  async () => {
+    const folder = await folderForTest();
+    const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
+    const path = join(folder, "haproxy.cfg");
+    writeFileSync(path, file.replace("/etc/haproxy/mic-mcp.pem", certificate(folder).pem));
+    // Exit code 2 and more where there is as much as a warning.
+    execFileSync("haproxy", ["-c", "-dW", "-f", path], { encoding: "utf8", stdio: "pipe" });
+  },
+);
 
 const noNginxCheck = nginxMissing ?? noCertificate;
 test.skipIf(noNginxCheck !== undefined)(`nginx takes its file as it is shipped${skipped(noNginxCheck)}`, async () => {
-  const folder = folderForTest();
+  const folder = await folderForTest();
   const { pem, key } = certificate(folder);
   const site = readFileSync("deploy/nginx/mic-mcp.conf", "utf8")
     .replace("/etc/nginx/mic-mcp.pem", pem)

@@ -1,21 +1,15 @@
 // The other files of deploy/: what their own checkers say where these are here, and what they must say about probes, grace and rights.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod/v4";
 import { run } from "../mcp/stdio/child.ts";
+import { folderForTest } from "../support/home.ts";
 import { isInstalled } from "../support/process.ts";
 
 const read = (path: string): string => readFileSync(join("deploy", path), "utf8");
-
-function folderForTest(): string {
-  const folder = mkdtempSync(join(tmpdir(), "mic-mcp-deploy-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** What a call has after SIGTERM: MIC_DRAIN_DELAY_SECONDS and 45 s. */
 const NEEDED_SECONDS = 50;
@@ -37,8 +31,8 @@ describe("the systemd unit", () => {
 
   test.skipIf(systemdMissing !== undefined)(
     `passes systemd-analyze${systemdMissing === undefined ? "" : ` (skipped: ${systemdMissing})`}`,
-    () => {
-      const path = join(folderForTest(), "mic-mcp@.service");
+    async () => {
+      const path = join(await folderForTest(), "mic-mcp@.service");
       // The program has to be there.
       writeFileSync(path, unit.replace("/usr/bin/mic-mcp", process.execPath));
       const said = execFileSync("sh", ["-c", `systemd-analyze verify --man=no ${path} 2>&1`], { encoding: "utf8" });

@@ -1,5 +1,5 @@
 // A port of this machine that nobody listens on.
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 
 /** On loopback. It may be taken again before it is used: rare enough for a test. */
 export async function freePort(): Promise<number> {
@@ -9,4 +9,12 @@ export async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   if (typeof address !== "object" || address === null) throw new Error("no free port");
   return address.port;
+}
+
+/** Starts the server on any free port of the loopback address, and returns its URL. */
+export async function listeningUrl(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the server does not listen");
+  return `http://127.0.0.1:${address.port}`;
 }

@@ -1,22 +1,20 @@
 // The audit as whoever runs a deployment reads it: a row for each action, refusal, download and change of a team, with the trace that the
 // caller's request belongs to; and nothing of what was sent. A row that cannot be written fails nothing but the end of an action.
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
 import { telemetryFor } from "../../src/cli/telemetry.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
 import { auditRow } from "../../src/teams/downloads/downloads.ts";
-import { createEncryption, readSecretKeys } from "../../src/teams/keys/encryption.ts";
+import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, jobBodyFor } from "../emulator/work.ts";
 import { legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
-import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { AGENT } from "../support/identity-provider.ts";
-import { connectHttp } from "../support/mcp.ts";
 import { receiverForTest } from "../telemetry/receiver.ts";
-import { addTeam, callerNamed, instanceForTest, keyLine, urlOf } from "./deployment.ts";
+import { addTeam, callerNamed, clientAt, instanceForTest, keyLine } from "./deployment.ts";
 import { assetTicket } from "./file-house.ts";
-import { describeWithPostgres } from "./postgres.ts";
+import { describeWithDeployment, describeWithPostgres } from "./services.ts";
 
 const MARK = "only-the-caller-knows-this";
 const TRACES = ["4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c"] as const;
@@ -35,6 +33,9 @@ async function rowsAt(url: string) {
   };
 }
 
+const linkIn = (result: unknown): string =>
+  /http:[^"\\\s]*\/downloads\/[\w.-]+/.exec(JSON.stringify(result))?.[0] ?? "";
+
 const NOTHING = { tool: null, key: null, resource_id: null, trace_id: null };
 
 describeWithPostgres("the audit of callers", (postgres) => {
@@ -46,11 +47,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     const instance = await instanceForTest(place, more);
-    async function clientOf(caller: Caller) {
-      const runtime = await instance.runtimeOf(caller, undefined);
-      if (!runtime) throw new Error("there is no such path");
-      return await connectHttp("v2-modern", await urlOf(runtime));
-    }
+    const clientOf = (caller: Caller) => clientAt(instance, caller);
     const service = new Service(emulator, clock);
     const { workspaceId, ...job } = await jobBodyFor(service, FILE.succeeds);
     const { recipeVersionId, inputBindings, parameterValues } = job;
@@ -107,13 +104,10 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
     const { rows, clientOf, calls, instance } = await scene({ startTelemetry });
-    expect(
-      (await (await clientOf(callerNamed("ann", ["reds"]))).callTool("register_input", calls["register_input"]))
-        .isError,
-    ).toBe(false);
-    expect((await (await clientOf(callerNamed("nobody"))).callTool("submit_job", calls["submit_job"])).isError).toBe(
-      true,
-    );
+    const isError = async (caller: Caller, tool: string) =>
+      (await (await clientOf(caller)).callTool(tool, calls[tool])).isError;
+    expect(await isError(callerNamed("ann", ["reds"]), "register_input")).toBe(false);
+    expect(await isError(callerNamed("nobody"), "submit_job")).toBe(true);
     await instance.audit.written();
     await instance.telemetry?.close();
     const traceOf = (name: string) => receiver.spans().find((span) => span.name === name)?.traceId;
@@ -133,19 +127,12 @@ test("a download is whole, or broken off, or was answered otherwise", () => {
   expect(outcomeOf("rows", 502, false)).toMatchObject([{ caller: "ann", team: "" }, { outcome: "HTTP 502" }]);
 });
 
-const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;
+const OPTIONS = { instances: 1, teams: 1, env: { MIC_LOG_LEVEL: "warn" } };
 
-describe.skipIf(deploymentMissing !== undefined)(`the audit of a deployment${skipped}`, () => {
-  let running: Deployment | undefined;
-  beforeAll(async () => {
-    running = await startDeployment({ instances: 1, teams: 1, env: { MIC_LOG_LEVEL: "warn" } });
-  }, 120_000);
-  afterAll(() => running?.stop());
-
+describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
   /** The table is empty, and it is known who calls. */
   async function scene() {
-    if (!running) throw new Error("the deployment is there only while tests run");
-    const { databaseUrl, teams, token, url, provider, command, env, fleet } = running;
+    const { databaseUrl, teams, token, url, provider, command, env, fleet } = deployment();
     const [team] = teams;
     if (!team) throw new Error("there is a team");
     const { database, rows } = await rowsAt(databaseUrl);
@@ -200,7 +187,7 @@ describe.skipIf(deploymentMissing !== undefined)(`the audit of a deployment${ski
     const client = modernSpeaker(it.url, {}, await it.bearer());
     const [assetId = ""] = it.team.client.assetIds;
     const result = await resultOf(client.call(1, "download_asset", { assetId, fileName: MARK }), 1);
-    const link = /http:[^"\\\s]*\/downloads\/[\w.-]+/.exec(JSON.stringify(result))?.[0] ?? "";
+    const link = linkIn(result);
     await (await fetch(link, { headers: { traceparent: traceparent(TRACES[1]) } })).arrayBuffer();
     const row = { ...NOTHING, ...it.ann, event: "download" };
     const whole = { ...row, resource_id: assetId, outcome: "whole", trace_id: TRACES[1] };
@@ -217,35 +204,28 @@ describe.skipIf(deploymentMissing !== undefined)(`the audit of a deployment${ski
   test("a change of a team is in it, as the operator's; what changed nothing is not", async () => {
     const it = await scene();
     const { name, client } = it.team;
-    const more = ["--client-id", "another", "--workspace-id", "w2", "--secret-stdin", "--unproven"];
-    await it.command(["teams", "add", "another", ...more, "--member", "bob"], MARK);
-    await it.command(["teams", "add", name, "--member", "bob", "--claim", it.team.claim]);
-    await it.command(["teams", "add", name, "--member", "bob"]);
-    await it.command(["teams", "remove", name, "--member", "bob"]);
-    await it.command(["teams", "remove", name, "--member", "bob"]);
-    await it.command(["teams", "rotate", name, "--secret-stdin"], client.clientSecret);
-    await it.command(["teams", "rewrap"]);
-    await it.command(["teams", "list"]);
-    await it.command(["teams", "remove", "another"]);
+    const teams = (line: string, input?: string) => it.command(["teams", ...line.split(" ")], input);
+    const more = "--client-id another --workspace-id w2 --secret-stdin --unproven --member bob";
+    await teams(`add another ${more}`, MARK);
+    await teams(`add ${name} --member bob --claim ${it.team.claim}`);
+    await teams(`add ${name} --member bob`);
+    for (let times = 1; times <= 2; times++) await teams(`remove ${name} --member bob`);
+    await teams(`rotate ${name} --secret-stdin`, client.clientSecret);
+    await teams("rewrap");
+    await teams("list");
+    await teams("remove another");
     const of = (team: string, outcome: string, who: string | null = null) => ({
       ...NOTHING,
       ...{ event: "team", caller: "operator", client: "mic-mcp", team, outcome, resource_id: who },
     });
     const bob = callerId(it.env["MIC_AUTH_ISSUER"] ?? "", "bob");
-    // Those of one command are written at once.
+    const ofAnother = [of("another", "added"), of("another", "member added", bob), of("another", "removed")];
+    const members = [of(name, "member added", bob), of(name, "member removed", bob)];
+    const expected = [...ofAnother, ...members, of(name, "claim set"), of(name, "secret replaced")];
+    // The rows of one command are written at the same time, in any order.
     const rows = await it.rows();
-    expect(rows).toHaveLength(7);
-    expect(rows).toEqual(
-      expect.arrayContaining([
-        of("another", "added"),
-        of("another", "member added", bob),
-        of(name, "claim set"),
-        of(name, "member added", bob),
-        of(name, "member removed", bob),
-        of(name, "secret replaced"),
-        of("another", "removed"),
-      ]),
-    );
+    expect(rows).toHaveLength(expected.length);
+    expect(rows).toEqual(expect.arrayContaining(expected));
     expect(JSON.stringify(await it.database.query("SELECT * FROM audit"))).not.toMatch(
       `${MARK}|${client.clientSecret}`,
     );
@@ -259,7 +239,7 @@ describe.skipIf(deploymentMissing !== undefined)(`the audit of a deployment${ski
     const reader = modernSpeaker(it.url, {}, await it.bearer("mic:read"));
     expect((await reader.call(1, "submit_job", {}).answer).status).toBe(403);
     const result = await resultOf(reader.call(2, "download_asset", { assetId }), 2);
-    const link = /http:[^"\\\s]*\/downloads\/[\w.-]+/.exec(JSON.stringify(result))?.[0] ?? "";
+    const link = linkIn(result);
     expect((await fetch(link)).status).toBe(200);
     expect(await it.command(["teams", "add", it.team.name, "--claim", it.team.claim])).toContain("belongs to it");
     const said = () => it.fleet.instances.map((instance) => instance.said()).join("");

@@ -10,7 +10,7 @@ import { COOLDOWN_TABLES, createCooldowns } from "../../src/teams/tenancy/cooldo
 import { job, micEnveloped } from "../contract/samples.ts";
 import { recordedTiming } from "../service/client.ts";
 import { answer, stubForTest } from "../support/stub.ts";
-import { describeWithPostgres } from "./postgres.ts";
+import { describeWithPostgres } from "./services.ts";
 
 const found = answer(200, micEnveloped(job));
 const tooMany = answer(429, {}, { "retry-after": "30" });

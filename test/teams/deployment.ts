@@ -9,8 +9,9 @@ import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
 import { type ComposedTeams, composeTeams, type Deployment } from "../../src/teams/compose.ts";
-import { createEncryption, readSecretKeys } from "../../src/teams/keys/encryption.ts";
+import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { createTeams, type Member, prepareTables, type Teams } from "../../src/teams/tenancy/teams.ts";
+import { type ClientFace, connectHttp } from "../support/mcp.ts";
 
 export const ISSUER = "https://login.example.org";
 export const PUBLIC = "https://mic.example.org";
@@ -103,4 +104,18 @@ export async function urlOf(runtime: Runtime): Promise<string> {
   const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);
   onTestFinished(() => drain(0, AbortSignal.abort()));
   return url;
+}
+
+/** The runtime of a caller who may use this path. */
+export async function runtimeAt({ runtimeOf }: ComposedTeams, caller: Caller, team?: string): Promise<Runtime> {
+  const runtime = await runtimeOf(caller, team);
+  if (!runtime) throw new Error("there is no such path");
+  return runtime;
+}
+
+/** A client of this caller, closed when the running test is done. */
+export async function clientAt(...where: Parameters<typeof runtimeAt>): Promise<ClientFace> {
+  const client = await connectHttp("v2-modern", await urlOf(await runtimeAt(...where)));
+  onTestFinished(() => client.close());
+  return client;
 }

@@ -23,11 +23,8 @@ const Linked = z.looseObject({ url: z.url(), expiresAt: z.iso.datetime(), fileNa
 const Blocks = z.object({ content: z.array(z.looseObject({ type: z.string() })) });
 const blocksOf = (raw: string) => Blocks.parse(JSON.parse(raw)).content;
 
-async function houseForTest(options: Omit<FileHouseOptions, "keys"> & { readonly keys?: string }): Promise<FileHouse> {
-  const house = await startFileHouse({ keys: newKeys(), inlineBytes: INLINE, ...options });
-  onTestFinished(() => house.close());
-  return house;
-}
+const houseForTest = (options: Omit<FileHouseOptions, "keys">): Promise<FileHouse> =>
+  startFileHouse({ keys: newKeys(), inlineBytes: INLINE, ...options });
 
 async function clientOf(house: FileHouse, team: string | undefined = TEAM, caller = ANN): Promise<ClientFace> {
   const client = await connectHttp("v2-modern", await house.mcpUrl(caller, team));
@@ -37,14 +34,12 @@ async function clientOf(house: FileHouse, team: string | undefined = TEAM, calle
 
 const download = (url: string, headers: Readonly<Record<string, string>> = {}) => fetch(url, { headers });
 
-/** All that arrives; undefined where the body breaks. */
-async function bodyOf(response: Response): Promise<Buffer | undefined> {
-  try {
-    return Buffer.from(await response.arrayBuffer());
-  } catch {
-    return undefined;
-  }
-}
+/** Undefined if the body breaks off. */
+const bodyOf = (response: Response): Promise<Buffer | undefined> =>
+  response.arrayBuffer().then(
+    (bytes) => Buffer.from(bytes),
+    () => undefined,
+  );
 
 describe("an asset", () => {
   let stub: Stub;
@@ -171,72 +166,68 @@ describe("a link", () => {
   const open = (more: Partial<FileHouseOptions> = {}) => houseForTest({ teams: { [TEAM]: stubEnv(stub) }, ...more });
   const ticketIn = ({ encryption }: FileHouse, seconds = 600) =>
     assetTicket(encryption, { caller: ANN, team: TEAM, assetId: "a", seconds });
+  const linkIn = async (house: FileHouse): Promise<string> => `${house.url}/downloads/${await ticketIn(house)}`;
+  /** The API sends a part without a length, and then breaks off. */
+  const brokenStream = {
+    readsBody: true,
+    answer: (response: ServerResponse) => {
+      response.writeHead(200, { "transfer-encoding": "chunked" });
+      response.write("x".repeat(1_000), () => response.socket?.destroy());
+    },
+  };
 
-  test("that is opened late answers 410 and says to call again; nothing is sent", async () => {
-    const house = await open();
-    const response = await download(`${house.url}/downloads/${await ticketIn(house, -1)}`);
-    expect(response.status).toBe(410);
-    expect(await response.text()).toContain("Call the tool again");
-    expect(stub.requests).toEqual([]);
-  });
-
-  test("that was altered, sealed by others or for another purpose is none; nothing is sent", async () => {
-    const house = await open();
-    const other = await open();
-    const ticket = await ticketIn(house);
+  const altered = (ticket: string): string => {
     const at = ticket.length - 40;
-    const task = await house.encryption.encrypt(
-      "task",
-      ANN,
-      { kind: "asset", team: TEAM, assetId: "a", fileName: "a" },
-      600,
-    );
-    for (const wrong of [
-      ticket.slice(0, at) + (ticket[at] === "A" ? "B" : "A") + ticket.slice(at + 1),
-      await ticketIn(other),
-      task,
-      "",
-      "x",
-    ])
-      expect((await download(`${house.url}/downloads/${wrong}`)).status).toBe(404);
+    return ticket.slice(0, at) + (ticket[at] === "A" ? "B" : "A") + ticket.slice(at + 1);
+  };
+  const ofTask = ({ encryption }: FileHouse) =>
+    encryption.encrypt("task", ANN, { kind: "asset", team: TEAM, assetId: "a", fileName: "a" }, 600);
+  const WRONG: readonly (readonly [string, number, (house: FileHouse) => Promise<string>])[] = [
+    ["has expired", 410, (house) => ticketIn(house, -1)],
+    ["was altered", 404, async (house) => altered(await ticketIn(house))],
+    ["was encrypted with other keys", 404, async () => await ticketIn(await open())],
+    ["was encrypted for another purpose", 404, ofTask],
+    ["is empty", 404, async () => ""],
+    ["is no ticket", 404, async () => "x"],
+  ];
+  test.each(WRONG)("that %s is %i, and nothing is sent to the API", async (_what, status, ticket) => {
+    const house = await open();
+    const response = await download(`${house.url}/downloads/${await ticket(house)}`);
+    expect(response.status).toBe(status);
+    if (status === 410) expect(await response.text()).toContain("Call the tool again");
     expect(stub.requests).toEqual([]);
   });
 
-  test("of a team that is no more is none", async () => {
+  test("of a removed team is 404", async () => {
     const house = await open();
-    const ticket = await ticketIn(house);
+    const url = await linkIn(house);
     house.remove(TEAM);
-    expect((await download(`${house.url}/downloads/${ticket}`)).status).toBe(404);
+    expect((await download(url)).status).toBe(404);
     expect(house.ended).toMatchObject([{ status: 404, isWhole: false }]);
   });
 
-  test("answers 503 while nobody can tell which teams there are", async () => {
+  test("answers 503 while the database cannot be reached", async () => {
     const house = await open();
-    const ticket = await ticketIn(house);
     house.cutOff();
-    const response = await download(`${house.url}/downloads/${ticket}`);
-    expect(response.status).toBe(503);
-    expect(response.headers.get("retry-after")).toBe("5");
+    const response = await download(await linkIn(house));
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await response.text()).not.toContain("database");
   });
 
-  test("is read and nothing else", async () => {
-    const house = await open();
-    const response = await fetch(`${house.url}/downloads/${await ticketIn(house)}`, { method: "POST" });
-    expect(response.status).toBe(405);
-    expect(response.headers.get("allow")).toBe("GET");
+  test("allows GET only", async () => {
+    const response = await fetch(await linkIn(await open()), { method: "POST" });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
   });
 
-  test("needs its caller's own token where the deployment says so", async () => {
-    const house = await open({ links: "bearer" });
-    const url = `${house.url}/downloads/${await ticketIn(house)}`;
+  test("needs its caller's own token if the deployment says so", async () => {
+    const url = await linkIn(await open({ links: "bearer" }));
     expect((await download(url)).status).toBe(401);
     expect((await download(url, { authorization: "Bearer token of bob" })).status).toBe(404);
     expect(stub.requests).toEqual([]);
     stub.expect(answer(200, body));
     const response = await download(url, { authorization: `Bearer token of ${ANN}` });
     expect(await response.text()).toBe(body);
-    // Neither the caller's token nor a part of the link reaches the service.
+    // The API receives neither the caller's token nor a part of the link.
     expect(JSON.stringify(stub.requests[0]?.headers)).not.toContain("token of");
   });
 
@@ -244,67 +235,50 @@ describe("a link", () => {
     [404, 404],
     [403, 502],
     [503, 502],
-  ])("tells a %i of the service as %i", async (status, told) => {
-    const house = await open();
+  ])("maps a %i of the API to %i", async (status, mapped) => {
     stub.respond(() => answer(status));
-    const response = await download(`${house.url}/downloads/${await ticketIn(house)}`);
-    expect(response.status).toBe(told);
-    expect(response.headers.get("content-type")).toContain("text/plain");
+    const response = await download(await linkIn(await open()));
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      mapped,
+      expect.stringContaining("text/plain"),
+    ]);
   });
 
   test.each([
-    ["of a stated length", {}],
-    ["of no stated length", { "transfer-encoding": "chunked" }],
-  ])("whose body %s breaks off at the service breaks off for its reader, too", async (_, headers) => {
+    ["with a length", cutShort(200, body, 1_000)],
+    ["without a length", brokenStream],
+  ])("whose body %s breaks off at the API breaks off for its reader, too", async (_what, step) => {
     const house = await open();
-    const isChunked = "transfer-encoding" in headers;
-    const step = isChunked
-      ? {
-          readsBody: true,
-          answer: (response: ServerResponse) => {
-            response.writeHead(200, headers);
-            response.write("x".repeat(1_000), () => response.socket?.destroy());
-          },
-        }
-      : cutShort(200, body, 1_000);
     stub.expect(step);
-    const response = await download(`${house.url}/downloads/${await ticketIn(house)}`);
+    const response = await download(await linkIn(house));
     expect(response.status).toBe(200);
     expect(await bodyOf(response)).toBeUndefined();
     await expect.poll(() => house.ended).toMatchObject([{ status: 200, isWhole: false }]);
   });
 
-  test("breaks off for a reader to whom no length can be said, an old proxy's way, by a reset", async () => {
+  test("breaks off with a reset for a reader of HTTP/1.0, whose body has no length", async () => {
     const house = await open();
-    stub.expect({
-      readsBody: true,
-      answer: (response: ServerResponse) => {
-        response.writeHead(200, { "transfer-encoding": "chunked" });
-        response.write("x".repeat(1_000), () => response.socket?.destroy());
-      },
-    });
+    stub.expect(brokenStream);
     const socket = connect(Number(new URL(house.url).port), "127.0.0.1");
-    socket.resume().write(`GET /downloads/${await ticketIn(house)} HTTP/1.0\r\nHost: x\r\n\r\n`);
-    // An ordinary end would be the end of the file.
+    socket.resume().write(`GET ${new URL(await linkIn(house)).pathname} HTTP/1.0\r\nHost: x\r\n\r\n`);
+    // An ordinary end would look like the end of the file.
     const [error] = await once(socket, "error");
     expect(error).toMatchObject({ code: "ECONNRESET" });
   });
 
-  test("takes a place while it is read, and there are so many", async () => {
+  test("uses a slot while it is read, and slots are limited", async () => {
     const house = await open({ limits: { all: 3, team: 2 } });
-    const urls = await Promise.all([0, 1, 2].map(async () => `${house.url}/downloads/${await ticketIn(house)}`));
+    const url = await linkIn(house);
     stub.respond(() => flood(200, Buffer.alloc(65_536, "x"), 20_000_000, { "content-length": "20000000" }));
-    const [one, two] = await Promise.all(urls.slice(0, 2).map((url) => download(url)));
-    const refused = await download(urls[2] ?? "");
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get("retry-after")).toBe("5");
-    for (const response of [one, two]) expect((await bodyOf(response ?? Response.error()))?.length).toBe(20_000_000);
+    const running = await Promise.all([download(url), download(url)]);
+    const refused = await download(url);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+    for (const response of running) expect((await bodyOf(response))?.length).toBe(20_000_000);
     await expect.poll(() => house.ended.filter(({ isWhole }) => isWhole).length).toBe(2);
-    const again = await download(urls[2] ?? "");
-    expect((await bodyOf(again))?.length).toBe(20_000_000);
+    expect((await bodyOf(await download(url)))?.length).toBe(20_000_000);
   });
 
-  test("stands in no line of the log", async () => {
+  test("is in no line of the log", async () => {
     const house = await open();
     const ticket = await ticketIn(house);
     stub.expect(answer(200, body));

@@ -1,16 +1,17 @@
 // A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
 import { randomBytes } from "node:crypto";
+import { onTestFinished } from "vitest";
 import { LISTENER_LIMITS, startServer } from "../../src/mcp/http/listener.ts";
 import { refusal } from "../../src/mcp/http/responses.ts";
-import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { createDownloads, type DownloadOptions, type EndedDownload } from "../../src/teams/downloads/downloads.ts";
 import type { Holder } from "../../src/teams/downloads/links.ts";
 import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
-import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/keys/encryption.ts";
+import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import type { Candidate } from "../../src/teams/tenancy/runtimes.ts";
 import { tools } from "../../tools/index.ts";
 import { composed } from "../support/composed.ts";
+import { urlOf } from "./deployment.ts";
 
 export const newKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
 
@@ -90,7 +91,10 @@ export async function startFileHouse({
     { address: "127.0.0.1", port: 0, limits: { ...LISTENER_LIMITS, maxConnections: 1_000 } },
   );
   const url = new URL(server.url).origin;
-  const mcp: (() => Promise<void>)[] = [];
+  onTestFinished(async () => {
+    await server.drain(0, AbortSignal.abort());
+    for (const { close } of compositions.values()) await close();
+  });
 
   return {
     url,
@@ -98,9 +102,9 @@ export async function startFileHouse({
     ended,
     /** Every line of the log. */
     logged,
-    /** Forgets a team, as `teams remove` does. */
+    /** Removes a team, as `teams remove` does. */
     remove: (team: string) => compositions.delete(team),
-    /** From now on nobody can tell which teams there are. */
+    /** From now on the database cannot be reached. */
     cutOff(): void {
       isCutOff = true;
     },
@@ -108,14 +112,7 @@ export async function startFileHouse({
     async mcpUrl(caller: string, team?: string): Promise<string> {
       const runtime = await runtimeOf(callerNamed(caller), team);
       if (!runtime) throw new Error(`no team ${team}`);
-      const served = await serveOnHttp(runtime, "127.0.0.1", 0);
-      mcp.push(() => served.drain(0, AbortSignal.abort()));
-      return served.url;
-    },
-    async close(): Promise<void> {
-      await server.drain(0, AbortSignal.abort());
-      for (const drain of mcp) await drain();
-      for (const { close } of compositions.values()) await close();
+      return await urlOf(runtime);
     },
   };
 }

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { callerId } from "../../src/teams/caller.ts";
 import { modernSpeaker } from "../mcp/http/raw.ts";
+import { listeningUrl } from "../support/free-port.ts";
 import { AGENT, DEPLOYMENT } from "../support/identity-provider.ts";
 import { deploymentForTest } from "./bench.ts";
 
@@ -20,10 +21,8 @@ async function providerThatAnswers(answer: Readonly<Record<string, unknown>>): P
     const body = request.url === "/introspect" ? { active: true, ...answer } : metadata;
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close().closeAllConnections());
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  return await listeningUrl(server);
 }
 
 const asking = { tokens: "introspection", client: DEPLOYMENT } as const;

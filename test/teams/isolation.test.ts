@@ -6,7 +6,6 @@ import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
 import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
-import type { Runtime } from "../../src/mcp/runtime.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, retryableJob } from "../emulator/work.ts";
 import { jobArguments } from "../mcp/tasks/bench.ts";
@@ -15,8 +14,8 @@ import { connectHttp } from "../support/mcp.ts";
 import { readResult } from "../support/results.ts";
 import { runs } from "../support/thorough.ts";
 import { ask } from "./asking.ts";
-import { addTeam, callerNamed, instanceForTest, keyLine, urlOf } from "./deployment.ts";
-import { describeWithPostgres } from "./postgres.ts";
+import { addTeam, callerNamed, instanceForTest, keyLine, runtimeAt, urlOf } from "./deployment.ts";
+import { describeWithPostgres } from "./services.ts";
 
 const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runs(100, 1_000));
 /** That one caller makes, on the average. */
@@ -39,11 +38,7 @@ describeWithPostgres("isolation", (postgres) => {
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     await addTeam(place, { name: "blue", client: 1, claim: "blues" });
     const instance = await instanceForTest(place);
-    async function runtimeFor(name: string, claim: string): Promise<Runtime> {
-      const runtime = await instance.runtimeOf(callerNamed(name, [claim]), undefined);
-      if (!runtime) throw new Error("there is no such path");
-      return runtime;
-    }
+    const runtimeFor = (name: string, claim: string) => runtimeAt(instance, callerNamed(name, [claim]));
     async function guest(name: string, claim: string) {
       const runtime = await runtimeFor(name, claim);
       return { runtime, url: await urlOf(runtime) };

@@ -1,29 +1,20 @@
 // Whether a download link still opens after its caller has lost the membership by which it was made.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { get, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
-import { type Deployment, deploymentMissing, startDeployment, type Team } from "../support/deployment.ts";
+import type { Team } from "../support/deployment.ts";
 import { type Fleet, startFleet } from "../support/fleet.ts";
+import { describeWithDeployment } from "./services.ts";
 
-const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;
 const Linked = z.object({ structuredContent: z.object({ url: z.url() }) });
 
-describe.skipIf(deploymentMissing !== undefined)(`a download link of a deployment${skipped}`, () => {
-  let running: Deployment | undefined;
+describeWithDeployment("a download link of a deployment", { instances: 2, teams: 5 }, (deployment) => {
   let withBearer: Fleet | undefined;
   beforeAll(async () => {
-    running = await startDeployment({ instances: 2, teams: 5 });
-    withBearer = await startFleet({ instances: 1, env: { ...running.env, MIC_DOWNLOAD_LINKS: "bearer" } });
+    withBearer = await startFleet({ instances: 1, env: { ...deployment().env, MIC_DOWNLOAD_LINKS: "bearer" } });
   }, 120_000);
-  afterAll(async () => {
-    await withBearer?.stop();
-    await running?.stop();
-  });
+  afterAll(() => withBearer?.stop());
 
-  const deployment = (): Deployment => {
-    if (!running) throw new Error("the deployment is there only while tests run");
-    return running;
-  };
   const teamAt = (index: number): Team => {
     const team = deployment().teams[index];
     if (!team) throw new Error("there is such a team");

@@ -1,66 +1,65 @@
-// Who belongs to which team, and what a caller gets who belongs to none, to several, or to another one than he asks for.
+// Membership in teams, and what a caller gets in none, in several, or at the path of another team.
 import { expect, test, vi } from "vitest";
 import type { Caller } from "../../src/teams/caller.ts";
-import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { type ClientFace, connectHttp } from "../support/mcp.ts";
 import {
   addTeam,
   callerNamed,
+  clientAt,
   ISSUER,
   instanceForTest,
   keyLine,
-  type Place,
   PUBLIC,
+  type TestTeam,
   teamsAt,
-  urlOf,
 } from "./deployment.ts";
-import { describeWithPostgres } from "./postgres.ts";
+import { describeWithPostgres } from "./services.ts";
+
+const [ANN, BOB] = [callerNamed("ann", ["reds"]), callerNamed("bob")];
+const RED = { name: "red", client: 0, claim: "reds" };
+const BLUE = { name: "blue", client: 1, claim: "blues" };
 
 describeWithPostgres("membership", (postgres) => {
-  const placeOf = async (clients: number): Promise<Place> => ({
-    url: await postgres().database(),
-    keys: keyLine("one"),
-    emulator: await emulatorForTest({ clients }),
-  });
-
-  async function clientOf(instance: ComposedTeams, caller: Caller, team?: string): Promise<ClientFace> {
-    const runtime = await instance.runtimeOf(caller, team);
-    if (!runtime) throw new Error("there is no such path");
-    return await connectHttp("v2-modern", await urlOf(runtime));
-  }
-
-  /** The workspace that a caller's jobs are in; or what he is told instead. */
-  async function workspaceOf(instance: ComposedTeams, caller: Caller, team?: string): Promise<string> {
-    const runtime = await instance.runtimeOf(caller, team);
-    if (!runtime) return "no such path";
-    return await runtime.workspaceId().then(
-      (workspace = "none") => workspace,
-      (error: Error) => error.message,
-    );
+  /** An instance with these teams; `workspaces` are those of the emulator's clients. */
+  async function scene(clients: number, teams: readonly TestTeam[], more: Parameters<typeof instanceForTest>[1] = {}) {
+    const emulator = await emulatorForTest({ clients });
+    const place = { url: await postgres().database(), keys: keyLine("one"), emulator };
+    for (const team of teams) await addTeam(place, team);
+    const instance = await instanceForTest(place, more);
+    return {
+      place,
+      emulator,
+      runtimeOf: instance.runtimeOf,
+      workspaces: emulator.clients.map(({ workspaceId }) => workspaceId),
+      teams: () => teamsAt(place.url),
+      clientOf: (caller: Caller) => clientAt(instance, caller),
+      /** The default workspace of a caller's jobs, or the error message. */
+      async workspaceOf(...[caller, team]: [Parameters<typeof instance.runtimeOf>[0], string?]): Promise<string> {
+        const runtime = await instance.runtimeOf(caller, team);
+        if (!runtime) return "no such path";
+        return await runtime.workspaceId().then(
+          (workspace = "none") => workspace,
+          (error: Error) => error.message,
+        );
+      },
+    };
   }
 
   test("a value of the claim makes a member, and so does the list; each gets the team's workspace", async () => {
-    const place = await placeOf(2);
-    const [red, blue] = place.emulator.clients;
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    await addTeam(place, { name: "blue", client: 1, members: [{ issuer: ISSUER, subject: "bob" }] });
-    const instance = await instanceForTest(place);
-    expect(await workspaceOf(instance, callerNamed("ann", ["x", "reds"]))).toBe(red?.workspaceId);
-    expect(await workspaceOf(instance, callerNamed("bob"))).toBe(blue?.workspaceId);
-    // The same subject of another issuer is somebody else.
-    const other = callerNamed("bob", [], "https://elsewhere.example.org");
-    expect(await workspaceOf(instance, other)).toMatch("in no team");
-    expect(await workspaceOf(instance, callerNamed("eve", ["red", "REDS", "reds "]))).toMatch("in no team");
+    const blue = { name: "blue", client: 1, members: [{ issuer: ISSUER, subject: "bob" }] };
+    const { workspaceOf, workspaces } = await scene(2, [RED, blue]);
+    expect(await workspaceOf(callerNamed("ann", ["x", "reds"]))).toBe(workspaces[0]);
+    expect(await workspaceOf(BOB)).toBe(workspaces[1]);
+    // The same subject of another issuer is another caller.
+    expect(await workspaceOf(callerNamed("bob", [], "https://elsewhere.example.org"))).toMatch("in no team");
+    expect(await workspaceOf(callerNamed("eve", ["red", "REDS", "reds "]))).toMatch("in no team");
   });
 
-  test("without a team geography works, and all else says whom to ask, as whom", async () => {
-    const place = await placeOf(1);
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    const client = await clientOf(await instanceForTest(place), callerNamed('n"obody'));
+  test("without a team geography works, and every other call says whom to ask, and as which subject", async () => {
+    const { clientOf } = await scene(1, [RED]);
+    const client = await clientOf(callerNamed('n"obody'));
     expect((await client.callTool("list_states")).isError).toBe(false);
-    const calls = ["list_jobs", "get_usage", "list_actions", "submit_job", "list_recipes"];
-    for (const tool of calls) {
+    for (const tool of ["list_jobs", "get_usage", "list_actions", "submit_job", "list_recipes"]) {
       const { error, text } = await client.callTool(tool, tool === "get_usage" ? { window: "DAY" } : {});
       expect(error, tool).toMatchObject({ kind: "forbidden", sideEffect: "none", retryable: false });
       expect(text, tool).toContain(
@@ -71,29 +70,22 @@ describeWithPostgres("membership", (postgres) => {
     expect(await client.complete({ type: "ref/resource", uri: "mic://jobs/{jobId}" }, "jobId", "")).toEqual([]);
   });
 
-  test("in several teams each has a path of its own, which is named; its members alone learn that there is one", async () => {
-    const place = await placeOf(2);
-    const [red, blue] = place.emulator.clients;
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    await addTeam(place, { name: "blue", client: 1, claim: "blues" });
-    const instance = await instanceForTest(place);
+  test("in several teams a caller learns the path of each; only members learn that a team exists", async () => {
+    const { clientOf, workspaceOf, workspaces } = await scene(2, [RED, BLUE]);
     const both = callerNamed("ann", ["reds", "blues"]);
-    const { text } = await (await clientOf(instance, both)).callTool("list_jobs", {});
+    const { text } = await (await clientOf(both)).callTool("list_jobs", {});
     expect(text).toContain(`${PUBLIC}/mcp/blue, ${PUBLIC}/mcp/red`);
-    expect(await workspaceOf(instance, both, "red")).toBe(red?.workspaceId);
-    expect(await workspaceOf(instance, both, "blue")).toBe(blue?.workspaceId);
-    const reds = callerNamed("bob", ["reds"]);
-    const told = [await workspaceOf(instance, reds, "blue"), await workspaceOf(instance, reds, "green")];
-    expect(told[0]?.replace("blue", "green")).toBe(told[1]);
-    expect(await workspaceOf(instance, reds, "No Team")).toBe("no such path");
+    expect([await workspaceOf(both, "red"), await workspaceOf(both, "blue")]).toEqual(workspaces);
+    const [existing, missing] = [await workspaceOf(ANN, "blue"), await workspaceOf(ANN, "green")];
+    expect(existing.replace("blue", "green")).toBe(missing);
+    expect(await workspaceOf(ANN, "No Team")).toBe("no such path");
   });
 
-  test("another workspace than the team's is forbidden: nothing is sent, and no action is written", async () => {
-    const place = await placeOf(2);
-    const [red, blue] = place.emulator.clients;
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    const client = await clientOf(await instanceForTest(place), callerNamed("ann", ["reds"]));
-    const workspaceId = blue?.workspaceId ?? "";
+  test("another workspace than the team's is forbidden: nothing is sent, and no action is recorded", async () => {
+    const { clientOf, emulator, workspaces } = await scene(2, [RED]);
+    const [red] = emulator.clients;
+    const client = await clientOf(ANN);
+    const [own, workspaceId = ""] = workspaces;
     const calls = {
       list_jobs: {},
       list_recipes: {},
@@ -111,57 +103,50 @@ describeWithPostgres("membership", (postgres) => {
       expect(error, `${tool} ${error?.message}`).toMatchObject({ kind: "forbidden", sideEffect: "none" });
     }
     await expect(client.readResource(`mic://workspaces/${workspaceId}/jobs`)).rejects.toThrow("forbidden");
-    const sent = await (await fetch(`${place.emulator.baseUrl}/__emulator/requests`)).text();
-    expect(sent).not.toContain(workspaceId);
+    expect(await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).text()).not.toContain(workspaceId);
     expect((await client.callTool("list_actions")).structured).toMatchObject({ actions: [] });
-    expect((await client.callTool("list_jobs", { workspaceId: red?.workspaceId })).isError).toBe(false);
+    expect((await client.callTool("list_jobs", { workspaceId: own })).isError).toBe(false);
   });
 
-  test("a second team with the same client of the same service is refused; so is a second one of a name", async () => {
-    const place = await placeOf(2);
-    await addTeam(place, { name: "red", client: 0 });
-    await expect(addTeam(place, { name: "crimson", client: 0 })).rejects.toThrow("the team red is there already");
-    await expect(addTeam(place, { name: "red", client: 1 })).rejects.toThrow("the team red is there already");
+  test("a second team with the same client or the same name is refused", async () => {
+    const { place } = await scene(2, [RED]);
+    for (const team of [
+      { name: "crimson", client: 0 },
+      { name: "red", client: 1 },
+    ])
+      await expect(addTeam(place, team)).rejects.toThrow("the team red is there already");
   });
 
-  test("the same caller is served by the same runtime until his team changes; one who left is in no team", async () => {
-    const place = await placeOf(1);
+  test("a caller keeps the runtime until the team changes; without membership they are in no team", async () => {
     const bob = { issuer: ISSUER, subject: "bob" };
-    await addTeam(place, { name: "red", client: 0, claim: "reds", members: [bob] });
-    const teams = await teamsAt(place.url);
-    const instance = await instanceForTest(place);
-    const before = await instance.runtimeOf(callerNamed("bob"), undefined);
-    expect(await instance.runtimeOf(callerNamed("bob"), undefined)).toBe(before);
-    expect(await instance.runtimeOf(callerNamed("ann", ["reds"]), undefined)).not.toBe(before);
-    await teams.removeMember("red", bob);
-    await vi.waitFor(async () => expect(await workspaceOf(instance, callerNamed("bob"))).toMatch("in no team"));
-    expect(await instance.runtimeOf(callerNamed("bob"), undefined)).not.toBe(before);
+    const { runtimeOf, workspaceOf, teams } = await scene(1, [{ ...RED, members: [bob] }]);
+    const before = await runtimeOf(BOB, undefined);
+    expect(await runtimeOf(BOB, undefined)).toBe(before);
+    expect(await runtimeOf(ANN, undefined)).not.toBe(before);
+    await (await teams()).removeMember("red", bob);
+    await vi.waitFor(async () => expect(await workspaceOf(BOB)).toMatch("in no team"));
+    expect(await runtimeOf(BOB, undefined)).not.toBe(before);
   });
 
-  test("a team that is removed is over at once, for whoever is at work with its tokens, too", async () => {
-    const place = await placeOf(1);
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    const instance = await instanceForTest(place);
-    const client = await clientOf(instance, callerNamed("ann", ["reds"]));
+  test("a removed team ends at once, also for clients that use its tokens", async () => {
+    const { clientOf, workspaceOf, teams } = await scene(1, [RED]);
+    const client = await clientOf(ANN);
     expect((await client.callTool("list_jobs")).isError).toBe(false);
-    await (await teamsAt(place.url)).remove("red");
+    await (await teams()).remove("red");
     await vi.waitFor(async () => {
       const { error } = await client.callTool("list_jobs");
       expect(error).toMatchObject({ kind: "forbidden", message: expect.stringContaining('no team "red" any more') });
     });
-    expect(await workspaceOf(instance, callerNamed("ann", ["reds"]))).toMatch("in no team");
+    expect(await workspaceOf(ANN)).toMatch("in no team");
   });
 
-  test("no more teams than are wanted are at hand; the others come back when they are called", async () => {
-    const place = await placeOf(3);
-    for (const [client, name] of ["red", "blue", "green"].entries())
-      await addTeam(place, { name, client, claim: name });
-    const instance = await instanceForTest(place, { teamsAtHand: 2 });
-    const runtimes = await Promise.all(
-      ["red", "blue", "green"].map((name) => instance.runtimeOf(callerNamed("ann", [name]), undefined)),
-    );
-    for (const [client, name] of ["red", "blue", "green"].entries())
-      expect(await workspaceOf(instance, callerNamed("ann", [name]))).toBe(place.emulator.clients[client]?.workspaceId);
-    expect(await instance.runtimeOf(callerNamed("ann", ["red"]), undefined)).not.toBe(runtimes[0]);
+  test("at most MIC_TEAMS_AT_HAND teams are cached; the others are opened again when they are called", async () => {
+    const names = ["red", "blue", "green"];
+    const teams = names.map((name, client) => ({ name, client, claim: name }));
+    const { runtimeOf, workspaceOf, workspaces } = await scene(3, teams, { teamsAtHand: 2 });
+    const memberOf = (name: string) => callerNamed("ann", [name]);
+    const [first] = await Promise.all(names.map((name) => runtimeOf(memberOf(name), undefined)));
+    for (const [client, name] of names.entries()) expect(await workspaceOf(memberOf(name))).toBe(workspaces[client]);
+    expect(await runtimeOf(memberOf("red"), undefined)).not.toBe(first);
   });
 });

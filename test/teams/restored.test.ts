@@ -8,8 +8,8 @@ import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { ask } from "./asking.ts";
-import { addTeam, callerNamed, instanceForTest, keyLine, type Place, urlOf } from "./deployment.ts";
-import { describeWithPostgres } from "./postgres.ts";
+import { addTeam, callerNamed, instanceForTest, keyLine, type Place, runtimeAt, urlOf } from "./deployment.ts";
+import { describeWithPostgres } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -29,9 +29,7 @@ describeWithPostgres("a restored journal", (postgres) => {
     const to = new Date(Date.now() - (endedHoursAgo ?? 0) * HOUR_MS);
     const restoredAt = endedHoursAgo === undefined ? undefined : { from: new Date(to.getTime() - HOUR_MS), to };
     const instance = await instanceForTest(place, { restoredAt });
-    const runtime = await instance.runtimeOf(callerNamed("ann", ["reds"]), undefined);
-    if (!runtime) throw new Error("there is no such path");
-    const url = await urlOf(runtime);
+    const url = await urlOf(await runtimeAt(instance, callerNamed("ann", ["reds"])));
     const client = await connectHttp("v2-modern", url);
     const input = { inputKind: "M4_FILE", referenceId: place.emulator.fileIds[0] };
     return { client, input, to, url, clock, service: new Service(place.emulator, clock) };

@@ -7,18 +7,18 @@ import { openPostgres } from "../../src/actions/postgres.ts";
 import { readConfig } from "../../src/config.ts";
 import { rewrapTeams } from "../../src/teams/commands/teams.ts";
 import type { ComposedTeams } from "../../src/teams/compose.ts";
-import { createEncryption, readSecretKeys } from "../../src/teams/keys/encryption.ts";
-import { createSecrets } from "../../src/teams/keys/team-secrets.ts";
+import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
+import { createSecrets } from "../../src/teams/tenancy/secrets.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
 import { jobArguments } from "../mcp/tasks/bench.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
+import { listeningUrl } from "../support/free-port.ts";
 import { folderForTest } from "../support/home.ts";
-import { type ClientFace, connectHttp } from "../support/mcp.ts";
-import { addTeam, callerNamed, instanceForTest, keyLine, teamsAt, urlOf } from "./deployment.ts";
-import { describeWithPostgres } from "./postgres.ts";
+import { addTeam, callerNamed, clientAt, instanceForTest, keyLine, teamsAt } from "./deployment.ts";
+import { describeWithPostgres } from "./services.ts";
 
-/** Stands before a service, and sees what secrets go to it and which tokens come back. */
+/** A proxy before the API, which records the credentials and tokens of requests. */
 async function watchBefore(origin: string) {
   const seen: string[] = [];
   const server = createServer((incoming, outgoing) => {
@@ -32,11 +32,8 @@ async function watchBefore(origin: string) {
     });
     incoming.pipe(onward);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("it does not listen");
-  return { seen, url: `http://127.0.0.1:${address.port}` };
+  return { seen, url: await listeningUrl(server) };
 }
 
 describeWithPostgres("secrets of teams", (postgres) => {
@@ -52,11 +49,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     return { clock, emulator, place, seen, service: new Service(emulator, clock) };
   }
 
-  async function clientOf(instance: ComposedTeams): Promise<ClientFace> {
-    const runtime = await instance.runtimeOf(ann, undefined);
-    if (!runtime) throw new Error("there is no such path");
-    return await connectHttp("v2-modern", await urlOf(runtime));
-  }
+  const clientOf = (instance: ComposedTeams) => clientAt(instance, ann);
 
   /** Every row of every table. */
   async function dump(url: string): Promise<string> {
@@ -121,7 +114,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
   });
 
   test("sealed anew while callers are at work: no call fails, and the old key can go", async () => {
-    const { clock, emulator, place } = await scene();
+    const { place, service } = await scene();
     const keys = `${keyLine("two")}\n${place.keys}`;
     const instance = await instanceForTest({ ...place, keys });
     const client = await clientOf(instance);
@@ -133,32 +126,21 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const failed: unknown[] = [];
     const working = (async () => {
       while (!isOver || calls < 20) {
-        // Every token is asked for with the secret.
-        await fetch(`${emulator.baseUrl}/__emulator/faults`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ fault: { kind: "expire-token" } }),
-        });
+        // The next call needs a new token, and that needs the secret.
+        await service.fault({ kind: "expire-token" });
         const { error } = await client.callTool("list_jobs");
         calls += 1;
         if (error) failed.push(error);
       }
     })();
-    const bench = {
-      teams,
-      secrets,
-      firstKey: "two",
-      baseUrl: undefined,
-      issuer: undefined,
-      changed: (team: string, what: string) => said.push(`${team}: ${what}`),
-      say: (text: string) => said.push(text),
-    };
-    expect(await rewrapTeams(bench)).toBe(0);
+    const changed = (team: string, what: string) => said.push(`${team}: ${what}`);
+    const say = (text: string) => said.push(text);
+    const none = { baseUrl: undefined, issuer: undefined };
+    expect(await rewrapTeams({ teams, secrets, firstKey: "two", changed, say, ...none })).toBe(0);
     isOver = true;
     await working;
     expect(failed).toEqual([]);
     expect(said).toEqual(["red: secret rewrapped", expect.stringContaining("1 put there now")]);
-    clock.advance(0);
     const later = await instanceForTest({ ...place, keys: keys.split("\n")[0] ?? "" });
     expect((await (await clientOf(later)).callTool("list_jobs")).isError).toBe(false);
   });

@@ -1,23 +1,13 @@
 // serve --teams as programs behind a balancer: teams are added while it serves, and what is missing or weak is not served over.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { modernSpeaker, resultOf } from "../mcp/http/raw.ts";
 import { run } from "../mcp/stdio/child.ts";
-import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { connectHttp, type Era, eras } from "../support/mcp.ts";
+import { describeWithDeployment } from "./services.ts";
 
-const skipped = deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`;
+const OPTIONS = { instances: 2, teams: 2, env: { MIC_DRAIN_DELAY_SECONDS: "300" } };
 
-describe.skipIf(deploymentMissing !== undefined)(`serve --teams${skipped}`, () => {
-  let running: Deployment | undefined;
-  beforeAll(async () => {
-    running = await startDeployment({ instances: 2, teams: 2, env: { MIC_DRAIN_DELAY_SECONDS: "300" } });
-  }, 120_000);
-  afterAll(() => running?.stop());
-  const deployment = (): Deployment => {
-    if (!running) throw new Error("the deployment is there only while tests run");
-    return running;
-  };
-
+describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
   test.each<Era>(eras)(
     "callers of two teams each work in their own workspace, through any instance (%s)",
     async (era) => {

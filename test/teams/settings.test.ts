@@ -1,10 +1,10 @@
 // What a deployment for teams is told by its environment: everything that is wrong is named at once, with what mends it and never with
 // its value.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readStoreSettings, readTeamsSettings } from "../../src/teams/settings.ts";
+import { folderForTest } from "../support/home.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
@@ -57,9 +57,8 @@ describe("what is enough", () => {
     expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
   });
 
-  test("keys come from a file as well", () => {
-    const folder = mkdtempSync(join(tmpdir(), "mic-mcp-keys-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+  test("keys come from a file as well", async () => {
+    const folder = await folderForTest();
     writeFileSync(join(folder, "keys"), `# of this year\nsecond ${KEY}\n`);
     const { MIC_SECRET_KEYS: _, ...rest } = ENOUGH;
     expect(readTeamsSettings({ ...rest, MIC_SECRET_KEYS_FILE: join(folder, "keys") }).secretKeys.ids).toEqual([

@@ -2,7 +2,6 @@
 // when another one has taken the action up; or with a call that it has not even read. Processes, PostgreSQL and the way between them are
 // real.
 
-import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -10,6 +9,7 @@ import { createJob, enveloped, job } from "../contract/samples.ts";
 import { legacySpeaker, modernSpeaker, post, resultOf, type Sent } from "../mcp/http/raw.ts";
 import { stubEnv } from "../service/client.ts";
 import { deploymentMissing, startDeployment } from "../support/deployment.ts";
+import { listeningUrl } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";
 import { executionsAt, OF_THE_LOAD } from "../support/load.ts";
 import { askPostgres, type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
@@ -37,15 +37,12 @@ async function wayTo(url: string) {
       from.on("close", () => isCut || to.destroy());
     }
   });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
+  const through = new URL(url);
+  through.port = new URL(await listeningUrl(proxy)).port;
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     proxy.close();
   });
-  const address = proxy.address();
-  const through = new URL(url);
-  through.port = String(typeof address === "object" ? address?.port : "");
   return {
     url: through.href,
     cut(is: boolean): void {

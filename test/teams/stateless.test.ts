@@ -1,6 +1,6 @@
 // A deployment serves revisions before 2026-07-28 statelessly: each POST by itself, on any instance, and nothing else.
 import { describe, expect, test } from "vitest";
-import { createJob, enveloped, job, micEnveloped } from "../contract/samples.ts";
+import { enveloped, job } from "../contract/samples.ts";
 import { get, initializeMessage, legacySpeaker, post, send } from "../mcp/http/raw.ts";
 import { stubEnv } from "../service/client.ts";
 import { serveStatelessInside } from "../support/stateless.ts";
@@ -85,20 +85,4 @@ test("the end of its connection cancels a call, a notification does not", async 
   expect(await Promise.race([stubOf().requests[0]?.closed, "in flight"])).toBe("in flight");
   await call.cut();
   expect(await stubOf().requests[0]?.closed).toBe(false);
-});
-
-test("an action whose client went is resumed by the same call under its key", async () => {
-  const client = await legacySpeaker(await start());
-  stubOf().expect(neverAnswer);
-  const lost = client.call(1, "submit_job", createJob);
-  await expect.poll(() => stubOf().requests.length).toBe(1);
-  await lost.cut();
-  stubOf().respond(({ method }) => (method === "GET" ? answer(200, enveloped(job)) : answer(202, micEnveloped(job))));
-  const { messages } = await client.call(1, "submit_job", createJob).answer;
-  expect(messages[0]?.result).toMatchObject({ structuredContent: { data: { id: job.id } } });
-  const keys = stubOf().requests.flatMap(({ method, headers }) =>
-    method === "POST" ? [headers["idempotency-key"]] : [],
-  );
-  expect(keys).toHaveLength(2);
-  expect(new Set(keys).size).toBe(1);
 });

@@ -3,9 +3,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { telemetryFor } from "../../src/cli/telemetry.ts";
 import { readConfig } from "../../src/config.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { connectHttp } from "../support/mcp.ts";
-import { addTeam, callerNamed, instanceForTest, keyLine, urlOf } from "../teams/deployment.ts";
-import { describeWithPostgres } from "../teams/postgres.ts";
+import { addTeam, callerNamed, clientAt, instanceForTest, keyLine } from "../teams/deployment.ts";
+import { describeWithPostgres } from "../teams/services.ts";
 import { receiverForTest } from "./receiver.ts";
 
 describeWithPostgres("telemetry of teams", (postgres) => {
@@ -29,9 +28,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     const ann = callerNamed("ann", ["reds"]);
     const bob = callerNamed("bob", ["blues"]);
     for (const caller of [ann, bob]) {
-      const runtime = await instance.runtimeOf(caller, undefined);
-      if (!runtime) throw new Error("there is no such path");
-      const client = await connectHttp("v2-modern", await urlOf(runtime));
+      const client = await clientAt(instance, caller);
       expect((await client.callTool("list_jobs")).isError).toBe(false);
       await client.close();
     }

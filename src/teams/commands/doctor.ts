@@ -7,10 +7,10 @@ import { Failure, reasonOf } from "../../failure.ts";
 import { escaped } from "../../outside.ts";
 import { createTransport } from "../../service/transport.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
-import { createEncryption } from "../keys/encryption.ts";
-import { createSecrets } from "../keys/team-secrets.ts";
+import { createEncryption } from "../encryption.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
+import { createSecrets } from "../tenancy/secrets.ts";
 import { createTeams } from "../tenancy/teams.ts";
 import { checkTeam } from "./teams.ts";
 

@@ -13,9 +13,9 @@ import { operatorTable } from "../../table.ts";
 import { createAudit, operatorOf } from "../audit.ts";
 import { callerId } from "../caller.ts";
 import { openDatabase } from "../database.ts";
-import { createEncryption, DecryptionError } from "../keys/encryption.ts";
-import { createSecrets, keyIdOf, type Secrets } from "../keys/team-secrets.ts";
+import { createEncryption, DecryptionError } from "../encryption.ts";
 import { readStoreSettings } from "../settings.ts";
+import { createSecrets, keyIdOf, type Secrets } from "../tenancy/secrets.ts";
 import {
   createTeams,
   type ListedTeam,
@@ -75,11 +75,7 @@ function membersOf({ member: subjects = [] }: TeamFlags, { issuer }: Manager): r
 
 async function typedSecret(): Promise<string> {
   const prompter = openPrompter();
-  try {
-    return await prompter.askSecret("Client secret (not shown): ");
-  } finally {
-    prompter.close();
-  }
+  return await prompter.askSecret("Client secret (not shown): ").finally(prompter.close);
 }
 
 /** Reads a secret from stdin, a file or the terminal. Throws UsageError, and Failure if the file cannot be used. */
@@ -245,14 +241,10 @@ export async function checkTeam(
   return { team: name, ok: false, detail: `${opened}, but nobody belongs to it`, fix };
 }
 
-async function checkTeams(
-  name: string | undefined,
-  { unproven = false, json }: TeamFlags,
-  manager: Manager,
-): Promise<number> {
-  const all = await manager.teams.list();
-  const wanted = name === undefined ? all : all.filter((team) => team.name === name);
-  if (name !== undefined && wanted.length === 0) throw noSuchTeam(name);
+/** `name`: empty for all teams. */
+async function checkTeams(name: string, { unproven = false, json }: TeamFlags, manager: Manager): Promise<number> {
+  const wanted = (await manager.teams.list()).filter((team) => name === "" || team.name === name);
+  if (name !== "" && wanted.length === 0) throw noSuchTeam(name);
   const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !unproven)));
   const ok = checks.every((check) => check.ok);
   if (json) manager.say(inJson({ ok, teams: checks }));
@@ -336,8 +328,12 @@ function actionOf(word: string | undefined): TeamAction {
   throw new UsageError(`mic-mcp teams takes one of ${TEAM_ACTIONS.join(", ")}.${like}`);
 }
 
-/** Throws UsageError. */
+/** The team that the action is about; empty if it is about all teams. Throws UsageError. */
 function nameOf(action: TeamAction, names: readonly string[]): string {
+  const isAboutAll = action === "list" || action === "rewrap";
+  if (isAboutAll && names.length > 0)
+    throw new UsageError(`mic-mcp teams ${action} takes no team: it is about all of them.`);
+  if (isAboutAll || (action === "check" && names.length === 0)) return "";
   const [name, ...more] = names;
   if (name === undefined || more.length > 0)
     throw new UsageError(`mic-mcp teams ${action} takes the name of one team.`);
@@ -348,29 +344,16 @@ function nameOf(action: TeamAction, names: readonly string[]): string {
   return name;
 }
 
-/** Throws UsageError. */
-function refuseNames(action: TeamAction, names: readonly string[]): void {
-  if (names.length > 0) throw new UsageError(`mic-mcp teams ${action} takes no team: it is about all of them.`);
-}
+type RunAction = (name: string, flags: TeamFlags, manager: Manager) => Promise<number>;
 
-async function run(action: TeamAction, names: readonly string[], flags: TeamFlags, manager: Manager): Promise<number> {
-  switch (action) {
-    case "add":
-      return await addTeam(nameOf(action, names), flags, manager);
-    case "remove":
-      return await removeTeam(nameOf(action, names), flags, manager);
-    case "rotate":
-      return await rotateTeam(nameOf(action, names), flags, manager);
-    case "check":
-      return await checkTeams(names.length === 0 ? undefined : nameOf(action, names), flags, manager);
-    case "list":
-      refuseNames(action, names);
-      return await listTeams(flags, manager);
-    case "rewrap":
-      refuseNames(action, names);
-      return await rewrapTeams(manager);
-  }
-}
+const RUN: Readonly<Record<TeamAction, RunAction>> = {
+  add: addTeam,
+  remove: removeTeam,
+  rotate: rotateTeam,
+  check: checkTeams,
+  list: (_name, flags, manager) => listTeams(flags, manager),
+  rewrap: (_name, _flags, manager) => rewrapTeams(manager),
+};
 
 /** Throws UsageError, and Failure if the database cannot be used or credentials are refused. */
 export async function teams(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -399,7 +382,7 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     say: (text) => void process.stdout.write(`${text}\n`),
   };
   try {
-    return await run(action, names, values, manager);
+    return await RUN[action](nameOf(action, names), values, manager);
   } finally {
     await audit.written();
     await close();

@@ -11,7 +11,7 @@ import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import { eachTry, lengthOf, openOnce, pieces, typeOf } from "../../service/open-file.ts";
 import type { DefinedTool } from "../../toolkit/define-tool.ts";
 import type { LinkedFiles } from "../../toolkit/linked-files.ts";
-import type { Encryption } from "../keys/encryption.ts";
+import type { Encryption } from "../encryption.ts";
 import type { Candidate } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, plainType, Ticket } from "./links.ts";
 

@@ -12,7 +12,7 @@ import { PREVIEW_BYTES, previewOfStart, textOf } from "../../service/file-previe
 import { eachTry, lengthOf, openOnce, pieces, typeOf } from "../../service/open-file.ts";
 import type { OpenAnswer } from "../../service/transport.ts";
 import type { Content, Link, LinkedFiles, WantedAsset } from "../../toolkit/linked-files.ts";
-import type { Encryption } from "../keys/encryption.ts";
+import type { Encryption } from "../encryption.ts";
 
 /**
  * The caller that a link was made for, as far as the membership in the link's team depends on them. Membership is checked again when

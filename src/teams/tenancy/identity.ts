@@ -7,7 +7,7 @@ import { isJsonObject } from "../../contract/json.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { quote } from "../../outside.ts";
 import type { EncodedRequest } from "../../service/encode.ts";
-import type { Secrets } from "../keys/team-secrets.ts";
+import type { Secrets } from "./secrets.ts";
 import type { Team, Teams } from "./teams.ts";
 
 export interface TeamIdentity extends Identity {

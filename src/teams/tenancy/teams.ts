@@ -39,7 +39,7 @@ export interface ListedTeam extends Team {
 /** A team of a caller, and when it last changed. `claim`: the value of its claim, if the caller is a member by it. */
 export type Belonging = Pick<Team, "name" | "changedAt" | "claim">;
 
-/** Times are milliseconds since 1970. `sealed`: see encryption.ts. `secret_file`: a path on every instance. */
+/** Times are milliseconds since 1970. `sealed`: see ../encryption.ts. `secret_file`: a path on every instance. */
 const TABLES = [
   `CREATE TABLE IF NOT EXISTS teams (
      name TEXT PRIMARY KEY, base_url TEXT NOT NULL, client_id TEXT NOT NULL, workspace_id TEXT NOT NULL, claim TEXT,

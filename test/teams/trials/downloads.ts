@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type Deployment, startDeployment } from "../../support/deployment.ts";
+import { listeningUrl } from "../../support/free-port.ts";
 import { connectHttp } from "../../support/mcp.ts";
 
 export interface DownloadCounts {
@@ -45,11 +46,8 @@ async function startService(bytes: number) {
     };
     send();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the service does not listen");
   return {
-    baseUrl: `http://127.0.0.1:${address.port}`,
+    baseUrl: await listeningUrl(server),
     async close(): Promise<void> {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

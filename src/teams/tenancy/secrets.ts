@@ -4,8 +4,8 @@ import { decodeProtectedHeader } from "jose";
 import { LRUCache } from "lru-cache";
 import { errorCode, type Failure, notConfigured, reasonOf } from "../../failure.ts";
 import { quote } from "../../outside.ts";
-import type { Team } from "../tenancy/teams.ts";
-import { DecryptionError, type Encryption } from "./encryption.ts";
+import { DecryptionError, type Encryption } from "../encryption.ts";
+import type { Team } from "./teams.ts";
 
 /** A file is read at most this often. */
 const FILE_KEPT_MS = 10_000;

@@ -1,0 +1,39 @@
+// Services for all tests of a block; without the programs that they need, the tests are skipped and say why.
+import { afterAll, beforeAll, describe } from "vitest";
+import { type Deployment, type DeploymentOptions, deploymentMissing, startDeployment } from "../support/deployment.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+
+function describeWith<T>(
+  what: string,
+  { missing, start, stop }: { missing: string | undefined; start(): Promise<T>; stop(service: T): Promise<void> },
+  tests: (service: () => T) => void,
+): void {
+  const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
+  describe.skipIf(missing !== undefined)(`${what}${skipped}`, () => {
+    let service: T | undefined;
+    beforeAll(async () => {
+      service = await start();
+    }, 120_000);
+    afterAll(async () => {
+      if (service) await stop(service);
+    });
+    tests(() => {
+      if (!service) throw new Error("the service runs only during tests");
+      return service;
+    });
+  });
+}
+
+export const describeWithPostgres = (what: string, tests: (postgres: () => PostgresServer) => void): void =>
+  describeWith(what, { missing: postgresMissing, start: startPostgres, stop: (server) => server.stop() }, tests);
+
+export const describeWithDeployment = (
+  what: string,
+  options: DeploymentOptions,
+  tests: (deployment: () => Deployment) => void,
+): void =>
+  describeWith(
+    what,
+    { missing: deploymentMissing, start: () => startDeployment(options), stop: (deployment) => deployment.stop() },
+    tests,
+  );
