@@ -229,7 +229,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     expect(JSON.stringify(await it.database.query("SELECT * FROM audit"))).not.toMatch(
       `${MARK}|${client.clientSecret}`,
     );
-  });
+  }, 120_000);
 
   test("a row that cannot be written is logged, and what it is about goes on", async () => {
     const it = await scene();

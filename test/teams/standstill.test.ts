@@ -4,7 +4,7 @@
 
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { legacySpeaker, modernSpeaker, post, resultOf, type Sent } from "../mcp/http/raw.ts";
 import { stubEnv } from "../service/client.ts";
@@ -12,12 +12,12 @@ import { deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";
 import { executionsAt, OF_THE_LOAD } from "../support/load.ts";
-import { askPostgres, type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { askPostgres } from "../support/postgres.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, holdUntil, stubForTest } from "../support/stub.ts";
+import { describeWithPostgres } from "./services.ts";
 
-const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 const isLinux = process.platform === "linux";
 
 /** The way to a server, which can swallow everything and give nothing back; for the running test alone. */
@@ -53,66 +53,56 @@ async function wayTo(url: string) {
   };
 }
 
-describe.skipIf(postgresMissing !== undefined || !isLinux)(
-  `an instance that stands still${skipped}`,
-  { timeout: 180_000 },
-  () => {
-    let postgres: PostgresServer | undefined;
-    beforeAll(async () => {
-      postgres = await startPostgres();
-    }, 60_000);
-    afterAll(() => postgres?.stop());
+describeWithPostgres("an instance that stands still", (postgres) => {
+  /** The first instance is made to stand still with its request on the way, and goes on once the second has been told. */
+  async function takenOver(stop: (first: Server, cut: (is: boolean) => void) => () => void) {
+    const stub = await stubForTest();
+    const url = await postgres().database();
+    const way = await wayTo(url);
+    const start = (journal: string) => startServer({ env: { ...stubEnv(stub), MIC_JOURNAL_URL: journal } });
+    const [first, second] = [await start(way.url), await start(url)];
+    const { opened, open } = gate();
+    const made = answer(202, enveloped(job));
+    stub.respond(() => (stub.requests.length === 1 ? holdUntil(opened, made) : made));
+    first.send("submit_job", createJob, 7);
+    await expect.poll(() => stub.requests.length, { timeout: 20_000 }).toBe(1);
+    const goOn = stop(first, way.cut);
+    const told = await second.call("submit_job", createJob);
+    const [owner] = await askPostgres(url, "SELECT owner, state, attempts FROM actions");
+    open();
+    goOn();
+    return { stub, url, first, second, told, owner };
+  }
 
-    /** The first instance is made to stand still with its request on the way, and goes on once the second has been told. */
-    async function takenOver(stop: (first: Server, cut: (is: boolean) => void) => () => void) {
-      const stub = await stubForTest();
-      const url = (await postgres?.database()) ?? "";
-      const way = await wayTo(url);
-      const start = (journal: string) => startServer({ env: { ...stubEnv(stub), MIC_JOURNAL_URL: journal } });
-      const [first, second] = [await start(way.url), await start(url)];
-      const { opened, open } = gate();
-      const made = answer(202, enveloped(job));
-      stub.respond(() => (stub.requests.length === 1 ? holdUntil(opened, made) : made));
-      first.send("submit_job", createJob, 7);
-      await expect.poll(() => stub.requests.length, { timeout: 20_000 }).toBe(1);
-      const goOn = stop(first, way.cut);
-      const told = await second.call("submit_job", createJob);
-      const [owner] = await askPostgres(url, "SELECT owner, state, attempts FROM actions");
-      open();
-      goOn();
-      return { stub, url, first, second, told, owner };
-    }
-
-    const stopped = () =>
-      takenOver((first) => {
-        process.kill(first.pid, "SIGSTOP");
-        return () => void process.kill(first.pid, "SIGCONT");
-      });
-    const cutOff = () =>
-      takenOver((_first, cut) => {
-        cut(true);
-        return () => undefined;
-      });
-
-    test("is followed when its lease has stood still, under the same key, and changes nothing when it goes on", async () => {
-      const [one, other] = await Promise.all([stopped(), cutOff()]);
-      for (const { stub, url, first, second, told, owner } of [one, other]) {
-        expect(told.error, told.text).toBeUndefined();
-        const { idempotencyKey } = told.action ?? {};
-        expect(told.action).toMatchObject({ replayed: false });
-        const late = await first.answerTo(7);
-        expect(late.error, late.text).toBeUndefined();
-        expect(late.action).toMatchObject({ idempotencyKey });
-        const again = await second.call("submit_job", createJob);
-        expect(again.action).toMatchObject({ idempotencyKey, replayed: true });
-        const posts = stub.requests.filter(({ method }) => method === "POST");
-        expect(new Set(posts.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([idempotencyKey]));
-        expect(await askPostgres(url, "SELECT owner, state, attempts FROM actions")).toEqual([owner]);
-        expect(owner).toMatchObject({ state: "succeeded" });
-      }
+  const stopped = () =>
+    takenOver((first) => {
+      process.kill(first.pid, "SIGSTOP");
+      return () => void process.kill(first.pid, "SIGCONT");
     });
-  },
-);
+  const cutOff = () =>
+    takenOver((_first, cut) => {
+      cut(true);
+      return () => undefined;
+    });
+
+  test("is followed when its lease has stood still, under the same key, and changes nothing when it goes on", async () => {
+    const [one, other] = await Promise.all([stopped(), cutOff()]);
+    for (const { stub, url, first, second, told, owner } of [one, other]) {
+      expect(told.error, told.text).toBeUndefined();
+      const { idempotencyKey } = told.action ?? {};
+      expect(told.action).toMatchObject({ replayed: false });
+      const late = await first.answerTo(7);
+      expect(late.error, late.text).toBeUndefined();
+      expect(late.action).toMatchObject({ idempotencyKey });
+      const again = await second.call("submit_job", createJob);
+      expect(again.action).toMatchObject({ idempotencyKey, replayed: true });
+      const posts = stub.requests.filter(({ method }) => method === "POST");
+      expect(new Set(posts.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([idempotencyKey]));
+      expect(await askPostgres(url, "SELECT owner, state, attempts FROM actions")).toEqual([owner]);
+      expect(owner).toMatchObject({ state: "succeeded" });
+    }
+  }, 180_000);
+});
 
 /** Longer than any answer takes. */
 const PATIENCE_MS = 1_000;
