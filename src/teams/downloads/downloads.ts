@@ -219,7 +219,8 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       for await (const piece of pieces) {
         exchange.signal.throwIfAborted();
         bytes += piece.length;
-        await exchange.write(piece);
+        exchange.write(piece);
+        await exchange.drained();
       }
       exchange.end();
     } catch {
