@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../../../src/config.ts";
 import { inUrl } from "../../../src/loopback.ts";
-import { loopbackAddress } from "../../../src/mcp/http/loopback.ts";
+import { loopbackAddress } from "../../../src/transports/http/loopback.ts";
 import { run } from "../stdio/child.ts";
 import { send } from "./raw.ts";
 import { startHttp } from "./server.ts";

@@ -1,9 +1,9 @@
 // subscriptions/listen (2026-07-28) on stdio. The SDK serves it above the transport and acknowledges at once what it is asked for: so
 // this filter hands a request on when no change can be missed, and with only what is watched.
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
-import { Cancelled } from "../messages/cancelled.ts";
-import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
-import type { Subscriptions } from "../resources/subscriptions.ts";
+import { Cancelled } from "../../mcp/messages/cancelled.ts";
+import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../../mcp/resources/listen.ts";
+import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { MessageFilter } from "./transport.ts";
 
 export function createListens(subscriptions: Subscriptions): MessageFilter {

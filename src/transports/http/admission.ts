@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { isIPv4, type Socket } from "node:net";
 import { endianness } from "node:os";
 import { inUrl, LOOPBACK_NAMES } from "../../loopback.ts";
-import type { Log } from "../runtime.ts";
+import type { Log } from "../../mcp/runtime.ts";
 import { refusal } from "./responses.ts";
 
 /** The refusal of a request that may not come in; undefined when it may. */

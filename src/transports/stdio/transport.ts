@@ -4,8 +4,8 @@
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport } from "@modelcontextprotocol/server";
 import { errorCode } from "../../failure.ts";
-import { Cancelled } from "../messages/cancelled.ts";
-import type { Redact } from "../messages/redact.ts";
+import { Cancelled } from "../../mcp/messages/cancelled.ts";
+import type { Redact } from "../../mcp/messages/redact.ts";
 import { createLines } from "./lines.ts";
 import { readLine, refusal } from "./read-line.ts";
 

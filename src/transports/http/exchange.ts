@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { exceededBound } from "../messages/bounds.ts";
-import { type Redact, redactEvents } from "../messages/redact.ts";
+import { exceededBound } from "../../mcp/messages/bounds.ts";
+import { type Redact, redactEvents } from "../../mcp/messages/redact.ts";
 import { type Phase, refusal } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;

@@ -10,9 +10,9 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { Cancelled } from "../../mcp/messages/cancelled.ts";
+import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
 import { json } from "../../outside.ts";
-import { Cancelled } from "../messages/cancelled.ts";
-import { withLegacyCode } from "../messages/legacy-codes.ts";
 import type { Exchange } from "./exchange.ts";
 import { refusal } from "./responses.ts";
 
