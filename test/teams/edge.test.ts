@@ -182,10 +182,11 @@ test("every answer says what a browser must not do with it", async () => {
 });
 
 test("a stream tells the balancer not to hold it back", async () => {
-  const { url, provider, resource, release } = await deploymentForTest();
+  const { url, provider, resource, calls, release } = await deploymentForTest();
   const authorization = `Bearer ${await provider.token(resource)}`;
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "wait", arguments: {} } };
   const waiting = post(url, call, { authorization, accept: ACCEPT });
+  await expect.poll(() => calls).toHaveLength(1);
   // What takes longer than a second becomes a stream.
   await sleep(1_200);
   release();

@@ -10,7 +10,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { Cancelled } from "../../mcp/messages/cancelled.ts";
+import { canceledId } from "../../mcp/messages/cancelled.ts";
 import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
 import { json } from "../../outside.ts";
 import type { Exchange } from "./exchange.ts";
@@ -144,8 +144,7 @@ export class LegacyTransport implements Transport {
 
   #deliver(message: JSONRPCMessage): void {
     this.onmessage?.(message);
-    if (!("method" in message) || message.method !== "notifications/cancelled") return;
-    const id = Cancelled.safeParse(message).data?.params.requestId;
+    const id = canceledId(message);
     if (id !== undefined) this.#answer(id, undefined);
   }
 
