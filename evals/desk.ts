@@ -12,7 +12,7 @@ import { emulatorNotes } from "../src/cli/backend.ts";
 import { compose } from "../src/cli/local.ts";
 import { readConfig } from "../src/config.ts";
 import type { Emulator } from "../src/emulator/index.ts";
-import { serveOnStdio } from "../src/mcp/stdio/serve.ts";
+import { serveOnStdio } from "../src/transports/stdio/serve.ts";
 import type { Args, Desk, OfferedTool, Shown } from "./agent.ts";
 import { weigh } from "./weigh.ts";
 

@@ -195,7 +195,7 @@ describe("rooms", () => {
   });
 
   test("serving over HTTP is loaded only where it is asked for", () => {
-    const isHttp = (path: string) => /^src\/(?:mcp\/http[./]|cli\/serve-http\.|teams\/)/.test(path);
+    const isHttp = (path: string) => /^src\/(?:transports\/http\/|cli\/serve-http\.|teams\/)/.test(path);
     const loaded = ({ path, code }: (typeof files)[number]) =>
       [...code.matchAll(/^(?:import|export) (?!type)[^;]*?"(\.[^"]+)"/gm)].map(([, to = ""]) =>
         join(dirname(path), to),

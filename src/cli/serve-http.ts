@@ -1,8 +1,8 @@
 // `mic-mcp serve --http`: the same server for many clients of this machine at once, until a signal ends it.
 
-import { loopbackAddress } from "../mcp/http/loopback.ts";
-import { serveOnHttp } from "../mcp/http/serve.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
+import { loopbackAddress } from "../transports/http/loopback.ts";
+import { serveOnHttp } from "../transports/http/serve.ts";
 import type { HttpFlags } from "./serve-flags.ts";
 import type { Serving } from "./serving.ts";
 import { onSignal } from "./signals.ts";

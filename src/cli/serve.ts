@@ -1,8 +1,8 @@
 // `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
 import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { readConfig } from "../config.ts";
-import { serveOnStdio } from "../mcp/stdio/serve.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
+import { serveOnStdio } from "../transports/stdio/serve.ts";
 import { backendOf } from "./backend.ts";
 import { crashBeforeLog, crashReason, redactorOf } from "./crash.ts";
 import { compose } from "./local.ts";

@@ -2,7 +2,7 @@
 import { PassThrough } from "node:stream";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
-import { StdioTransport } from "../../src/mcp/stdio/transport.ts";
+import { StdioTransport } from "../../src/transports/stdio/transport.ts";
 
 const line = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
 

@@ -2,8 +2,8 @@
 // start of a process. What is proven of processes, of their pipes, deaths and logs, starts the built one (child.ts, server.ts).
 import { PassThrough, Transform } from "node:stream";
 import { onTestFinished } from "vitest";
-import { serveOnHttp } from "../../src/mcp/http/serve.ts";
-import { serveOnStdio } from "../../src/mcp/stdio/serve.ts";
+import { serveOnHttp } from "../../src/transports/http/serve.ts";
+import { serveOnStdio } from "../../src/transports/stdio/serve.ts";
 import { composed } from "./composed.ts";
 
 // Each composition's log listens to it.

@@ -1,10 +1,10 @@
 // The product as a deployment serves it, without sessions and without sign-in, inside the test's own process.
 import { onTestFinished } from "vitest";
-import { createEndpoint } from "../../src/mcp/http/endpoint.ts";
-import { type HttpServer, LISTENER_LIMITS, startServer } from "../../src/mcp/http/listener.ts";
-import type { HttpService } from "../../src/mcp/http/port.ts";
-import { httpServiceOf } from "../../src/mcp/http/serve.ts";
 import { createStateless } from "../../src/teams/frontend/stateless.ts";
+import { createEndpoint } from "../../src/transports/http/endpoint.ts";
+import { type HttpServer, LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
+import type { HttpService } from "../../src/transports/http/port.ts";
+import { httpServiceOf } from "../../src/transports/http/serve.ts";
 import { composed } from "./composed.ts";
 import { startForwarder } from "./forwarder.ts";
 

@@ -2,12 +2,12 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import type { HttpServer } from "../../src/mcp/http/listener.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import { createTransport } from "../../src/service/transport.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
+import type { HttpServer } from "../../src/transports/http/listener.ts";
 import { modernSpeaker, type Speaker } from "../mcp/http/raw.ts";
 import { freePort } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";

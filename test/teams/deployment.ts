@@ -5,12 +5,12 @@ import { onTestFinished } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
-import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
 import { type ComposedTeams, composeTeams, type Deployment } from "../../src/teams/compose.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { createTeams, type Member, prepareTables, type Teams } from "../../src/teams/tenancy/teams.ts";
+import { serveOnHttp } from "../../src/transports/http/serve.ts";
 import { type ClientFace, connectHttp } from "../support/mcp.ts";
 
 export const ISSUER = "https://login.example.org";

@@ -1,14 +1,14 @@
 // A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { LISTENER_LIMITS, startServer } from "../../src/mcp/http/listener.ts";
-import { refusal } from "../../src/mcp/http/responses.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { createDownloads, type DownloadOptions, type EndedDownload } from "../../src/teams/downloads/downloads.ts";
 import type { Holder } from "../../src/teams/downloads/links.ts";
 import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
 import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import type { Candidate } from "../../src/teams/tenancy/runtimes.ts";
+import { LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
+import { refusal } from "../../src/transports/http/responses.ts";
 import { tools } from "../../tools/index.ts";
 import { composed } from "../support/composed.ts";
 import { urlOf } from "./deployment.ts";

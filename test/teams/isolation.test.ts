@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
 import type { JsonSchema } from "../../src/contract/json-schema.ts";
-import { serveOnHttp } from "../../src/mcp/http/serve.ts";
+import { serveOnHttp } from "../../src/transports/http/serve.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, retryableJob } from "../emulator/work.ts";
 import { jobArguments } from "../mcp/tasks/bench.ts";

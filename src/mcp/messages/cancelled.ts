@@ -1,7 +1,11 @@
 // The notification with which a client says that it no longer wants the answer to a request.
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 
-export const Cancelled = z.object({
-  method: z.literal("notifications/cancelled"),
-  params: z.object({ requestId: z.union([z.string(), z.number()]) }),
-});
+const Cancelled = z.object({ params: z.object({ requestId: z.union([z.string(), z.number()]) }) });
+
+/** The id of the canceled request; undefined if the message is another one. */
+export function canceledId(message: JSONRPCMessage): RequestId | undefined {
+  const isCancellation = "method" in message && message.method === "notifications/cancelled";
+  return isCancellation ? Cancelled.safeParse(message).data?.params.requestId : undefined;
+}

@@ -4,13 +4,13 @@ import type { AuditedEvent } from "../../actions/audit.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { Failure, type FailureKind, reasonOf } from "../../failure.ts";
 import type { Auditor } from "../../hooks.ts";
-import type { Exchange } from "../../mcp/http/exchange.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import { eachTry, lengthOf, openOnce, pieces, typeOf } from "../../service/open-file.ts";
 import type { DefinedTool } from "../../toolkit/define-tool.ts";
 import type { LinkedFiles } from "../../toolkit/linked-files.ts";
+import type { Exchange } from "../../transports/http/exchange.ts";
 import type { Encryption } from "../encryption.ts";
 import type { Candidate } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, plainType, Ticket } from "./links.ts";
@@ -219,7 +219,8 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       for await (const piece of pieces) {
         exchange.signal.throwIfAborted();
         bytes += piece.length;
-        await exchange.write(piece);
+        exchange.write(piece);
+        await exchange.drained();
       }
       exchange.end();
     } catch {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "../../loopback.ts";
-import { refusal } from "../../mcp/http/responses.ts";
+import { refusal } from "../../transports/http/responses.ts";
 
 export interface EdgeOptions {
   /** The origin of the URL that clients call: `https://mic.example.org`. */

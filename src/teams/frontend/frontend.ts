@@ -4,8 +4,11 @@ import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/s
 import { isJsonObject } from "../../contract/json.ts";
 import { reasonOf } from "../../failure.ts";
 import type { Refusal } from "../../hooks.ts";
-import { createEndpoint, type McpEndpoint } from "../../mcp/http/endpoint.ts";
-import type { Exchange } from "../../mcp/http/exchange.ts";
+import type { Redact } from "../../mcp/messages/redact.ts";
+import type { Log } from "../../mcp/runtime.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
+import { createEndpoint, type McpEndpoint } from "../../transports/http/endpoint.ts";
+import type { Exchange } from "../../transports/http/exchange.ts";
 import {
   type HttpFrontEnd,
   type HttpServer,
@@ -13,8 +16,8 @@ import {
   type ListenerLimits,
   type ListenOptions,
   startServer,
-} from "../../mcp/http/listener.ts";
-import { type Asking, type HttpService, messagesIn } from "../../mcp/http/port.ts";
+} from "../../transports/http/listener.ts";
+import { type Asking, type HttpService, messagesIn } from "../../transports/http/port.ts";
 import {
   ending,
   HEALTH_PATH,
@@ -24,10 +27,7 @@ import {
   ready,
   refusal,
   tooMany,
-} from "../../mcp/http/responses.ts";
-import type { Redact } from "../../mcp/messages/redact.ts";
-import type { Log } from "../../mcp/runtime.ts";
-import type { Telemetry } from "../../telemetry/port.ts";
+} from "../../transports/http/responses.ts";
 import type { CallersTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";

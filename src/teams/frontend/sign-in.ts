@@ -9,9 +9,9 @@ import {
   oauthMetadataResponse,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import { bearerTokenOf } from "../../mcp/http/admission.ts";
-import { MCP_PATH, refusal } from "../../mcp/http/responses.ts";
 import type { Log } from "../../mcp/runtime.ts";
+import { bearerTokenOf } from "../../transports/http/admission.ts";
+import { MCP_PATH, refusal } from "../../transports/http/responses.ts";
 import { type Caller, RIGHTS, type Right } from "../caller.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";

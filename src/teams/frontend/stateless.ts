@@ -2,9 +2,9 @@
 // request (docs/decisions/022-stateless-deployments.md).
 import { DEFAULT_NEGOTIATED_PROTOCOL_VERSION } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import { isInitialize, LegacyTransport, legacyRefusal } from "../../mcp/http/legacy-transport.ts";
-import type { HttpService, LegacyClients } from "../../mcp/http/port.ts";
-import { methodNotAllowed } from "../../mcp/http/responses.ts";
+import { isInitialize, LegacyTransport, legacyRefusal } from "../../transports/http/legacy-transport.ts";
+import type { HttpService, LegacyClients } from "../../transports/http/port.ts";
+import { methodNotAllowed } from "../../transports/http/responses.ts";
 
 interface Closable {
   close(): Promise<void>;

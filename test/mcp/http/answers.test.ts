@@ -1,12 +1,9 @@
 // What a request is answered with, in each way of being served, and what is refused of one.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
-import { stubEnv } from "../../service/client.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
-import { neverAnswer, stubForTest } from "../../support/stub.ts";
-import { ACCEPT, legacySpeaker, post, send, speakers } from "./raw.ts";
-import { startHttp } from "./server.ts";
+import { ACCEPT, legacySpeaker, post } from "./raw.ts";
 import { ways } from "./ways.ts";
 
 let emulator: Emulator;
@@ -45,23 +42,6 @@ describe.each(ways)("%s", (_, { serve, speak }) => {
     expect(messages[0]?.error).toMatchObject({ code: -32602, message: expect.stringContaining("Unknown tool") });
   });
 });
-
-test.each(Object.entries(speakers))(
-  "%s: a read under way when its server ends at once is told so",
-  async (_, speak) => {
-    const stub = await stubForTest();
-    stub.respond(() => neverAnswer);
-    const program = await startHttp({ env: stubEnv(stub) });
-    const sent = (await speak(program.url)).call(1, "get_job", { jobId: "job-1" });
-    await expect.poll(() => stub.requests.length).toBe(1);
-    program.process.kill("SIGTERM");
-    // Two at once would be taken for one.
-    await expect.poll(async () => (await send(program.url, { method: "GET" }).answer).status).toBe(503);
-    program.process.kill("SIGTERM");
-    expect((await sent.answer).messages).not.toContainEqual(expect.objectContaining({ result: expect.anything() }));
-    expect(await program.exit).toEqual({ code: 0, signal: null });
-  },
-);
 
 describe("a request is refused with", () => {
   let url: string;

@@ -130,21 +130,6 @@ test("progress is told while a call waits, and the call then ends", async () => 
   expect(ticking.size).toBe(eras.length);
 });
 
-test("cancelling ends the wait and the reading, not the job", async () => {
-  await withEach(async (client) => {
-    const { id: left } = await submitJob(bench().service, FILE.succeeds);
-    const { id: other } = await submitJob(bench().service, FILE.succeeds);
-    const abort = new AbortController();
-    const options = { signal: abort.signal, onprogress: () => abort.abort() };
-    await expect(client.callTool("get_job", { jobId: left, waitSeconds: 40 }, options)).rejects.toThrow();
-    const before = await requestsAbout("getMicJob", left);
-    // A second of waiting for another job is time enough for the first to be read again, were it still waited for.
-    await client.callTool("get_job", { jobId: other, waitSeconds: 1 });
-    expect(await requestsAbout("getMicJob", left)).toBe(before);
-    expect(await requestsAbout("cancelMicJob", left)).toBe(0);
-  });
-});
-
 test("a job's moves are told until nobody listens any more", async () => {
   const { id: ended } = await settledJob(bench().service, FILE.succeeds);
   const listening = await withEach(async (client) => {
@@ -166,33 +151,4 @@ test("a job's moves are told until nobody listens any more", async () => {
   await sleep(2_200);
   expect(await looks()).toEqual(before);
   expect(listening.map(({ heard }) => heard())).toEqual([1, 1, 1]);
-});
-
-test("what one hears another hears too, and the service is asked once", async () => {
-  const { id } = await submitJob(bench().service, FILE.succeeds);
-  const uri = `mic://jobs/${id}`;
-  const listeners = eras.map((era) => bench().clients[era]);
-  for (const client of listeners) await client.listen(uri);
-  const before = await requestsAbout("getMicJob", id);
-  clock.advance(2 * STAGE_MS);
-  await vi.waitFor(() => {
-    for (const { updates } of listeners) expect(updates.filter((each) => each === uri)).toHaveLength(1);
-  }, soon);
-  expect((await requestsAbout("getMicJob", id)) - before).toBeLessThanOrEqual(3);
-  for (const client of listeners) await client.stopListening(uri);
-});
-
-test("clients share what was read of the country, and the limit on reading it", async () => {
-  const count = async () => {
-    const response = await fetch(`${bench().service.emulator.baseUrl}/__emulator/requests`);
-    const entries: unknown = await response.json();
-    return Array.isArray(entries)
-      ? entries.filter((entry) => entry.operationId === "listPlaygroundDistricts").length
-      : NaN;
-  };
-  const before = await count();
-  const rank = { level: "district", by: "mandalCount", limit: 1, states: ["TN", "KA"] };
-  const answers = await Promise.all(eras.map((era) => bench().clients[era].callTool("rank_divisions", rank)));
-  for (const { structured } of answers) expect(structured).toMatchObject({ coverage: { complete: true } });
-  expect((await count()) - before).toBe(2);
 });

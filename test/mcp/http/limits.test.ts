@@ -76,6 +76,7 @@ describe("a body", () => {
     ['{"jsonrpc":"1.0","id":1,"method":"initialize"}', 400, ""],
     ['{"jsonrpc":"2.0","id":null,"method":"initialize"}', 400, ""],
     ['{"jsonrpc":"2.0","id":{},"method":"initialize","params":{}}', 400, ""],
+    [JSON.stringify({ ...initializeMessage(), id: undefined }), 400, "initialize"],
     ['{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}', 400, ""],
   ])("%j is refused with %i", async (body, status, word) => {
     const { url } = await serveForTest();

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../../../src/config.ts";
 import { inUrl } from "../../../src/loopback.ts";
-import { loopbackAddress } from "../../../src/mcp/http/loopback.ts";
+import { loopbackAddress } from "../../../src/transports/http/loopback.ts";
 import { run } from "../stdio/child.ts";
 import { send } from "./raw.ts";
 import { startHttp } from "./server.ts";
@@ -29,54 +29,20 @@ describe("--host", () => {
     expect(await loopbackAddress(host, lookup("::1", "127.0.0.1"))).toBe(address);
   });
 
-  test.each([
-    [""],
-    [" "],
-    [" 127.0.0.1"],
-    ["127.0.0.1 "],
-    ["127.0.0.1\n"],
-    ["0.0.0.0"],
-    ["0"],
-    ["::"],
-    ["[::]"],
-    ["0:0:0:0:0:0:0:0"],
-    ["::ffff:127.0.0.1"],
-    ["::ffff:0.0.0.0"],
-    ["[127.0.0.1]"],
-    ["[localhost]"],
-    ["::1%lo"],
-    ["fe80::1"],
-    ["::2"],
-    ["192.168.1.10"],
-    ["10.0.0.1"],
-    ["169.254.1.1"],
-    ["128.0.0.1"],
-    ["126.255.255.255"],
-    ["127.1"],
-    ["127"],
-    ["0x7f.1"],
-    ["0x7f000001"],
-    ["2130706433"],
-    ["0177.0.0.1"],
-    ["127.0.0.01"],
-    ["127.0.0.256"],
-    ["127.0.0.1.nip.io"],
-    ["127.0.0.1:80"],
-    ["http://127.0.0.1"],
-    ["localhost."],
-    ["my.localhost"],
-    ["localhost.localdomain"],
-    ["ip6-localhost"],
-    ["my-laptop"],
-    ["my-laptop.local"],
-    ["example.com"],
-    ["*"],
-    ["127.0.0.1,0.0.0.0"],
-  ])("%j is refused, and nobody is asked what it means", async (host) => {
-    const ask = () => Promise.reject(new Error("asked"));
-    await expect(loopbackAddress(host, ask)).rejects.toThrow(UsageError);
-    await expect(loopbackAddress(host, ask)).rejects.toThrow(/loopback/);
-  });
+  const elsewhere = `
+    0.0.0.0 0 :: [::] 0:0:0:0:0:0:0:0 ::ffff:127.0.0.1 ::ffff:0.0.0.0 [127.0.0.1] [localhost] ::1%lo fe80::1 ::2
+    192.168.1.10 10.0.0.1 169.254.1.1 128.0.0.1 126.255.255.255 127.1 127 0x7f.1 0x7f000001 2130706433 0177.0.0.1
+    127.0.0.01 127.0.0.256 127.0.0.1.nip.io 127.0.0.1:80 http://127.0.0.1 localhost. my.localhost
+    localhost.localdomain ip6-localhost my-laptop my-laptop.local example.com * 127.0.0.1,0.0.0.0`;
+
+  test.each([...elsewhere.trim().split(/\s+/), "", " ", " 127.0.0.1", "127.0.0.1 ", "127.0.0.1\n"])(
+    "%j is refused, and nobody is asked what it means",
+    async (host) => {
+      const ask = () => Promise.reject(new Error("asked"));
+      await expect(loopbackAddress(host, ask)).rejects.toThrow(UsageError);
+      await expect(loopbackAddress(host, ask)).rejects.toThrow(/loopback/);
+    },
+  );
 
   test.each([
     ["elsewhere", lookup("192.168.1.10")],
@@ -92,23 +58,7 @@ describe("--host", () => {
   const loopback = new BlockList();
   loopback.addSubnet("127.0.0.0", 8, "ipv4");
   loopback.addAddress("::1", "ipv6");
-  const digits = fc.constantFrom(
-    "0",
-    "1",
-    "127",
-    "0x7f",
-    "0177",
-    "255",
-    "256",
-    "::",
-    ":",
-    ".",
-    "[",
-    "]",
-    "%",
-    "ffff",
-    " ",
-  );
+  const digits = fc.constantFrom(..."0 1 127 0x7f 0177 255 256 :: : . [ ] % ffff".split(" "), " ");
 
   test("whatever it says, it is a loopback address or it is refused", async () => {
     const hosts = fc.oneof(

@@ -2,10 +2,10 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import type { HttpServer } from "../../../src/mcp/http/listener.ts";
-import type { HttpService } from "../../../src/mcp/http/port.ts";
-import { type HttpOptions, startHttpServer } from "../../../src/mcp/http/serve.ts";
 import type { Subscriptions } from "../../../src/mcp/resources/subscriptions.ts";
+import type { HttpServer } from "../../../src/transports/http/listener.ts";
+import type { HttpService } from "../../../src/transports/http/port.ts";
+import { type HttpOptions, startHttpServer } from "../../../src/transports/http/serve.ts";
 
 export interface Bench {
   /** How many servers were asked for. */

@@ -107,6 +107,21 @@ describe("a session", () => {
   });
 });
 
+test("an answer within a second is JSON; a longer call is a stream, which ends when the call is canceled", async () => {
+  const { url, begun, release } = await serveForTest();
+  const { call, notify } = await legacySpeaker(url);
+  expect((await call(1, "say", { bytes: 1 }).answer).headers["content-type"]).toBe("application/json");
+  const [finished, canceled] = [call(2, "wait", {}), call(3, "wait", {})];
+  await expect.poll(() => begun).toEqual([1, 2, 3]);
+  await sleep(1_200);
+  await notify("notifications/cancelled", { requestId: 3 });
+  expect((await canceled.answer).messages).toEqual([]);
+  release();
+  const { headers, messages } = await finished.answer;
+  expect(headers["content-type"]).toBe("text/event-stream");
+  expect(messages).toHaveLength(1);
+});
+
 describe("as many as are configured", () => {
   test("a new one takes the place of the one that was idle longest", async () => {
     const { url } = await serveForTest({ maxSessions: 2 });

@@ -177,19 +177,6 @@ test("a batch of millions is one that is refused", async () => {
   expect(await program.next()).toMatchObject({ id: 3, result: {} });
 });
 
-test("10 MB of brackets are survived", async () => {
-  const program = lastingSession();
-  for (const open of ["[", '{"a":'])
-    program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"ping","params":${open.repeat(2_000_000)}\n`);
-  for (const _ of "[{")
-    expect(await program.next()).toMatchObject({
-      id: 2,
-      error: { code: -32600, message: expect.stringContaining("nested") },
-    });
-  program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
-  expect(await program.next()).toMatchObject({ id: 3, result: {} });
-});
-
 const SIZE = 9_900_000;
 const filled = (part: string): string => part.repeat(Math.floor(SIZE / Buffer.byteLength(part)));
 

@@ -1,12 +1,9 @@
 // A client that does not read: nothing piles up, nothing blocks, nothing counts as told, and what it reads later is whole.
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import * as z from "zod/v4";
-import { createInput, enveloped, input, job, statesResponse } from "../../contract/samples.ts";
+import { enveloped, job, statesResponse } from "../../contract/samples.ts";
 import { stubEnv } from "../../service/client.ts";
-import { gate } from "../../support/gate.ts";
-import { folderForTest } from "../../support/home.ts";
-import { answer, holdUntil, type Stub, stubForTest } from "../../support/stub.ts";
+import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./memory.ts";
 
@@ -85,60 +82,6 @@ describe("a client that reads nothing of stdout", () => {
     const exited = once(program.process, "exit");
     leave(program);
     expect(await exited).toEqual([0, null]);
-  });
-
-  test("gets the outcome of its action from the next process, which sends nothing", long, async () => {
-    const stateDir = await folderForTest();
-    const stub = await stubForTest();
-    const env = environment(stub, { MIC_STATE_DIR: stateDir });
-    const program = start(["serve"], { env });
-    await initialize(program);
-    const { opened: released, open: release } = gate();
-    stub.expect(holdUntil(released, answer(201, enveloped(input))));
-    const order = callMessage(2, "register_input", createInput);
-    program.send(order);
-    await expect.poll(() => stub.requests.length, soon).toBe(1);
-    program.process.stdout.pause();
-    // The pipe is full before the service answers.
-    stub.respond(({ method }) => answer(method === "GET" ? 200 : 500, enveloped(job)));
-    await write(
-      program,
-      ids(3, 2_000).map((id) => callMessage(id, "get_job", { jobId: "job-1" })),
-    );
-    let before = 0;
-    // As many as may be at work at once are; once no more come, the pipe is full.
-    const standsStill = () => {
-      const [earlier, now] = [before, stub.requests.length];
-      before = now;
-      return now > 100 && now === earlier;
-    };
-    await expect.poll(standsStill, { ...soon, interval: 500 }).toBe(true);
-    release();
-
-    const next = start(["serve"], { env });
-    await initialize(next);
-    const Actions = z.object({
-      result: z.object({
-        structuredContent: z.object({ actions: z.array(z.object({ state: z.string(), idempotencyKey: z.string() })) }),
-      }),
-    });
-    let id = 2;
-    const listed = async () => {
-      next.send(callMessage(id, "list_actions"));
-      const answers = await next.answersTo([id]);
-      return Actions.parse(answers.get(id++)).result.structuredContent.actions;
-    };
-    await expect.poll(async () => (await listed()).map(({ state }) => state), soon).toEqual(["succeeded"]);
-    const [action] = await listed();
-    program.process.kill("SIGKILL");
-    await program.exit;
-    expect(program.stdout()).not.toContain(action?.idempotencyKey);
-    next.send(callMessage(id, "register_input", createInput));
-    const again = await next.answersTo([id]);
-    expect(again.get(id)).toMatchObject({
-      result: { structuredContent: { action: { idempotencyKey: action?.idempotencyKey, replayed: true } } },
-    });
-    expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 });
 

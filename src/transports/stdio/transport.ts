@@ -4,8 +4,8 @@
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport } from "@modelcontextprotocol/server";
 import { errorCode } from "../../failure.ts";
-import { Cancelled } from "../messages/cancelled.ts";
-import type { Redact } from "../messages/redact.ts";
+import { canceledId } from "../../mcp/messages/cancelled.ts";
+import type { Redact } from "../../mcp/messages/redact.ts";
 import { createLines } from "./lines.ts";
 import { readLine, refusal } from "./read-line.ts";
 
@@ -98,12 +98,11 @@ export class StdioTransport implements Transport {
 
   /** Notifications and responses need not wait: they may end a request. */
   #takeAtOnce(message: JSONRPCMessage): void {
-    const isCancellation = "method" in message && message.method === "notifications/cancelled";
-    const cancelled = isCancellation ? Cancelled.safeParse(message).data?.params.requestId : undefined;
-    if (cancelled !== undefined) {
+    const canceled = canceledId(message);
+    if (canceled !== undefined) {
       for (const each of this.#waiting)
-        if (isRequest(each.message) && "id" in each.message && each.message.id === cancelled) this.#takeOut(each);
-      this.#inFlight.delete(cancelled);
+        if (isRequest(each.message) && "id" in each.message && each.message.id === canceled) this.#takeOut(each);
+      this.#inFlight.delete(canceled);
     }
     this.#deliver(message);
   }

@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
-import { exceededBound } from "../messages/bounds.ts";
+import { exceededBound } from "../../mcp/messages/bounds.ts";
 
 export interface Reading {
   readonly messages: readonly JSONRPCMessage[];

@@ -6,8 +6,8 @@ import {
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
-import type { Subscriptions } from "../resources/subscriptions.ts";
+import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../../mcp/resources/listen.ts";
+import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
 import { ending, MCP_PATH, refusal } from "./responses.ts";

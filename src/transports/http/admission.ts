@@ -3,10 +3,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { isIPv6, type Socket } from "node:net";
+import { isIPv4, type Socket } from "node:net";
 import { endianness } from "node:os";
 import { inUrl, LOOPBACK_NAMES } from "../../loopback.ts";
-import type { Log } from "../runtime.ts";
+import type { Log } from "../../mcp/runtime.ts";
 import { refusal } from "./responses.ts";
 
 /** The refusal of a request that may not come in; undefined when it may. */
@@ -59,54 +59,42 @@ function byToken(token: string): Admission {
 }
 
 // Linux lists each socket with its user: `sl: local remote state queues timer retransmits uid timeout inode`, addresses and ports
-// in hexadecimal.
+// in hexadecimal, and an address as words of 32 bits in this machine's own byte order.
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-const LINE = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) (?:\S+ +){4}(\d+) +\d+ +(\d+) /gm;
 
 /** The table is read in pieces while sockets come and go: one look may miss a line, three hardly will. */
 const MAX_LOOKS = 3;
 
-const hexPort = (port = 0): string => port.toString(16).toUpperCase().padStart(4, "0");
+const inWords = (bytes: Buffer): string =>
+  (endianness() === "LE" ? bytes.swap32() : bytes).toString("hex").toUpperCase();
+const ONE = inWords(Buffer.from("00000000000000000000000000000001", "hex"));
+const MAPPED = inWords(Buffer.from("00000000000000000000ffff", "hex"));
 
-/** Normalizes an address of Node's; a mapped IPv6 address (::ffff:127.0.0.1) becomes the IPv4 one. */
-const plain = (address = ""): string => {
-  const [, four] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
-  return four ?? (isIPv6(address) && !address.includes("%") ? new URL(`http://[${address}]`).hostname : address);
-};
-
-/** The table writes an address as words of 32 bits, each in this machine's own byte order. */
-function readAddress(hex: string): string {
-  const bytes = Buffer.from(hex, "hex");
-  if (endianness() === "LE") bytes.swap32();
-  if (bytes.length === 4) return bytes.join(".");
-  const groups = bytes.toString("hex").match(/.{4}/g) ?? [];
-  const isMapped = /^0{20}ffff/.test(bytes.toString("hex"));
-  return isMapped ? bytes.subarray(12).join(".") : plain(groups.join(":"));
+/** One end of a connection as the tables write it: a loopback address, which the client may have as an IPv6 one. */
+function spellings(address = "", port = 0): readonly string[] {
+  const four = isIPv4(address) ? inWords(Buffer.from(address.split(".").map(Number))) : undefined;
+  const words = four === undefined ? [ONE] : [four, MAPPED + four];
+  return words.map((word) => `${word}:${port.toString(16).toUpperCase().padStart(4, "0")}`);
 }
 
-/** The uid of the client's end of a connection, in one of the tables. */
-function uidIn(path: string, { remoteAddress, remotePort, localAddress, localPort }: Socket): number | undefined {
-  let table = "";
+function look(path: string): string {
   try {
-    table = readFileSync(path, "latin1");
+    return readFileSync(path, "latin1");
   } catch {
-    return undefined;
+    return "";
   }
-  for (const [, from = "", fromPort, to = "", toPort, uid, inode] of table.matchAll(LINE)) {
-    if (fromPort !== hexPort(remotePort) || toPort !== hexPort(localPort)) continue;
-    if (readAddress(from) !== plain(remoteAddress) || readAddress(to) !== plain(localAddress)) continue;
-    // A socket that its process has closed has no owner, and stands under root's uid: its sender need not be root.
-    if (inode !== "0") return Number(uid);
-  }
-  return undefined;
 }
 
-/** Undefined if it cannot be found. Synchronous, so that requests cannot overtake each other. */
-function clientUid(socket: Socket): number | undefined {
+/** The uid of the client's end; undefined if it cannot be found. Synchronous, so that requests cannot overtake each other. */
+function clientUid({ remoteAddress, remotePort, localAddress, localPort }: Socket): number | undefined {
+  const to = spellings(localAddress, localPort);
+  const ends = spellings(remoteAddress, remotePort).map((from, at) => ` ${from} ${to[at]} `);
   for (let looks = 0; looks < MAX_LOOKS; looks++)
-    for (const path of TABLES) {
-      const uid = uidIn(path, socket);
-      if (uid !== undefined) return uid;
+    for (const line of TABLES.flatMap((path) => look(path).split("\n"))) {
+      if (!ends.some((end) => line.includes(end))) continue;
+      const [, , , , , , , uid, , inode] = line.trim().split(/ +/);
+      // A socket that its process has closed has no owner, and stands under root's uid: its sender need not be root.
+      if (uid !== undefined && inode !== "0") return Number(uid);
     }
   return undefined;
 }

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { exceededBound } from "../messages/bounds.ts";
-import { type Redact, redactEvents } from "../messages/redact.ts";
+import { exceededBound } from "../../mcp/messages/bounds.ts";
+import { type Redact, redactEvents } from "../../mcp/messages/redact.ts";
 import { type Phase, refusal } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
@@ -149,9 +149,13 @@ export class Exchange {
     if (!this.#response.destroyed) this.#response.flushHeaders();
   }
 
-  /** Writes a piece. Resolves when the client has room for the next one, or has disconnected. */
-  async write(piece: string | Uint8Array): Promise<void> {
-    if (this.signal.aborted || this.#response.write(piece)) return;
+  write(piece: string | Uint8Array): void {
+    if (!this.signal.aborted) this.#response.write(piece);
+  }
+
+  /** Resolves when the client has room for the next piece, or has disconnected. */
+  async drained(): Promise<void> {
+    if (this.signal.aborted || !this.#response.writableNeedDrain) return;
     await once(this.#response, "drain", { signal: this.signal }).catch(() => undefined);
   }
 
@@ -191,8 +195,10 @@ export class Exchange {
     if (this.signal.aborted) cancel();
     const leftMs = Math.max(0, (this.streamEndsAt ?? Number.POSITIVE_INFINITY) - Date.now());
     const timer = leftMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(cancel, Math.min(leftMs, MAX_TIMER_MS));
-    for (let part = await reader.read(); !part.done; part = await reader.read())
-      await this.write(redactEvents(decoder.decode(part.value), this.redact));
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      this.write(redactEvents(decoder.decode(part.value), this.redact));
+      await this.drained();
+    }
     clearTimeout(timer);
     this.end();
   }

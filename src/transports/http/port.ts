@@ -2,11 +2,11 @@
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
 import type { JSONRPCMessage, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
+import type { Redact } from "../../mcp/messages/redact.ts";
+import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
+import type { Log } from "../../mcp/runtime.ts";
+import type { Connection } from "../../mcp/server.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
-import type { Redact } from "../messages/redact.ts";
-import type { Subscriptions } from "../resources/subscriptions.ts";
-import type { Log } from "../runtime.ts";
-import type { Connection } from "../server.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A request or a notification. */

@@ -1,9 +1,9 @@
 // subscriptions/listen (2026-07-28) on stdio. The SDK serves it above the transport and acknowledges at once what it is asked for: so
 // this filter hands a request on when no change can be missed, and with only what is watched.
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
-import { Cancelled } from "../messages/cancelled.ts";
-import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
-import type { Subscriptions } from "../resources/subscriptions.ts";
+import { canceledId } from "../../mcp/messages/cancelled.ts";
+import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../../mcp/resources/listen.ts";
+import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { MessageFilter } from "./transport.ts";
 
 export function createListens(subscriptions: Subscriptions): MessageFilter {
@@ -34,10 +34,10 @@ export function createListens(subscriptions: Subscriptions): MessageFilter {
 
   return {
     inbound(message, pass) {
-      const method = "method" in message ? message.method : undefined;
-      const cancelled = method === "notifications/cancelled" ? Cancelled.safeParse(message).data : undefined;
-      if (cancelled) end(cancelled.params.requestId);
-      const listen = method === "subscriptions/listen" ? Listen.safeParse(message).data : undefined;
+      const canceled = canceledId(message);
+      if (canceled !== undefined) end(canceled);
+      const isListen = "method" in message && message.method === "subscriptions/listen";
+      const listen = isListen ? Listen.safeParse(message).data : undefined;
       if (!listen) {
         pass(message);
         return undefined;

@@ -1,6 +1,7 @@
 // The sessions of revisions before 2026-07-28: at most the configured number, each until its client ends it or leaves it idle.
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
+import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import { isInitialize, LegacyTransport, legacyRefusal } from "./legacy-transport.ts";
 import type { HttpService, LegacyClients } from "./port.ts";
@@ -15,33 +16,12 @@ export interface SessionLimits {
 
 interface Session {
   readonly transport: LegacyTransport;
-  /** Makes its server. */
-  connect(): Promise<void>;
-  /** Aborts calls in flight. */
-  close(): Promise<void>;
+  readonly subscriptions: Subscriptions;
+  /** Tells telemetry. */
+  readonly ended: (() => void) | undefined;
   /** Exchanges in flight, streams among them. */
   open: number;
   idle?: NodeJS.Timeout;
-}
-
-function createSession(service: HttpService, id: string): Session {
-  const subscriptions = service.createSubscriptions();
-  const transport = new LegacyTransport(id);
-  transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
-  const ended = service.telemetry?.session("tcp");
-  return {
-    transport,
-    open: 0,
-    async connect() {
-      const server = await service.createServer({ subscriptions, isFirst: true }, "legacy");
-      await server.connect(transport);
-    },
-    async close() {
-      subscriptions.close();
-      await transport.close();
-      ended?.();
-    },
-  };
 }
 
 export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyClients {
@@ -50,9 +30,12 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
 
   async function end(id: string): Promise<void> {
     const session = sessions.get(id);
+    if (!session) return;
     sessions.delete(id);
-    clearTimeout(session?.idle);
-    await session?.close();
+    clearTimeout(session.idle);
+    session.subscriptions.close();
+    await session.transport.close();
+    session.ended?.();
   }
 
   /** Ends a session where nobody waits for that. */
@@ -97,15 +80,19 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       return refusal(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
     }
     const id = crypto.randomUUID();
-    const session = createSession(service, id);
+    const transport = new LegacyTransport(id);
+    transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
+    const subscriptions = service.createSubscriptions();
+    const session = { transport, subscriptions, ended: service.telemetry?.session("tcp"), open: 0 };
     sessions.set(id, session);
     return await serveIn(id, session, async () => {
       let isKnown = false;
       try {
-        await session.connect();
-        const response = await session.transport.post(exchange, messages);
+        const server = await service.createServer({ subscriptions, isFirst: true }, "legacy");
+        await server.connect(transport);
+        await transport.post(exchange, messages);
         isKnown = await exchange.finished;
-        return response;
+        return undefined;
       } finally {
         // A session whose client never learnt its id is of no use.
         if (!isKnown) await end(id);

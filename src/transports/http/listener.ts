@@ -5,9 +5,9 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf } from "../../failure.ts";
 import { inUrl } from "../../loopback.ts";
+import type { Redact } from "../../mcp/messages/redact.ts";
+import type { Log } from "../../mcp/runtime.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
-import type { Redact } from "../messages/redact.ts";
-import type { Log } from "../runtime.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import { MCP_PATH, type Phase, refusal } from "./responses.ts";
 

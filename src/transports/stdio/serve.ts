@@ -3,12 +3,12 @@ import type { Readable, Writable } from "node:stream";
 import type { McpRequestContext, ProtocolEra } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { reasonOf } from "../../failure.ts";
-import { withLegacyCode } from "../messages/legacy-codes.ts";
-import { createRedact } from "../messages/redact.ts";
-import { createSubscriptions } from "../resources/subscriptions.ts";
-import type { Runtime } from "../runtime.ts";
-import { createServer } from "../server.ts";
-import { createConfirmation } from "../tools/confirmation.ts";
+import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
+import { createRedact } from "../../mcp/messages/redact.ts";
+import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
+import type { Runtime } from "../../mcp/runtime.ts";
+import { createServer } from "../../mcp/server.ts";
+import { createConfirmation } from "../../mcp/tools/confirmation.ts";
 import { createListens } from "./listens.ts";
 import { type MessageFilter, StdioTransport } from "./transport.ts";
 

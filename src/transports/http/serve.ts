@@ -1,10 +1,10 @@
 // Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without. serve --http
 // takes the requests of this machine, of this user or with the token.
-import { createRedact } from "../messages/redact.ts";
-import { createSubscriptions } from "../resources/subscriptions.ts";
-import type { Runtime } from "../runtime.ts";
-import { createServer } from "../server.ts";
-import { createConfirmation } from "../tools/confirmation.ts";
+import { createRedact } from "../../mcp/messages/redact.ts";
+import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
+import type { Runtime } from "../../mcp/runtime.ts";
+import { createServer } from "../../mcp/server.ts";
+import { createConfirmation } from "../../mcp/tools/confirmation.ts";
 import { createAdmission, hostRefusal } from "./admission.ts";
 import { createEndpoint } from "./endpoint.ts";
 import {

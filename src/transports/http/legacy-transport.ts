@@ -10,9 +10,9 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { canceledId } from "../../mcp/messages/cancelled.ts";
+import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
 import { json } from "../../outside.ts";
-import { Cancelled } from "../messages/cancelled.ts";
-import { withLegacyCode } from "../messages/legacy-codes.ts";
 import type { Exchange } from "./exchange.ts";
 import { refusal } from "./responses.ts";
 
@@ -46,7 +46,7 @@ export function legacyRefusal({ request }: Exchange, messages: readonly JSONRPCM
 }
 
 export const isInitialize = (message: JSONRPCMessage): boolean =>
-  "method" in message && message.method === "initialize" && isInitializeRequest(message);
+  "id" in message && "method" in message && message.method === "initialize" && isInitializeRequest(message);
 
 /** The response to one POST, or the stream on which a session's client only listens. */
 class Reply {
@@ -69,7 +69,7 @@ class Reply {
     if (this.#isOpen) return;
     this.#isOpen = true;
     clearTimeout(this.#timer);
-    this.#timer = setInterval(() => void this.#exchange.write(": keepalive\n\n"), KEEP_ALIVE_MS);
+    this.#timer = setInterval(() => this.#exchange.write(": keepalive\n\n"), KEEP_ALIVE_MS);
     const headers = {
       "content-type": STREAM_TYPE,
       "cache-control": "no-cache, no-transform",
@@ -81,16 +81,18 @@ class Reply {
   send(text: string, isNotification: boolean): void {
     if (isNotification && this.#exchange.unread > MAX_UNREAD_BYTES) return;
     this.#open();
-    void this.#exchange.write(`event: message\ndata: ${this.#exchange.redact(text)}\n\n`);
+    this.#exchange.write(`event: message\ndata: ${this.#exchange.redact(text)}\n\n`);
   }
 
   /** `text` is absent if the request has no answer: it was canceled. */
   answer(id: RequestId, text: string | undefined): void {
     this.#unanswered.delete(id);
     const isLast = this.#unanswered.size === 0;
-    if (text !== undefined && isLast && !this.#isOpen)
+    if (text !== undefined && isLast && !this.#isOpen) {
+      this.#isOpen = true;
+      clearTimeout(this.#timer);
       this.#exchange.send(200, { "content-type": JSON_TYPE, ...this.#headers }, text);
-    else {
+    } else {
       if (text !== undefined) this.send(text, false);
       if (isLast) this.end();
     }
@@ -98,6 +100,7 @@ class Reply {
 
   end(): void {
     this.#open();
+    clearTimeout(this.#timer);
     this.#exchange.end();
   }
 }
@@ -141,8 +144,7 @@ export class LegacyTransport implements Transport {
 
   #deliver(message: JSONRPCMessage): void {
     this.onmessage?.(message);
-    if (!("method" in message) || message.method !== "notifications/cancelled") return;
-    const id = Cancelled.safeParse(message).data?.params.requestId;
+    const id = canceledId(message);
     if (id !== undefined) this.#answer(id, undefined);
   }
 
