@@ -3,6 +3,8 @@ import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/failure.ts";
+import { needsForAll } from "../../src/geography/districts.ts";
+import type { Gathered, Geography } from "../../src/geography/geography.ts";
 import type { Timing } from "../../src/service/attempts.ts";
 import type { Service } from "../../src/service/call.ts";
 
@@ -159,3 +161,29 @@ export const wholeCountry: readonly FakeState[] = Array.from({ length: 36 }, (_,
   }));
   return { code, name: `State ${code}`, districts };
 });
+
+/** A tool call's time limit. */
+export const CALL_MS = 45_000;
+
+interface ReadOptions {
+  readonly now: () => number;
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: (read: number) => void;
+}
+
+/** Asks for all districts of the country. */
+export const readCountry = (
+  geography: Geography,
+  { now, waitMs = 20_000, signal = new AbortController().signal, onProgress = () => undefined }: ReadOptions,
+): Promise<Gathered> =>
+  geography.gather(
+    {
+      about: ({ states }) => states.value.states,
+      needs: (country) => needsForAll(country.states.value.states, country),
+      notNeeded: "not needed",
+      waitMs,
+      onProgress,
+    },
+    { signal, deadlineAt: now() + CALL_MS },
+  );

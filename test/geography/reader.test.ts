@@ -3,13 +3,10 @@ import { describe, expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { differencesIn } from "../../src/geography/consistency.ts";
 import { coverageOf } from "../../src/geography/country.ts";
-import { needsForAll } from "../../src/geography/districts.ts";
 import { createGeography, type Gathered } from "../../src/geography/geography.ts";
 import { vintageOf } from "../../src/geography/vintage.ts";
-import { fakePlayground, limitShapes, mandalsOf, refusal, wholeCountry } from "./fake-service.ts";
+import { CALL_MS, fakePlayground, limitShapes, mandalsOf, readCountry, refusal, wholeCountry } from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
-
-const CALL_MS = 45_000;
 
 function setUp(perMinute = 28) {
   const time = virtualTime();
@@ -18,16 +15,7 @@ function setUp(perMinute = 28) {
   const context = (signal = new AbortController().signal) => ({ signal, deadlineAt: time.now() + CALL_MS });
   const progress: number[] = [];
   const readAll = (waitMs: number, signal?: AbortSignal): Promise<Gathered> =>
-    geography.gather(
-      {
-        about: ({ states }) => states.value.states,
-        needs: (country) => needsForAll(country.states.value.states, country),
-        notNeeded: "not needed",
-        waitMs,
-        onProgress: (read) => progress.push(read),
-      },
-      context(signal),
-    );
+    readCountry(geography, { now: time.now, waitMs, signal, onProgress: (read) => void progress.push(read) });
   const asked = () => fake.requests.map(({ state }) => state);
   return { time, fake, geography, context, readAll, progress, asked };
 }
