@@ -69,8 +69,9 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
   const store = createGeographyStore(shared, timing.now);
   const limiter = new Limiter(perMinute, timing, store);
   const cache = new CatalogueCache(store, timing.now, (readAt) => limiter.record(readAt));
-  const playground = new PlaygroundReader({ service, limiter, cache, store, timing });
-  const prefetch = new Prefetch({ playground, limiter, cache, store, timing, closing: closing.signal });
+  const parts = { service, limiter, cache, store, timing };
+  const playground = new PlaygroundReader(parts);
+  const prefetch = new Prefetch(playground, parts, closing.signal);
 
   function countryOf(states: DatedAnswer<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {
@@ -105,12 +106,12 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
     const asked = new Set<string>();
     let shown = -1;
     for (;;) {
-      const { changes } = prefetch;
+      const { change } = prefetch;
       const country = countryOf(states);
       const about = wish.about(country);
       const { rows, all } = await wish.needs(country);
       // A list has arrived while the needs were computed.
-      if (prefetch.changes > changes && timing.now() < untilAt) continue;
+      if (change.aborted && timing.now() < untilAt) continue;
       const fresh = all.filter(({ code }) => !asked.has(code) && !country.lists.has(code));
       if (fresh.length > 0) {
         for (const { code } of fresh) asked.add(code);
@@ -132,7 +133,9 @@ export function createGeography({ service, perMinute, timing = idleTiming, share
       const read = about.filter(({ code }) => country.lists.has(code)).length;
       if (read > shown) wish.onProgress(read, about.length);
       shown = Math.max(shown, read);
-      await prefetch.nextChange(Math.min(untilAt, timing.now() + LOOK_MS), context.signal);
+      const ends = AbortSignal.any([change, context.signal]);
+      await timing.sleep(Math.min(untilAt - timing.now(), LOOK_MS), ends).catch(() => undefined);
+      context.signal.throwIfAborted();
     }
   }
 

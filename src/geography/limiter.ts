@@ -22,13 +22,6 @@ const LOOK_MS = 1_000;
 
 const Cooldown = z.strictObject({ askedAt: z.int(), untilAt: z.int() });
 
-/** A call waits for a direct request; other requests are the prefetch's. */
-export interface RequestTerms {
-  readonly isDirect: boolean;
-  /** The request is refused at once if it would be sent later. */
-  readonly untilAt: number;
-}
-
 export class Limiter {
   /** Requests of the prefetch, and of all, within any minute. */
   readonly #limits: { readonly ahead: number; readonly direct: number };
@@ -72,9 +65,12 @@ export class Limiter {
     return Math.max(leavesAt(ahead - (max - counting.length)), this.#cooldownUntilAt()) - now;
   }
 
-  /** Runs `send` as soon as a request may be sent. Throws Failure `rate_limited`, the signal's reason, or what `send` throws. */
-  async run<T>(send: () => Promise<T>, terms: RequestTerms, signal: AbortSignal): Promise<T> {
-    await this.#turn(terms, signal);
+  /**
+   * Runs `send` as soon as a request may be sent. `isDirect`: a call waits for it; otherwise it is the prefetch's.
+   * Throws Failure `rate_limited` if that is after `untilAt`, the signal's reason, or what `send` throws.
+   */
+  async run<T>(send: () => Promise<T>, signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<T> {
+    await this.#turn(signal, untilAt, isDirect);
     this.#running += 1;
     try {
       return await this.#inLane(send);
@@ -93,7 +89,7 @@ export class Limiter {
     this.#endedAt.push(at);
   }
 
-  async #turn({ isDirect, untilAt }: RequestTerms, signal: AbortSignal): Promise<void> {
+  async #turn(signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<void> {
     const place = {};
     if (isDirect) this.#waiting.push(place);
     try {

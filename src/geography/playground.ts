@@ -13,7 +13,7 @@ import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "..
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
 import { type CatalogueCache, type DatedAnswer, STATES } from "./cache.ts";
-import type { Limiter, RequestTerms } from "./limiter.ts";
+import type { Limiter } from "./limiter.ts";
 import { MAX_NAME } from "./names/fold.ts";
 import type { GeographyStore } from "./store.ts";
 
@@ -22,7 +22,7 @@ const MARGIN_MS = 250;
 /** How often a call looks for a list that another process is reading. */
 const PEER_LOOK_MS = 150;
 
-export interface PlaygroundOptions {
+export interface PlaygroundParts {
   readonly service: Pick<Service, "call">;
   readonly limiter: Limiter;
   readonly cache: CatalogueCache;
@@ -32,7 +32,9 @@ export interface PlaygroundOptions {
 
 /** One list: how it is found in the cache, and how it is read. */
 interface ListReading<T> {
+  readonly endpoint: JsonEndpoint;
   readonly name: string;
+  readonly requests: SharedRequests<DatedAnswer<T>>;
   readonly recall: () => Promise<DatedAnswer<T> | undefined>;
   readonly read: (signal: AbortSignal) => Promise<DatedAnswer<T>>;
 }
@@ -43,113 +45,99 @@ const withShortName = <T extends { readonly name: string }>(item: T): T => ({
   name: excerpt(item.name, MAX_NAME),
 });
 
-const directTerms = ({ deadlineAt }: CallContext): RequestTerms => ({
-  isDirect: true,
-  untilAt: deadlineAt - MARGIN_MS,
-});
-
 export class PlaygroundReader {
-  readonly #options: PlaygroundOptions;
+  readonly #parts: PlaygroundParts;
   readonly #states = new SharedRequests<DatedAnswer<StatesResponse>>();
   readonly #districts = new SharedRequests<DatedAnswer<DistrictsResponse>>();
   readonly #documents = new SharedRequests<DatedAnswer<OpenApiDocument>>();
 
-  constructor(options: PlaygroundOptions) {
-    this.#options = options;
+  constructor(parts: PlaygroundParts) {
+    this.#parts = parts;
   }
 
   states(context: CallContext): Promise<DatedAnswer<StatesResponse>> {
-    const { cache } = this.#options;
-    const list: ListReading<StatesResponse> = {
+    const { cache } = this.#parts;
+    return this.#list(context, {
+      endpoint: listPlaygroundStates,
       name: STATES,
+      requests: this.#states,
       recall: () => cache.recallStates(),
       read: async (signal) => {
-        const { value, ...dated } = await this.#send(listPlaygroundStates, {}, directTerms(context), signal);
+        const { value, ...dated } = await this.#send(listPlaygroundStates, {}, context, signal);
         const reading = { ...dated, value: { ...value, states: value.states.map(withShortName) } };
         await cache.keepStates(reading);
         return reading;
       },
-    };
-    return this.#withRetries(listPlaygroundStates, context, () => this.#readOnce(this.#states, list, context.signal));
+    });
   }
 
-  districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>> {
-    return this.#withRetries(listPlaygroundDistricts, context, () =>
-      this.districtsOnce(code, directTerms(context), context.signal),
-    );
-  }
-
-  /** Makes one attempt, or uses a fresh list or a request that is in flight, here or in another process. */
-  districtsOnce(code: string, terms: RequestTerms, signal: AbortSignal): Promise<DatedAnswer<DistrictsResponse>> {
-    const { cache } = this.#options;
+  /** `isDirect`: a call waits for it; otherwise it is the prefetch's. */
+  districts(code: string, context: CallContext, isDirect = true): Promise<DatedAnswer<DistrictsResponse>> {
+    const { cache } = this.#parts;
     const state = code.toUpperCase();
-    const list: ListReading<DistrictsResponse> = {
+    const request = { query: { state } };
+    return this.#list(context, {
+      endpoint: listPlaygroundDistricts,
       name: state,
+      requests: this.#districts,
       recall: async () => {
         await cache.recallDistricts([state]);
         return cache.districtsOf(state);
       },
-      read: async (joined) => {
-        const { value, ...dated } = await this.#send(listPlaygroundDistricts, { query: { state } }, terms, joined);
+      read: async (signal) => {
+        const { value, ...dated } = await this.#send(listPlaygroundDistricts, request, context, signal, isDirect);
         const districts = value.districts.map(withShortName);
         const reading = { ...dated, value: { ...value, state: excerpt(value.state, MAX_NAME), districts } };
         await cache.keepDistricts(state, reading);
         return reading;
       },
-    };
-    return this.#readOnce(this.#districts, list, signal);
+    });
   }
 
   openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>> {
-    return this.#withRetries(getPlaygroundOpenApi, context, () =>
-      this.#documents.join("", context.signal, (signal) =>
-        this.#send(getPlaygroundOpenApi, {}, directTerms(context), signal),
-      ),
+    const { timing } = this.#parts;
+    return withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, () =>
+      this.#documents.join("", context.signal, (signal) => this.#send(getPlaygroundOpenApi, {}, context, signal)),
     );
   }
 
   /** Reads a list that is not fresh, unless another process is reading it: then its result is used. */
-  async #readOnce<T>(
-    requests: SharedRequests<DatedAnswer<T>>,
-    { name, recall, read }: ListReading<T>,
-    signal: AbortSignal,
-  ): Promise<DatedAnswer<T>> {
-    const { store, timing } = this.#options;
-    const known = await recall();
-    if (known !== undefined) return known;
-    return await requests.join(name, signal, async (joined) => {
+  #list<T>(context: CallContext, { endpoint, name, requests, recall, read }: ListReading<T>): Promise<DatedAnswer<T>> {
+    const { store, timing } = this.#parts;
+    async function readOnce(signal: AbortSignal): Promise<DatedAnswer<T>> {
       while (!(await store.acquire(name))) {
-        await timing.sleep(PEER_LOOK_MS, joined);
+        await timing.sleep(PEER_LOOK_MS, signal);
         const found = await recall();
         if (found !== undefined) return found;
       }
       try {
         // Another process may have read it between the first look and the lease.
-        return (await recall()) ?? (await read(joined));
+        return (await recall()) ?? (await read(signal));
       } finally {
         await store.release(name);
       }
-    });
-  }
-
-  #withRetries<T>(endpoint: JsonEndpoint, context: CallContext, once: () => Promise<T>): Promise<T> {
-    return withRetries({ endpoint, context, timing: this.#options.timing }, once);
+    }
+    return withRetries(
+      { endpoint, context, timing },
+      async () => (await recall()) ?? (await requests.join(name, context.signal, readOnce)),
+    );
   }
 
   #send<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
     request: CallRequest,
-    terms: RequestTerms,
+    { deadlineAt }: CallContext,
     signal: AbortSignal,
+    isDirect = true,
   ): Promise<DatedAnswer<z.output<S>>> {
-    const { service, limiter, timing } = this.#options;
+    const { service, limiter, timing } = this.#parts;
     const send = async () => {
       const readAt = timing.now();
       const context = { signal, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
       const { value, drift } = await service.call(endpoint, request, context);
       return { value, drift, readAt };
     };
-    return limiter.run(send, terms, signal);
+    return limiter.run(send, signal, deadlineAt - MARGIN_MS, isDirect);
   }
 }
 

@@ -27,18 +27,7 @@ export interface SharedAddress {
 }
 
 /** Entries and leases of one API. No method rejects. */
-export interface GeographyStore {
-  /** Names the address that requests leave by. */
-  readonly budget: string;
-  /** The entries that exist and match the schema, by name. */
-  read<T>(names: readonly string[], schema: z.ZodType<T>): Promise<ReadonlyMap<string, T>>;
-  write(name: string, value: object): Promise<void>;
-  /** Takes or renews a lease for LEASE_MS. False while another process holds it. */
-  acquire(lease: string): Promise<boolean>;
-  release(lease: string): Promise<void>;
-  /** Gives up all leases. Resolves when pending writes are done. */
-  close(): Promise<void>;
-}
+export type GeographyStore = ReturnType<typeof createGeographyStore>;
 
 /** Instants are milliseconds since 1970. */
 export const GEOGRAPHY_TABLES = {
@@ -85,7 +74,7 @@ interface Session {
 }
 
 /** Without `shared` the process works alone. */
-export function createGeographyStore(shared: SharedAddress | undefined, now: () => number): GeographyStore {
+export function createGeographyStore(shared: SharedAddress | undefined, now: () => number) {
   const owner = randomUUID();
   const pending = new Set<Promise<unknown>>();
   let opened: Promise<SharedDatabase> | undefined;
@@ -114,30 +103,32 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
     await former?.then((database) => database.close()).catch(() => undefined);
   }
 
-  async function attempt<T>(alone: T, work: (session: Session) => Promise<T>): Promise<T> {
+  /** Runs `work`, or resolves with `alone` if the database cannot be used. */
+  async function using<T>(alone: T, work: (session: Session) => Promise<T>): Promise<T> {
     if (shared === undefined || now() < apartUntilAt) return alone;
     const service = await shared.baseUrl().catch(() => undefined);
     if (service === undefined) return alone;
-    try {
+    const running = (async () => {
       opened ??= open(shared);
       const database = await opened;
       return await work({ query: database.query, instant: instantIn(database), service });
+    })();
+    pending.add(running);
+    try {
+      return await running;
     } catch {
       apartUntilAt = Math.max(apartUntilAt, now() + APART_MS);
       await closeDatabase();
       return alone;
+    } finally {
+      pending.delete(running);
     }
   }
 
-  /** Runs `work`, or resolves with `alone` if the database cannot be used. */
-  async function using<T>(alone: T, work: (session: Session) => Promise<T>): Promise<T> {
-    const running = attempt(alone, work);
-    pending.add(running);
-    return await running.finally(() => pending.delete(running));
-  }
-
   return {
+    /** Names the address that requests leave by. */
     budget: shared?.budget ?? "",
+    /** The entries that exist and match the schema, by name. */
     read: <T>(names: readonly string[], schema: z.ZodType<T>) =>
       using(new Map<string, T>(), async ({ query, service }) => {
         if (names.length === 0) return new Map();
@@ -154,7 +145,7 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
         });
         return new Map(entries);
       }),
-    write: (name, value) =>
+    write: (name: string, value: object) =>
       using(undefined, async ({ query, instant, service }) => {
         await query(
           `INSERT INTO geography_entries (service, name, kept_at, text) VALUES ($2, $3, ${instant}, $4)
@@ -162,7 +153,8 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
           [now(), service, name, JSON.stringify(value)],
         );
       }),
-    acquire: (lease) =>
+    /** Takes or renews a lease for LEASE_MS. False while another process holds it. */
+    acquire: (lease: string) =>
       using(true, async ({ query, instant, service }) => {
         // A lease that ends later than one taken now was taken by a wrong clock.
         const rows = await query(
@@ -175,18 +167,19 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
         );
         return rows.length > 0;
       }),
-    release: (lease) =>
+    release: (lease: string) =>
       using(undefined, async ({ query, service }) => {
         const values = [service, lease, owner];
         await query("DELETE FROM geography_leases WHERE service = $1 AND name = $2 AND owner = $3", values);
       }),
+    /** Gives up all leases. Resolves when pending writes are done. */
     async close() {
       if (opened !== undefined)
         void using(undefined, async ({ query }) => {
           await query("DELETE FROM geography_leases WHERE owner = $1", [owner]);
         });
       apartUntilAt = Number.POSITIVE_INFINITY;
-      await Promise.all(pending);
+      await Promise.allSettled(pending);
       await closeDatabase();
     },
   };

@@ -16,7 +16,7 @@ function setUp(perMinute: number) {
   const time = virtualTime();
   const limiter = new Limiter(perMinute, time, createGeographyStore(undefined, time.now));
   const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = PATIENT, signal = NEVER) =>
-    limiter.run(send, { isDirect, untilAt }, signal);
+    limiter.run(send, signal, untilAt, isDirect);
   /** Requests of the prefetch, one after the other. */
   const use = async (count: number): Promise<void> => {
     for (let n = 0; n < count; n++) await run(async () => undefined);
