@@ -106,9 +106,9 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
   /** Runs `work`, or resolves with `alone` if the database cannot be used. */
   async function using<T>(alone: T, work: (session: Session) => Promise<T>): Promise<T> {
     if (shared === undefined || now() < apartUntilAt) return alone;
-    const service = await shared.baseUrl().catch(() => undefined);
-    if (service === undefined) return alone;
     const running = (async () => {
+      const service = await shared.baseUrl().catch(() => undefined);
+      if (service === undefined) return alone;
       opened ??= open(shared);
       const database = await opened;
       return await work({ query: database.query, instant: instantIn(database), service });
@@ -174,12 +174,10 @@ export function createGeographyStore(shared: SharedAddress | undefined, now: () 
       }),
     /** Gives up all leases. Resolves when pending writes are done. */
     async close() {
-      if (opened !== undefined)
-        void using(undefined, async ({ query }) => {
-          await query("DELETE FROM geography_leases WHERE owner = $1", [owner]);
-        });
       apartUntilAt = Number.POSITIVE_INFINITY;
       await Promise.allSettled(pending);
+      const database = await opened?.catch(() => undefined);
+      await database?.query("DELETE FROM geography_leases WHERE owner = $1", [owner]).catch(() => undefined);
       await closeDatabase();
     },
   };

@@ -242,6 +242,27 @@ describe("processes that run at once", () => {
     expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(30_000);
   });
 
+  test("close the database that they were opening when they were closed", async () => {
+    const { time, connect } = await setUp();
+    const { open, baseUrl } = await connect();
+    let connections = 0;
+    const counted = async () => {
+      connections += 1;
+      const database = await open();
+      const close = async () => {
+        connections -= 1;
+        await database.close();
+      };
+      return { ...database, close };
+    };
+    const store = createGeographyStore({ open: counted, baseUrl }, time.now);
+    const acquired = store.acquire("states");
+    await store.close();
+    expect(await acquired).toBe(true);
+    expect(await store.acquire("states")).toBe(true);
+    expect(connections).toBe(0);
+  });
+
   test("forget leases and cooldowns of a clock that was set back", async () => {
     const { time, fake, start, context, connect } = await setUp();
     const one = await start();
