@@ -6,7 +6,7 @@ import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { noneListedText, plural } from "../src/geography/format.ts";
 import type { DatedAnswer } from "../src/geography/geography.ts";
 import { resolveState, stateMeant } from "../src/geography/names/state.ts";
-import { vintageText } from "../src/geography/vintage-text.ts";
+import { vintageText } from "../src/geography/vintage.ts";
 import { word } from "../src/outside.ts";
 import { table } from "../src/table.ts";
 import { stateArgument } from "../src/toolkit/country.ts";

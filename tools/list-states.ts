@@ -3,7 +3,7 @@ import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { State, StatesResponse } from "../src/contract/playground.ts";
 import { plural } from "../src/geography/format.ts";
 import { allNamesOf } from "../src/geography/names/state.ts";
-import { vintageText } from "../src/geography/vintage-text.ts";
+import { vintageText } from "../src/geography/vintage.ts";
 import { table } from "../src/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";

@@ -1,4 +1,4 @@
-// Keeps the process alive while a command runs. Some waits have timers that do not (geography/timing.ts, the journal's), so that a
+// Keeps the process alive while a command runs. Some waits have timers that do not (geography/geography.ts, the journal's), so that a
 // server can end at once: in a command nothing else may be left, and node would exit with 0 in the middle of the wait.
 
 /** The longest interval that a timer takes, about 25 days. */

@@ -60,7 +60,7 @@ export function compose(
     service,
     perMinute: config.geographyRate,
     // No other process reaches an emulator in this process.
-    ...(!inProcess && sharedGeography(config, identity.baseUrl, timing.now)),
+    shared: inProcess ? undefined : sharedGeography(config, identity.baseUrl),
   });
   const downloads = createDownloads(service);
   const runtime = createRuntime(process, client, {

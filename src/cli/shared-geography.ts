@@ -1,55 +1,66 @@
-// What the servers behind one address share of the geography, lists and limit: files beside the journal, or the journal's
-// PostgreSQL.
+// What servers behind one address share of the geography: an SQLite file next to the journal, or the journal's PostgreSQL.
+import { rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { Database } from "../actions/database.ts";
 import type { Config } from "../config.ts";
+import { reasonOf } from "../failure.ts";
 import type { SharedAddress, SharedDatabase } from "../geography/geography.ts";
-import { listFiles } from "../geography/list-files.ts";
-import { listTable } from "../geography/list-table.ts";
-import { createGeographyStore, type GeographyStore } from "../geography/store.ts";
 
-/** Beside the journal and not in it: an action never waits for a district list. */
+/** Not the journal's file: an action never waits for a districts list. */
 const FILE = "geography.sqlite";
+const SUFFIXES = ["", "-wal", "-shm"];
 /** Machines have clocks of their own: the database's is one for all. */
-const CLOCK = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now";
+const CLOCK = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
-async function openFile(folder: string): Promise<SharedDatabase> {
+async function openChecked(folder: string): Promise<SharedDatabase> {
   const file = await (await import("../actions/sqlite-file.ts")).openFile(folder, FILE);
-  // What the machine's power takes with it is a minute's requests: no disk is waited for.
-  await file.query("PRAGMA synchronous = NORMAL");
-  return { ...file, clock: undefined };
+  try {
+    // After a power failure the lists are read again: no call waits for the disk.
+    await file.query("PRAGMA synchronous = NORMAL");
+    const [check] = await file.query("PRAGMA quick_check(1)");
+    if (check?.["quick_check"] !== "ok") throw new Error("database disk image is malformed");
+    return { ...file, clock: undefined };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** A damaged file is replaced: it has only what can be read again. SQLite reports an emptied one as locked. */
+async function openFile(folder: string): Promise<SharedDatabase> {
+  const path = join(folder, FILE);
+  try {
+    return await openChecked(folder);
+  } catch (error) {
+    const isEmpty = await stat(path).then(
+      ({ size }) => size === 0,
+      () => false,
+    );
+    if (!isEmpty && !/not a database|malformed/.test(reasonOf(error))) throw error;
+    for (const suffix of SUFFIXES) await rm(path + suffix, { force: true });
+    return await openChecked(folder);
+  }
 }
 
 async function openPostgres(url: string): Promise<SharedDatabase> {
-  const database = await (await import("../actions/postgres.ts")).openPostgres(url);
-  return { ...database, clock: CLOCK, isInPlace: () => true };
+  return { ...(await (await import("../actions/postgres.ts")).openPostgres(url)), clock: CLOCK };
 }
 
-interface SharedGeography {
-  readonly store: GeographyStore;
-  readonly shared: SharedAddress;
-}
-
-/** Throws nothing: what cannot be shared is not. */
-export function sharedGeography(
+/** The servers of one user: those with the same state folder, or the same journal in PostgreSQL. */
+export const sharedGeography = (
   { journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">,
   baseUrl: SharedAddress["baseUrl"],
-  now: () => number,
-): SharedGeography {
-  const open = () => (journalUrl === undefined ? openFile(stateDir) : openPostgres(journalUrl));
-  const place = journalUrl === undefined ? listFiles({ stateDir, now }) : listTable({ open, now });
-  return { store: createGeographyStore({ place, baseUrl, now }), shared: { open, baseUrl } };
-}
+): SharedAddress => ({
+  open: () => (journalUrl === undefined ? openFile(stateDir) : openPostgres(journalUrl)),
+  baseUrl,
+});
 
-/** Of the instances of a deployment for teams, on the database that they have anyway. `budget`: names the address they leave by. */
-export function geographyOn(
+/** The instances of a deployment for teams. The geography does not close their database. */
+export const geographyOn = (
   database: Database,
-  { baseUrl, budget, now }: Pick<SharedAddress, "baseUrl"> & { readonly budget: string; readonly now: () => number },
-): SharedGeography {
-  // It is the process's: who has done with the geography does not close it.
-  const shared: SharedDatabase = { ...database, clock: CLOCK, isInPlace: () => true, close: async () => undefined };
-  const open = async () => shared;
-  return {
-    store: createGeographyStore({ place: listTable({ open, now }), baseUrl, now }),
-    shared: { open, baseUrl, budget },
-  };
-}
+  { baseUrl, budget }: Pick<SharedAddress, "baseUrl" | "budget">,
+): SharedAddress => ({
+  open: async () => ({ ...database, clock: CLOCK, close: async () => undefined }),
+  baseUrl,
+  budget,
+});

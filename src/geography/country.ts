@@ -1,7 +1,7 @@
 // What is known of the country at one moment, which states' lists a question needs, and what is missing.
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
 import type { DatedAnswer } from "./cache.ts";
-import type { Unread } from "./sweep.ts";
+import type { Unread } from "./prefetch.ts";
 
 export interface Country {
   readonly states: DatedAnswer<StatesResponse>;

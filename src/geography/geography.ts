@@ -1,24 +1,22 @@
-// The polite reader of the country: what every geography tool and resource of this process asks.
-
-import { unlessAborted } from "../async.ts";
+// What the geography tools and resources of this process read: the playground's endpoints, and the country as a whole.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
-import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
+import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
-import type { DatedAnswer } from "./cache.ts";
+import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { type Country, type Gathered, type Needs, NOT_READ_YET } from "./country.ts";
-import { PlaygroundReader, type SharedAddress } from "./playground.ts";
-import type { GeographyStore } from "./store.ts";
-import { Sweep, type Unread } from "./sweep.ts";
-import { idleTiming } from "./timing.ts";
+import { Limiter } from "./limiter.ts";
+import { PlaygroundReader } from "./playground.ts";
+import { Prefetch, type Unread } from "./prefetch.ts";
+import { createGeographyStore, type SharedAddress } from "./store.ts";
 
 export type { DatedAnswer } from "./cache.ts";
 export type { Country, Gathered, Needs } from "./country.ts";
-export type { SharedDatabase } from "./neighbours.ts";
-export type { SharedAddress } from "./playground.ts";
+export type { SharedAddress, SharedDatabase } from "./store.ts";
 
 /** Time kept within the call's own limit for making its answer. */
 export const ANSWER_MS = 2_000;
-/** How often it is looked what other processes have read, while this one may not ask. */
+/** How often a waiting call checks again whether anything can come in time. */
 const LOOK_MS = 1_000;
 /** What one request takes, in the estimate of how long the rest will take. */
 const REQUEST_MS = 1_000;
@@ -40,35 +38,40 @@ export interface Geography {
   districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>>;
   openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>>;
   /**
-   * Reads the districts that a question needs, as fast as the service allows, and answers when they are there or time is
-   * up; sooner where the limit is used up and the rows are sure, or nothing can come in time. The rest is read in the background.
-   * Throws Failure when the states cannot be read.
+   * Reads the districts that a question needs, as fast as the API allows, and returns when all are there or time is up; earlier if
+   * the rate limit is used up and the rows are sure, or if nothing can come in time. The rest is read in the background.
+   * Throws Failure if the states cannot be read.
    */
   gather(wish: CountryQuery, context: CallContext): Promise<Gathered>;
-  /** How many requests may leave now. */
+  /** Direct requests that may be sent now. */
   permits(): number;
-  /** Stops what is under way. Resolves when what was read is kept. */
+  /** Stops what is in flight. Resolves when what was read is stored. */
   close(): Promise<void>;
 }
 
 export interface GeographyOptions {
   readonly service: Pick<Service, "call">;
+  /** Requests that the prefetch may send in a minute. Direct calls may send two more, as far as the API's limit allows. */
   readonly perMinute: number;
   readonly timing?: Timing;
-  /** Where lists are kept for other processes; left out, they are not. */
-  readonly store?: GeographyStore;
-  /** Left out, this process knows of no other. */
-  readonly shared?: SharedAddress;
-  /** How long the service counts a request, in milliseconds: a minute where it is left out. */
-  readonly windowMs?: number;
+  /** What this process shares with others (default: nothing). */
+  readonly shared?: SharedAddress | undefined;
 }
 
-export function createGeography({ timing = idleTiming, ...options }: GeographyOptions): Geography {
-  const { store } = options;
+/** Timers that do not keep a finished process alive. */
+const idleTiming: Timing = {
+  ...systemTiming,
+  sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
+};
+
+export function createGeography({ service, perMinute, timing = idleTiming, shared }: GeographyOptions): Geography {
   const closing = new AbortController();
-  const playground = new PlaygroundReader({ ...options, timing, closing: closing.signal });
-  const { limiter, cache } = playground;
-  const sweep = new Sweep(playground, timing, closing.signal);
+  const store = createGeographyStore(shared, timing.now);
+  const limiter = new Limiter(perMinute, timing, store);
+  const cache = new CatalogueCache(store, timing.now, (readAt) => limiter.record(readAt));
+  const parts = { service, limiter, cache, store, timing };
+  const playground = new PlaygroundReader(parts);
+  const prefetch = new Prefetch(playground, parts, closing.signal);
 
   function countryOf(states: DatedAnswer<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {
@@ -79,17 +82,17 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
   }
 
   const pendingOf = (states: readonly State[], { lists }: Country): readonly State[] =>
-    states.filter(({ code }) => !lists.has(code) && sweep.isPending(code));
+    states.filter(({ code }) => !lists.has(code) && prefetch.isPending(code));
 
   function unreadOf({ code }: State, needed: readonly State[], notNeeded: string): Unread {
-    const failed = sweep.failure(code);
+    const failed = prefetch.failure(code);
     if (failed !== undefined) return failed;
-    if (!sweep.isPending(code)) {
+    if (!prefetch.isPending(code)) {
       const isNeeded = needed.some((each) => each.code === code);
       return { state: code, reason: isNeeded ? "the catalogue moved on meanwhile: ask again" : notNeeded };
     }
-    const delayMs = limiter.delayMs(Math.max(0, sweep.pendingCount - 1));
-    const reason = limiter.isFrozen
+    const delayMs = limiter.delayMs(Math.max(0, prefetch.pendingCount - 1));
+    const reason = limiter.isCoolingDown
       ? "the service asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
         ? "rate limit"
@@ -97,70 +100,42 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
     return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + REQUEST_MS) / 1000) };
   }
 
-  /** Resolves at the next change of the sweep, or when time is up. */
-  async function nextChange(untilAt: number, signal: AbortSignal): Promise<void> {
-    const awake = new AbortController();
-    const stopListening = sweep.onChange(() => awake.abort());
-    const woken = timing.sleep(untilAt - timing.now(), awake.signal).catch(() => undefined);
-    try {
-      await unlessAborted(woken, signal);
-    } finally {
-      stopListening();
-      awake.abort();
-    }
-  }
-
-  /** Whether other processes have read any of these. */
-  async function recalled(states: readonly State[]): Promise<boolean> {
-    await cache.recallDistricts(states.map(({ code }) => code));
-    return states.some(({ code }) => cache.districtsOf(code) !== undefined);
-  }
-
   async function gather(wish: CountryQuery, context: CallContext): Promise<Gathered> {
     const untilAt = timing.now() + Math.min(wish.waitMs, timeLeftMs(context, timing) - ANSWER_MS);
     const states = await playground.states(context);
     const asked = new Set<string>();
     let shown = -1;
-    let changes = 0;
-    const stopListening = sweep.onChange(() => {
-      changes += 1;
-    });
-    try {
-      for (;;) {
-        const changesBefore = changes;
-        const country = countryOf(states);
-        const about = wish.about(country);
-        const { rows, all } = await wish.needs(country);
-        // A list has arrived while the needs were computed.
-        if (changes > changesBefore && timing.now() < untilAt) continue;
-        const fresh = all.filter(({ code }) => !asked.has(code) && !country.lists.has(code));
-        if (fresh.length > 0) {
-          for (const { code } of fresh) asked.add(code);
-          await cache.recallDistricts(fresh.map(({ code }) => code));
-          sweep.want(fresh.filter(({ code }) => cache.districtsOf(code) === undefined));
-          continue;
-        }
-
-        const pending = pendingOf(all, country);
-        const isHeldUp = !sweep.isUnderWay && limiter.delayMs() > 0;
-        // Another process may have read meanwhile what this one waits for.
-        if (isHeldUp && (await recalled(pending))) continue;
-        const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
-        // Nothing can come within the wait, by our limit or by the pause that the service asked for: not waited out.
-        const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
-        if (isEnough || isHopeless || timing.now() >= untilAt) {
-          const missing = about.filter(({ code }) => !country.lists.has(code));
-          const unread = missing.map((state) => unreadOf(state, all, wish.notNeeded));
-          return { country, unread };
-        }
-        const read = about.filter(({ code }) => country.lists.has(code)).length;
-        if (read > shown) wish.onProgress(read, about.length);
-        shown = Math.max(shown, read);
-        const lookAt = isHeldUp && store !== undefined ? timing.now() + LOOK_MS : untilAt;
-        await nextChange(Math.min(untilAt, lookAt), context.signal);
+    for (;;) {
+      const { change } = prefetch;
+      const country = countryOf(states);
+      const about = wish.about(country);
+      const { rows, all } = await wish.needs(country);
+      // A list has arrived while the needs were computed.
+      if (change.aborted && timing.now() < untilAt) continue;
+      const fresh = all.filter(({ code }) => !asked.has(code) && !country.lists.has(code));
+      if (fresh.length > 0) {
+        for (const { code } of fresh) asked.add(code);
+        await cache.recallDistricts(fresh.map(({ code }) => code));
+        prefetch.want(fresh.filter(({ code }) => cache.districtsOf(code) === undefined));
+        continue;
       }
-    } finally {
-      stopListening();
+
+      const pending = pendingOf(all, country);
+      const isHeldUp = !limiter.isSending && limiter.delayMs() > 0;
+      const isEnough = pending.length === 0 || (isHeldUp && pendingOf(rows, country).length === 0);
+      // The rate limit or a cooldown lasts longer than the call: it does not wait.
+      const isHopeless = isHeldUp && timing.now() + limiter.delayMs() > untilAt;
+      if (isEnough || isHopeless || timing.now() >= untilAt) {
+        const missing = about.filter(({ code }) => !country.lists.has(code));
+        const unread = missing.map((state) => unreadOf(state, all, wish.notNeeded));
+        return { country, unread };
+      }
+      const read = about.filter(({ code }) => country.lists.has(code)).length;
+      if (read > shown) wish.onProgress(read, about.length);
+      shown = Math.max(shown, read);
+      const ends = AbortSignal.any([change, context.signal]);
+      await timing.sleep(Math.min(untilAt - timing.now(), LOOK_MS), ends).catch(() => undefined);
+      context.signal.throwIfAborted();
     }
   }
 
@@ -172,8 +147,7 @@ export function createGeography({ timing = idleTiming, ...options }: GeographyOp
     permits: () => limiter.permits(),
     async close() {
       closing.abort();
-      await store?.close();
-      await playground.close();
+      await store.close();
     },
   };
 }

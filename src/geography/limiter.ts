@@ -1,221 +1,156 @@
-// The line in which all playground requests of this process wait to leave (docs/contract.md, 8: 30 a minute for each client
-// address); the ledger says when the next one may.
+// The rate limit of this process (docs/contract.md, 8: 30 requests a minute for each client address): a sliding minute, and the
+// cooldown that the API asked any process for.
+import pLimit from "p-limit";
+import * as z from "zod/v4";
 import { Failure } from "../failure.ts";
 import type { Timing } from "../service/attempts.ts";
-import { type Entry, type Ledger, maxOf, type RequestLimits, WINDOW_MS } from "./ledger.ts";
+import type { GeographyStore } from "./store.ts";
 
-export const LANES = 4;
-// node's timers know no longer one than 25 days: a Retry-After does.
-const LONGEST_SLEEP_MS = 3_600_000;
-/** What others give back is seen after so long. */
-const LOOK_AGAIN_MS = 2_000;
-/** Processes that wait for the same instant wake within so long after it. */
-const SPREAD_MS = 250;
+/** Requests in flight at one time. */
+export const CONCURRENCY = 4;
+export const WINDOW_MS = 60_000;
+/** Others behind our address share the limit: after a 429 we use half of ours for this long. */
+export const SLOWED_MS = 600_000;
+/** The API's limit for each client address. */
+const API_LIMIT = 30;
+/** Requests that the prefetch leaves for direct calls. */
+const KEPT_FOR_DIRECT = 2;
+/** After a 429 without Retry-After. */
+const DEFAULT_RETRY_AFTER_SECONDS = 60;
+/** How often a waiting request checks again whether it may be sent. */
+const LOOK_MS = 1_000;
 
-/** The right to send one request. */
-export interface Permit {
-  /** The request is over. */
-  end(): void;
-  /** It was never sent. */
-  giveBack(): void;
-  /** Whether it may read this list: no other process is at it. */
-  takeTurn(list: string): Promise<boolean>;
-  /** Other processes find the list now, or may read it themselves. */
-  endTurn(): Promise<void>;
-}
-
-export interface PermitRequest {
-  readonly signal: AbortSignal;
-  /** A person waits for it: it goes before what is read ahead. */
-  readonly isUrgent: boolean;
-  /** When the wait would last beyond this, it is refused at once. */
-  readonly untilAt: number;
-}
-
-interface WaitingRequest extends PermitRequest {
-  readonly grant: (permit: Permit) => void;
-  readonly refuse: (reason: unknown) => void;
-}
-
-export interface LimiterOptions {
-  readonly limits: RequestLimits;
-  readonly ledger: Ledger;
-  readonly timing: Timing;
-  readonly closing: AbortSignal;
-  /** How long a request counts, in milliseconds. */
-  readonly windowMs?: number;
-}
+const Cooldown = z.strictObject({ askedAt: z.int(), untilAt: z.int() });
 
 export class Limiter {
-  readonly #limits: RequestLimits;
-  readonly #ledger: Ledger;
+  /** Requests of the prefetch, and of all, within any minute. */
+  readonly #limits: { readonly ahead: number; readonly direct: number };
   readonly #timing: Timing;
-  readonly #closing: AbortSignal;
-  readonly #windowMs: number;
+  readonly #store: GeographyStore;
+  readonly #inLane = pLimit(CONCURRENCY);
+  // Requests count from their ends: the API may have counted one as late as that.
+  #endedAt: number[] = [];
   #running = 0;
-  #waiting: WaitingRequest[] = [];
-  #alarm: AbortController | undefined;
-  #isPumping = false;
-  #isAskedAgain = false;
-  #listeners = new Set<() => void>();
+  /** Direct requests that wait, in their order. */
+  #waiting: object[] = [];
+  #cooldown = { askedAt: Number.NEGATIVE_INFINITY, untilAt: Number.NEGATIVE_INFINITY };
 
-  constructor({ limits, ledger, timing, closing, windowMs = WINDOW_MS }: LimiterOptions) {
-    this.#limits = limits;
-    this.#ledger = ledger;
+  constructor(perMinute: number, timing: Timing, store: GeographyStore) {
+    const direct = Math.max(perMinute, Math.min(perMinute + KEPT_FOR_DIRECT, API_LIMIT));
+    this.#limits = { ahead: Math.min(perMinute, direct - KEPT_FOR_DIRECT), direct };
     this.#timing = timing;
-    this.#closing = closing;
-    this.#windowMs = windowMs;
-    closing.addEventListener("abort", () => this.#alarm?.abort(), { once: true });
+    this.#store = store;
   }
 
-  get isFrozen(): boolean {
-    return this.#ledger.state().frozenUntilAt > this.#timing.now();
+  get isCoolingDown(): boolean {
+    return this.#cooldownUntilAt() > this.#timing.now();
   }
 
-  /** Queued requests of the background: no call waits for them. */
-  get backgroundCount(): number {
-    return this.#waiting.filter(({ isUrgent }) => !isUrgent).length;
+  get isSending(): boolean {
+    return this.#running > 0;
   }
 
-  /** Runs `listener` whenever somebody in the line turns out to have to wait. */
-  onHeldUp(listener: () => void): void {
-    this.#listeners.add(listener);
-  }
-
-  #max(isUrgent: boolean): number {
-    return maxOf(this.#limits, isUrgent, this.#ledger.state().slowedUntilAt > this.#timing.now());
-  }
-
-  /** How many requests may leave now, direct calls included. */
+  /** Direct requests that may be sent now. */
   permits(): number {
-    const now = this.#timing.now();
-    const { freeAt, frozenUntilAt } = this.#ledger.state();
-    return frozenUntilAt > now ? 0 : Math.max(0, this.#max(true) - freeAt.filter((at) => at > now).length);
+    return this.isCoolingDown ? 0 : Math.max(0, this.#max(true) - this.#freeAt().length);
   }
 
-  /** How long a request will wait that has `ahead` others before it; lanes left out of account. */
-  delayMs(ahead = 0, isUrgent = false): number {
+  /** How long a request waits that has `ahead` others before it. */
+  delayMs(ahead = this.#waiting.length, isDirect = false): number {
     const now = this.#timing.now();
-    const { freeAt, frozenUntilAt } = this.#ledger.state();
-    const counting = freeAt.filter((at) => at > now);
-    const max = this.#max(isUrgent);
+    const counting = this.#freeAt();
+    const max = this.#max(isDirect);
     const leavesAt = (index: number): number =>
-      index < 0 ? now : (counting[index] ?? leavesAt(index - max) + this.#windowMs);
-    return Math.max(leavesAt(ahead - (max - counting.length)), frozenUntilAt) - now;
+      index < 0 ? now : (counting[index] ?? leavesAt(index - max) + WINDOW_MS);
+    return Math.max(leavesAt(ahead - (max - counting.length)), this.#cooldownUntilAt()) - now;
   }
 
-  /** Resolves when a request may leave. Throws Failure `rate_limited`, or the signal's reason. */
-  acquire(request: PermitRequest): Promise<Permit> {
-    return new Promise((resolve, reject) => {
-      const { signal } = request;
-      if (signal.aborted) return reject(signal.reason);
-      const onAbort = (): void => {
-        this.#waiting = this.#waiting.filter((each) => each !== waiting);
-        reject(signal.reason);
-      };
-      const settled = <T>(settle: (value: T) => void) => {
-        return (value: T): void => {
-          signal.removeEventListener("abort", onAbort);
-          settle(value);
-        };
-      };
-      const waiting: WaitingRequest = { ...request, grant: settled(resolve), refuse: settled(reject) };
-      signal.addEventListener("abort", onAbort, { once: true });
-      const firstIdle = this.#waiting.findIndex(({ isUrgent }) => !isUrgent);
-      this.#waiting.splice(request.isUrgent && firstIdle >= 0 ? firstIdle : this.#waiting.length, 0, waiting);
-      this.#pump();
-    });
-  }
-
-  /** The service answered 429: nothing leaves before its Retry-After is over, and then half as much. */
-  pauseFor(retryAfterSeconds: number): void {
-    this.#ledger.pause(retryAfterSeconds * 1000).then(() => this.#pump());
-  }
-
-  /** One at a time: who asks meanwhile is seen to afterwards. */
-  #pump(): void {
-    this.#isAskedAgain = true;
-    if (this.#isPumping) return;
-    this.#isPumping = true;
-    this.#serve().finally(() => {
-      this.#isPumping = false;
-      if (this.#isAskedAgain) this.#pump();
-      else this.#setAlarm();
-    });
-  }
-
-  async #serve(): Promise<void> {
-    while (this.#isAskedAgain) {
-      this.#isAskedAgain = false;
-      while (await this.#serveNext());
-    }
-  }
-
-  /** False where nobody is left who may leave now. */
-  async #serveNext(): Promise<boolean> {
-    this.#refuseHopeless();
-    const [next] = this.#waiting;
-    if (next === undefined || this.#running >= LANES || this.delayMs(0, next.isUrgent) > 0) return false;
+  /**
+   * Runs `send` as soon as a request may be sent. `isDirect`: a call waits for it; otherwise it is the prefetch's.
+   * Throws Failure `rate_limited` if that is after `untilAt`, the signal's reason, or what `send` throws.
+   */
+  async run<T>(send: () => Promise<T>, signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<T> {
+    await this.#turn(signal, untilAt, isDirect);
     this.#running += 1;
-    const entry = await this.#ledger.take(next.isUrgent);
-    if (entry === undefined) {
+    try {
+      return await this.#inLane(send);
+    } catch (error) {
+      if (error instanceof Failure && error.facts.status === 429)
+        await this.#coolDown((error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS) * 1000);
+      throw error;
+    } finally {
       this.#running -= 1;
-      this.#refuseHopeless();
-      return false;
+      this.record(this.#timing.now());
     }
-    const [first] = this.#waiting;
-    const permit = this.#permit(entry);
-    // Whoever was next may have gone, and what is kept for direct calls is not for the others.
-    if (first === undefined || (next.isUrgent && !first.isUrgent)) permit.giveBack();
-    else this.#waiting.shift()?.grant(permit);
-    return true;
   }
 
-  #setAlarm(): void {
-    this.#alarm?.abort();
-    const [next] = this.#waiting;
-    // With all lanes busy the end of a request is what comes next.
-    if (next === undefined || this.#running >= LANES || this.#closing.aborted) return;
-    for (const listener of this.#listeners) listener();
-    const { isShared } = this.#ledger;
-    const delayMs = Math.min(this.delayMs(0, next.isUrgent), isShared ? LOOK_AGAIN_MS : LONGEST_SLEEP_MS);
-    const spreadMs = isShared || this.isFrozen ? this.#timing.random() * SPREAD_MS : 0;
-    this.#alarm = new AbortController();
-    this.#timing.sleep(delayMs + spreadMs, this.#alarm.signal).then(
-      () => this.#pump(),
-      () => undefined,
-    );
+  /** Counts a request that has ended, or that another process sent. */
+  record(at: number): void {
+    this.#endedAt.push(at);
   }
 
-  #refuseHopeless(): void {
+  async #turn(signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<void> {
+    const place = {};
+    if (isDirect) this.#waiting.push(place);
+    try {
+      for (;;) {
+        await this.#recallCooldown();
+        signal.throwIfAborted();
+        const ahead = isDirect ? this.#waiting.indexOf(place) : this.#waiting.length;
+        const delayMs = this.delayMs(ahead, isDirect);
+        if (delayMs <= 0) return;
+        if (this.#timing.now() + delayMs > untilAt) throw this.#refusal();
+        await this.#timing.sleep(Math.min(delayMs, LOOK_MS), signal);
+      }
+    } finally {
+      this.#waiting = this.#waiting.filter((each) => each !== place);
+    }
+  }
+
+  /** The API answered 429: nothing is sent for `ms`, then half as much as usual. Resolves when other processes can know it. */
+  async #coolDown(ms: number): Promise<void> {
+    const askedAt = this.#timing.now();
+    const untilAt = askedAt + Math.ceil(ms);
+    if (untilAt <= this.#cooldownUntilAt()) return;
+    this.#cooldown = { askedAt, untilAt };
+    await this.#store.write(this.#cooldownName, this.#cooldown);
+  }
+
+  /** Learns of a cooldown that another process was asked for. */
+  async #recallCooldown(): Promise<void> {
+    const known = (await this.#store.read([this.#cooldownName], Cooldown)).get(this.#cooldownName);
+    if (known !== undefined && known.untilAt > this.#cooldownUntilAt()) this.#cooldown = known;
+  }
+
+  get #cooldownName(): string {
+    return `cooldown ${this.#store.budget}`;
+  }
+
+  /** A cooldown that began in the future is void: the clock has been set back. */
+  #cooldownUntilAt(): number {
+    const { askedAt, untilAt } = this.#cooldown;
+    return askedAt > this.#timing.now() ? Number.NEGATIVE_INFINITY : untilAt;
+  }
+
+  #max(isDirect: boolean): number {
+    const { ahead, direct } = this.#limits;
+    const isSlowed = this.#cooldownUntilAt() + SLOWED_MS > this.#timing.now();
+    const max = isSlowed ? Math.max(1, Math.floor(ahead / 2)) : ahead;
+    return isDirect ? max + direct - ahead : max;
+  }
+
+  /** When each request that counts ceases to, earliest first; for one that is running the earliest possible instant. */
+  #freeAt(): readonly number[] {
     const now = this.#timing.now();
-    const hopeless = this.#waiting.filter(
-      ({ untilAt, isUrgent }, index) => now + this.delayMs(index, isUrgent) > untilAt,
-    );
-    this.#waiting = this.#waiting.filter((each) => !hopeless.includes(each));
-    for (const { refuse } of hopeless) refuse(this.#refusal());
-  }
-
-  #permit(entry: Entry): Permit {
-    let isOver = false;
-    const over = (write: (entry: Entry) => Promise<void>) => (): void => {
-      if (isOver) return;
-      isOver = true;
-      this.#running -= 1;
-      write(entry).then(() => this.#pump());
-    };
-    return {
-      end: over((each) => this.#ledger.end(each)),
-      giveBack: over((each) => this.#ledger.giveBack(each)),
-      takeTurn: (list) => this.#ledger.takeTurn(entry, list),
-      endTurn: () => this.#ledger.endTurn(entry),
-    };
+    this.#endedAt = this.#endedAt.filter((at) => at > now - WINDOW_MS && at <= now).sort((a, b) => a - b);
+    const running = Array.from({ length: this.#running }, () => now);
+    return [...this.#endedAt, ...running].map((at) => at + WINDOW_MS);
   }
 
   /** The failure of a call that cannot wait as long as it would have to. */
   #refusal(): Failure {
     const retryAfterSeconds = Math.max(1, Math.ceil(this.delayMs(0, true) / 1000));
-    const why = this.isFrozen
+    const why = this.isCoolingDown
       ? "the service asked for a pause (HTTP 429)"
       : `at most ${this.#max(true)} geography requests leave here in a minute`;
     return new Failure({

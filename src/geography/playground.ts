@@ -1,5 +1,6 @@
-// The playground's three endpoints, each request under the one limiter and tried once; two of them with a cache.
+// The playground's three endpoints: each request within the rate limit and sent once, the lists from the cache if they are fresh.
 import type * as z from "zod/v4";
+import { unlessAborted } from "../async.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import {
   getPlaygroundOpenApi,
@@ -7,227 +8,167 @@ import {
   listPlaygroundStates,
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
-import { Failure } from "../failure.ts";
+import { excerpt } from "../excerpt.ts";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
 import type { CallRequest } from "../service/encode.ts";
-import { CatalogueCache, type DatedAnswer } from "./cache.ts";
-import { withShortDistrictNames, withShortStateNames } from "./intake.ts";
-import { type Ledger, OwnLedger, type RequestLimits, WINDOW_MS } from "./ledger.ts";
-import { Limiter, type Permit } from "./limiter.ts";
-import { Neighbours, type SharedDatabase } from "./neighbours.ts";
-import { SharedLedger } from "./shared-ledger.ts";
-import { SharedRequests } from "./shared-requests.ts";
+import { type CatalogueCache, type DatedAnswer, STATES } from "./cache.ts";
+import type { Limiter } from "./limiter.ts";
+import { MAX_NAME } from "./names/fold.ts";
 import type { GeographyStore } from "./store.ts";
 
-/** After a 429 that does not say for how long. */
-const DEFAULT_RETRY_AFTER_SECONDS = 60;
-/** With less time left than this, a request is not worth starting. */
+/** A request is not worth starting with less time left. */
 const MARGIN_MS = 250;
-/** Of each client address, in a minute (docs/contract.md, 8). */
-const SERVICE_LIMIT = 30;
-/** What reading ahead leaves for direct calls. */
-const KEPT_FOR_DIRECT = 2;
-/** How often it is looked whether the list that another process reads is there; after so many looks it is asked whose turn it is. */
-const LOOK_MS = 150;
-const MAX_LOOKS = 7;
+/** How often a call looks for a list that another process is reading. */
+const PEER_LOOK_MS = 150;
 
-/** What this process shares with others behind the same address. */
-export interface SharedAddress {
-  /** Throws where there is nothing to share: then this process keeps to itself. */
-  readonly open: () => Promise<SharedDatabase>;
-  /** Of the service. Throws Failure where none is configured. */
-  readonly baseUrl: () => Promise<string>;
-  /** Names the address that requests leave by; left out, all who share a database leave by one. */
-  readonly budget?: string | undefined;
-}
-
-export interface PlaygroundOptions {
+export interface PlaygroundParts {
   readonly service: Pick<Service, "call">;
-  /** What is read ahead keeps to this; direct calls have two requests beside it, or of it where the service's limit leaves no room. */
-  readonly perMinute: number;
-  readonly timing: Timing;
-  /** Ends everything that is under way. */
-  readonly closing: AbortSignal;
-  /** Where lists are kept for other processes. */
-  readonly store?: GeographyStore | undefined;
-  readonly shared?: SharedAddress | undefined;
-  /** How long the service counts a request, in milliseconds. */
-  readonly windowMs?: number | undefined;
-}
-
-export type GetPermit = (signal: AbortSignal) => Promise<Permit>;
-
-function limitsFor(perMinute: number): RequestLimits {
-  const direct = Math.max(perMinute, Math.min(perMinute + KEPT_FOR_DIRECT, SERVICE_LIMIT));
-  return { ahead: Math.min(perMinute, direct - KEPT_FOR_DIRECT), direct };
-}
-
-function ledgerOf({ perMinute, timing, shared, windowMs = WINDOW_MS }: PlaygroundOptions) {
-  const limits = limitsFor(perMinute);
-  const own = new OwnLedger(limits, timing, windowMs);
-  if (shared === undefined) return { limits, ledger: own };
-  const neighbours = new Neighbours({ ...shared, limits, windowMs, now: timing.now });
-  return { limits, ledger: new SharedLedger(neighbours, own, timing.now) };
-}
-
-/** One list: where it may be known from, how it is read, how it is kept for others. */
-interface ListReading<T> {
-  readonly list: string;
-  readonly recall: () => Promise<DatedAnswer<T> | undefined>;
-  readonly read: (permit: Permit) => Promise<DatedAnswer<T>>;
-  readonly keep: (reading: DatedAnswer<T>) => Promise<void>;
-}
-
-export class PlaygroundReader {
   readonly limiter: Limiter;
   readonly cache: CatalogueCache;
-  readonly #ledger: Ledger;
-  readonly #service: Pick<Service, "call">;
-  readonly #timing: Timing;
+  readonly store: GeographyStore;
+  readonly timing: Timing;
+}
+
+/** One list: how it is found in the cache, and how it is read. */
+interface ListReading<T> {
+  readonly endpoint: JsonEndpoint;
+  readonly name: string;
+  readonly requests: SharedRequests<DatedAnswer<T>>;
+  readonly recall: () => Promise<DatedAnswer<T> | undefined>;
+  readonly read: (signal: AbortSignal) => Promise<DatedAnswer<T>>;
+}
+
+/** The contract sets no maximum length for names (docs/contract.md, 2.1). */
+const withShortName = <T extends { readonly name: string }>(item: T): T => ({
+  ...item,
+  name: excerpt(item.name, MAX_NAME),
+});
+
+export class PlaygroundReader {
+  readonly #parts: PlaygroundParts;
   readonly #states = new SharedRequests<DatedAnswer<StatesResponse>>();
   readonly #districts = new SharedRequests<DatedAnswer<DistrictsResponse>>();
   readonly #documents = new SharedRequests<DatedAnswer<OpenApiDocument>>();
 
-  constructor(options: PlaygroundOptions) {
-    const { service, timing, closing, store, windowMs = WINDOW_MS } = options;
-    const { limits, ledger } = ledgerOf(options);
-    this.#service = service;
-    this.#timing = timing;
-    this.#ledger = ledger;
-    this.limiter = new Limiter({ limits, ledger, timing, closing, windowMs });
-    this.cache = new CatalogueCache(timing.now, store);
+  constructor(parts: PlaygroundParts) {
+    this.#parts = parts;
   }
 
   states(context: CallContext): Promise<DatedAnswer<StatesResponse>> {
-    const recall = async () => {
-      await this.cache.recallStates();
-      return this.cache.states;
-    };
-    const read = async (permit: Permit, signal: AbortSignal) => {
-      const reading = await this.#once(listPlaygroundStates, {}, signal, permit);
-      return { ...reading, value: withShortStateNames(reading.value) };
-    };
-    return this.#patiently(listPlaygroundStates, context, async () => {
-      const known = await recall();
-      if (known !== undefined) return known;
-      return await this.#states.join("", context.signal, (signal) =>
-        this.#inTurn(signal, this.#urgent(context), {
-          list: "states",
-          recall,
-          read: (permit) => read(permit, signal),
-          keep: (reading) => this.cache.keepStates(reading),
-        }),
-      );
+    const { cache } = this.#parts;
+    return this.#list(context, {
+      endpoint: listPlaygroundStates,
+      name: STATES,
+      requests: this.#states,
+      recall: () => cache.recallStates(),
+      read: async (signal) => {
+        const { value, ...dated } = await this.#send(listPlaygroundStates, {}, context, signal);
+        const reading = { ...dated, value: { ...value, states: value.states.map(withShortName) } };
+        await cache.keepStates(reading);
+        return reading;
+      },
     });
   }
 
-  districts(code: string, context: CallContext): Promise<DatedAnswer<DistrictsResponse>> {
-    return this.#patiently(listPlaygroundDistricts, context, () =>
-      this.districtsOnce(code, context.signal, this.#urgent(context)),
-    );
-  }
-
-  /** One attempt; a fresh reading or a request that is under way, here or in another process, does as well. */
-  async districtsOnce(code: string, signal: AbortSignal, permit: GetPermit): Promise<DatedAnswer<DistrictsResponse>> {
+  /** `isDirect`: a call waits for it; otherwise it is the prefetch's. */
+  districts(code: string, context: CallContext, isDirect = true): Promise<DatedAnswer<DistrictsResponse>> {
+    const { cache } = this.#parts;
     const state = code.toUpperCase();
-    const recall = async () => {
-      await this.cache.recallDistricts([state]);
-      return this.cache.districtsOf(state);
-    };
-    const known = await recall();
-    if (known !== undefined) return known;
-    return await this.#districts.join(state, signal, (flightSignal) =>
-      this.#inTurn(flightSignal, permit, {
-        list: state,
-        recall,
-        read: async (taken) => {
-          const reading = await this.#once(listPlaygroundDistricts, { query: { state } }, flightSignal, taken);
-          return { ...reading, value: withShortDistrictNames(reading.value) };
-        },
-        keep: (reading) => this.cache.keepDistricts(state, reading),
-      }),
-    );
+    const request = { query: { state } };
+    return this.#list(context, {
+      endpoint: listPlaygroundDistricts,
+      name: state,
+      requests: this.#districts,
+      recall: async () => {
+        await cache.recallDistricts([state]);
+        return cache.districtsOf(state);
+      },
+      read: async (signal) => {
+        const { value, ...dated } = await this.#send(listPlaygroundDistricts, request, context, signal, isDirect);
+        const districts = value.districts.map(withShortName);
+        const reading = { ...dated, value: { ...value, state: excerpt(value.state, MAX_NAME), districts } };
+        await cache.keepDistricts(state, reading);
+        return reading;
+      },
+    });
   }
 
   openApi(context: CallContext): Promise<DatedAnswer<OpenApiDocument>> {
-    return this.#patiently(getPlaygroundOpenApi, context, () =>
-      this.#documents.join("", context.signal, async (signal) =>
-        this.#once(getPlaygroundOpenApi, {}, signal, await this.#urgent(context)(signal)),
-      ),
+    const { timing } = this.#parts;
+    return withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, () =>
+      this.#documents.join("", context.signal, (signal) => this.#send(getPlaygroundOpenApi, {}, context, signal)),
     );
   }
 
-  /** Resolves when other processes know how this one has ended. */
-  close(): Promise<void> {
-    return this.#ledger.close();
-  }
-
-  /** Reads a list, unless another process is at it: then what that one has read is taken. */
-  async #inTurn<T>(
-    signal: AbortSignal,
-    getPermit: GetPermit,
-    { list, recall, read, keep }: ListReading<T>,
-  ): Promise<DatedAnswer<T>> {
-    for (;;) {
-      const permit = await getPermit(signal);
-      const isOurs = await permit.takeTurn(list);
-      // It may have come while the permit was waited for.
-      const known = await recall();
-      if (isOurs && known === undefined) {
-        let kept: Promise<void> | undefined;
-        try {
-          const reading = await read(permit);
-          kept = keep(reading);
-          return reading;
-        } finally {
-          // Not before the others find it. Nobody waits for that.
-          (kept ?? Promise.resolve()).then(() => permit.endTurn());
-        }
+  /** Reads a list that is not fresh, unless another process is reading it: then its result is used. */
+  #list<T>(context: CallContext, { endpoint, name, requests, recall, read }: ListReading<T>): Promise<DatedAnswer<T>> {
+    const { store, timing } = this.#parts;
+    async function readOnce(signal: AbortSignal): Promise<DatedAnswer<T>> {
+      while (!(await store.acquire(name))) {
+        await timing.sleep(PEER_LOOK_MS, signal);
+        const found = await recall();
+        if (found !== undefined) return found;
       }
-      // Its turn goes with it.
-      permit.giveBack();
-      const found = known ?? (await this.#lookFor(recall, signal));
-      if (found !== undefined) return found;
+      try {
+        // Another process may have read it between the first look and the lease.
+        return (await recall()) ?? (await read(signal));
+      } finally {
+        await store.release(name);
+      }
     }
+    return withRetries(
+      { endpoint, context, timing },
+      async () => (await recall()) ?? (await requests.join(name, context.signal, readOnce)),
+    );
   }
 
-  /** Waits a little for what another process reads. */
-  async #lookFor<T>(recall: ListReading<T>["recall"], signal: AbortSignal): Promise<DatedAnswer<T> | undefined> {
-    for (let looks = 0; looks < MAX_LOOKS; looks++) {
-      await this.#timing.sleep(LOOK_MS, signal);
-      const found = await recall();
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  }
-
-  #urgent({ deadlineAt }: CallContext): GetPermit {
-    return (signal) => this.limiter.acquire({ signal, isUrgent: true, untilAt: deadlineAt - MARGIN_MS });
-  }
-
-  /** As the service's own policy has it, but with each attempt under the limiter. */
-  #patiently<T>(endpoint: JsonEndpoint, context: CallContext, once: () => Promise<T>): Promise<T> {
-    return withRetries({ endpoint, context, timing: this.#timing }, once);
-  }
-
-  async #once<S extends z.ZodType>(
+  #send<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
     request: CallRequest,
+    { deadlineAt }: CallContext,
     signal: AbortSignal,
-    permit: Permit,
+    isDirect = true,
   ): Promise<DatedAnswer<z.output<S>>> {
-    const readAt = this.#timing.now();
-    try {
+    const { service, limiter, timing } = this.#parts;
+    const send = async () => {
+      const readAt = timing.now();
       const context = { signal, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
-      const { value, drift } = await this.#service.call(endpoint, request, context);
+      const { value, drift } = await service.call(endpoint, request, context);
       return { value, drift, readAt };
-    } catch (error) {
-      if (error instanceof Failure && error.facts.status === 429)
-        this.limiter.pauseFor(error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS);
-      throw error;
+    };
+    return limiter.run(send, signal, deadlineAt - MARGIN_MS, isDirect);
+  }
+}
+
+interface SharedRequest<T> {
+  readonly answer: Promise<T>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/** One request for each key, shared by all callers that ask for it meanwhile; aborted when the last of them stops waiting. */
+class SharedRequests<T> {
+  readonly #requests = new Map<string, SharedRequest<T>>();
+
+  async join(key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const request = this.#requests.get(key) ?? this.#start(key, start);
+    request.waiting += 1;
+    try {
+      return await unlessAborted(request.answer, signal);
     } finally {
-      permit.end();
+      request.waiting -= 1;
+      if (request.waiting === 0) {
+        if (this.#requests.get(key) === request) this.#requests.delete(key);
+        request.controller.abort();
+      }
     }
+  }
+
+  #start(key: string, start: (signal: AbortSignal) => Promise<T>): SharedRequest<T> {
+    const controller = new AbortController();
+    const request = { answer: start(controller.signal), controller, waiting: 0 };
+    this.#requests.set(key, request);
+    return request;
   }
 }

@@ -1,105 +1,184 @@
-// Lists that were read, kept for other processes: those that run beside this one, and those that start with the next chat. What
-// cannot be read is not there, what cannot be written is not kept: neither ever costs an answer.
+// What processes share in one database: entries by name, and leases. SQLite on one machine, PostgreSQL between machines. While the
+// database cannot be used, each process works alone: that never costs an answer.
+import { randomUUID } from "node:crypto";
 import * as z from "zod/v4";
-import { DistrictsResponse, StatesResponse } from "../contract/playground.ts";
 
-/** What was read, when, and beside which vintage of the states list. */
-export interface StoredList<T> {
-  readonly value: T;
-  readonly drift: readonly string[];
-  readonly readAt: number;
-  /** `sourceUpdatedAt` of the states list known then; null where it stated none. */
-  readonly vintage: string | null;
-}
+type Value = string | number | null;
+type Query = (sql: string, values?: readonly Value[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
-export interface GeographyStore {
-  readStates(): Promise<StoredList<StatesResponse> | undefined>;
-  readDistricts(code: string): Promise<StoredList<DistrictsResponse> | undefined>;
-  /** Resolves when it is there, or cannot be. */
-  keepStates(list: StoredList<StatesResponse>): Promise<void>;
-  /** The same with a state's districts. */
-  keepDistricts(code: string, list: StoredList<DistrictsResponse>): Promise<void>;
-  /** Resolves when all that was to be kept is. */
+/** One SQL text with $1, $2 … runs on SQLite and PostgreSQL. */
+export interface SharedDatabase {
+  query: Query;
+  /** Runs `work` all or nothing, with no other process in between. */
+  exclusively(work: (query: Query) => Promise<void>): Promise<void>;
+  /** SQL for the instant by the database's clock, in milliseconds since 1970; undefined if all processes have one clock. */
+  readonly clock?: string | undefined;
   close(): Promise<void>;
 }
 
-/** Where lists are kept, as JSON: files (list-files.ts), or a table (list-table.ts). Its methods may reject. */
-export interface ListPlace {
-  /** Undefined where there is none. */
-  read(service: string, list: string): Promise<unknown>;
-  /** Puts it there whole, in place of what was there. */
-  write(service: string, list: string, text: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** No list is answered with for longer than the six hours of the districts (cache.ts): what is older goes. */
-export const OLD_MS = 24 * 3_600_000;
-
-/** So far the clocks of two machines may be apart. */
-const SKEW_MS = 5_000;
-
-const STATES = "states";
-
-const keptSchema = <T extends z.ZodType>(value: T) =>
-  z.strictObject({
-    format: z.literal(1),
-    baseUrl: z.string(),
-    list: z.string(),
-    readAt: z.int().min(0),
-    vintage: z.string().nullable(),
-    drift: z.array(z.string()),
-    value,
-  });
-
-const KeptStates = keptSchema(StatesResponse);
-const KeptDistricts = keptSchema(DistrictsResponse);
-
-export interface GeographyStoreOptions {
-  readonly place: ListPlace;
-  /** Whose lists they are. Throws Failure where no service is configured. */
+/** The database that processes share, and the API that they ask. */
+export interface SharedAddress {
+  /** Rejects if the database cannot be used. */
+  readonly open: () => Promise<SharedDatabase>;
+  /** Base URL of the API. Throws Failure if none is configured. */
   readonly baseUrl: () => Promise<string>;
-  readonly now: () => number;
+  /** Names the address that requests leave by (default: all processes that share the database leave by one). */
+  readonly budget?: string | undefined;
 }
 
-export function createGeographyStore({ place, baseUrl, now }: GeographyStoreOptions): GeographyStore {
-  const writing = new Set<Promise<void>>();
+/** Entries and leases of one API. No method rejects. */
+export type GeographyStore = ReturnType<typeof createGeographyStore>;
 
-  async function read<T>(
-    list: string,
-    schema: z.ZodType<StoredList<T> & { readonly baseUrl: string; readonly list: string }>,
-  ): Promise<StoredList<T> | undefined> {
+/** Instants are milliseconds since 1970. */
+export const GEOGRAPHY_TABLES = {
+  geography_entries:
+    "service TEXT NOT NULL, name TEXT NOT NULL, kept_at BIGINT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (service, name)",
+  geography_leases:
+    "service TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, until_at BIGINT NOT NULL, PRIMARY KEY (service, name)",
+};
+
+/** A process that dies blocks others for so long. A list whose request takes longer may be read twice. */
+export const LEASE_MS = 5_000;
+/** Longer than any list is fresh (cache.ts). */
+const OLD_MS = 24 * 3_600_000;
+/** After an error the database is not used for this long. */
+const APART_MS = 30_000;
+/** Longest text of an entry: 256 districts with long names need less. */
+const MAX_TEXT = 1024 * 1024;
+
+const Row = z.object({ name: z.string(), text: z.string() });
+
+function parsed<T>(text: string, schema: z.ZodType<T>): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The tables are created only if one is missing: the right to create tables is needed once. */
+async function createTables({ query, exclusively }: SharedDatabase): Promise<void> {
+  const tables = Object.entries(GEOGRAPHY_TABLES);
+  const looks = await Promise.allSettled(tables.map(([name]) => query(`SELECT 1 FROM ${name} WHERE 1 = 0`)));
+  if (looks.every(({ status }) => status === "fulfilled")) return;
+  await exclusively(async (queryAlone) => {
+    for (const [name, columns] of tables) await queryAlone(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
+  });
+}
+
+interface Session {
+  readonly query: Query;
+  /** SQL for the current instant; its parameter $1 is this process's clock. */
+  readonly instant: string;
+  readonly service: string;
+}
+
+/** Without `shared` the process works alone. */
+export function createGeographyStore(shared: SharedAddress | undefined, now: () => number) {
+  const owner = randomUUID();
+  const pending = new Set<Promise<unknown>>();
+  let opened: Promise<SharedDatabase> | undefined;
+  let apartUntilAt = Number.NEGATIVE_INFINITY;
+
+  const instantIn = ({ clock }: SharedDatabase): string =>
+    clock === undefined ? "CAST($1 AS BIGINT)" : `COALESCE(${clock}, CAST($1 AS BIGINT))`;
+
+  async function open(address: SharedAddress): Promise<SharedDatabase> {
+    const database = await address.open();
     try {
-      const url = await baseUrl();
-      const kept = schema.safeParse(await place.read(url, list));
-      if (!kept.success || kept.data.baseUrl !== url || kept.data.list !== list) return undefined;
-      const { value, drift, readAt, vintage } = kept.data;
-      // Of the future, by a clock that was wrong then or is now: nobody knows how old it is.
-      return readAt > now() + SKEW_MS ? undefined : { value, drift, readAt, vintage };
-    } catch {
-      return undefined;
+      await createTables(database);
+      await database.query(`DELETE FROM geography_entries WHERE kept_at <= ${instantIn(database)} - ${OLD_MS}`, [
+        now(),
+      ]);
+      return database;
+    } catch (error) {
+      await database.close().catch(() => undefined);
+      throw error;
     }
   }
 
-  async function write(list: string, { value, drift, readAt, vintage }: StoredList<unknown>): Promise<void> {
-    const url = await baseUrl();
-    await place.write(url, list, JSON.stringify({ format: 1, baseUrl: url, list, readAt, vintage, drift, value }));
+  async function closeDatabase(): Promise<void> {
+    const former = opened;
+    opened = undefined;
+    await former?.then((database) => database.close()).catch(() => undefined);
   }
 
-  async function keep(list: string, reading: StoredList<unknown>): Promise<void> {
-    const work = write(list, reading).catch(() => undefined);
-    writing.add(work);
-    await work;
-    writing.delete(work);
+  /** Runs `work`, or resolves with `alone` if the database cannot be used. */
+  async function using<T>(alone: T, work: (session: Session) => Promise<T>): Promise<T> {
+    if (shared === undefined || now() < apartUntilAt) return alone;
+    const running = (async () => {
+      const service = await shared.baseUrl().catch(() => undefined);
+      if (service === undefined) return alone;
+      opened ??= open(shared);
+      const database = await opened;
+      return await work({ query: database.query, instant: instantIn(database), service });
+    })();
+    pending.add(running);
+    try {
+      return await running;
+    } catch {
+      apartUntilAt = Math.max(apartUntilAt, now() + APART_MS);
+      await closeDatabase();
+      return alone;
+    } finally {
+      pending.delete(running);
+    }
   }
 
   return {
-    readStates: () => read(STATES, KeptStates),
-    readDistricts: (code) => read(code, KeptDistricts),
-    keepStates: (reading) => keep(STATES, reading),
-    keepDistricts: keep,
+    /** Names the address that requests leave by. */
+    budget: shared?.budget ?? "",
+    /** The entries that exist and match the schema, by name. */
+    read: <T>(names: readonly string[], schema: z.ZodType<T>) =>
+      using(new Map<string, T>(), async ({ query, service }) => {
+        if (names.length === 0) return new Map();
+        const places = names.map((_name, index) => `$${index + 2}`).join(", ");
+        const rows = await query(
+          `SELECT name, text FROM geography_entries
+           WHERE service = $1 AND name IN (${places}) AND length(text) <= ${MAX_TEXT}`,
+          [service, ...names],
+        );
+        const entries = rows.flatMap((row): [string, T][] => {
+          const { name, text } = Row.parse(row);
+          const value = parsed(text, schema);
+          return value === undefined ? [] : [[name, value]];
+        });
+        return new Map(entries);
+      }),
+    write: (name: string, value: object) =>
+      using(undefined, async ({ query, instant, service }) => {
+        await query(
+          `INSERT INTO geography_entries (service, name, kept_at, text) VALUES ($2, $3, ${instant}, $4)
+           ON CONFLICT (service, name) DO UPDATE SET kept_at = excluded.kept_at, text = excluded.text`,
+          [now(), service, name, JSON.stringify(value)],
+        );
+      }),
+    /** Takes or renews a lease for LEASE_MS. False while another process holds it. */
+    acquire: (lease: string) =>
+      using(true, async ({ query, instant, service }) => {
+        // A lease that ends later than one taken now was taken by a wrong clock.
+        const rows = await query(
+          `INSERT INTO geography_leases (service, name, owner, until_at) VALUES ($2, $3, $4, ${instant} + ${LEASE_MS})
+           ON CONFLICT (service, name) DO UPDATE SET owner = excluded.owner, until_at = excluded.until_at
+           WHERE geography_leases.owner = excluded.owner
+             OR geography_leases.until_at NOT BETWEEN ${instant} + 1 AND ${instant} + ${LEASE_MS}
+           RETURNING name`,
+          [now(), service, lease, owner],
+        );
+        return rows.length > 0;
+      }),
+    release: (lease: string) =>
+      using(undefined, async ({ query, service }) => {
+        const values = [service, lease, owner];
+        await query("DELETE FROM geography_leases WHERE service = $1 AND name = $2 AND owner = $3", values);
+      }),
+    /** Gives up all leases. Resolves when pending writes are done. */
     async close() {
-      await Promise.all(writing);
-      await place.close().catch(() => undefined);
+      apartUntilAt = Number.POSITIVE_INFINITY;
+      await Promise.allSettled(pending);
+      const database = await opened?.catch(() => undefined);
+      await database?.query("DELETE FROM geography_leases WHERE owner = $1", [owner]).catch(() => undefined);
+      await closeDatabase();
     },
   };
 }

@@ -1,5 +1,7 @@
-// How old an answer is and where its figures come from, in the service's own words: compared, repeated, never interpreted.
+// How old an answer is and where its figures come from, in the API's own words: compared, repeated, never interpreted.
+import type { StatesResponse } from "../contract/playground.ts";
 import { excerpt } from "../excerpt.ts";
+import { quote } from "../outside.ts";
 import type { Country } from "./country.ts";
 
 export interface Vintage {
@@ -42,4 +44,19 @@ export function vintageOf({ states, lists }: Country, codes: readonly string[]):
     ...(hasFigures && source !== undefined && { source: firstWords(source) }),
     ...(hasFigures && sourceRef !== undefined && { sourceRef }),
   };
+}
+
+/** The same of one list, as a sentence. */
+export function vintageText({
+  source,
+  sourceRef,
+  sourceUpdatedAt,
+  fallbackUsed,
+}: Omit<StatesResponse, "states">): string {
+  const when =
+    sourceUpdatedAt === undefined ? "vintage not stated by the service" : `vintage ${quote(sourceUpdatedAt)}`;
+  const from = source === undefined ? "" : `, source ${quote(source)}`;
+  const at = sourceRef === undefined ? "" : ` at ${quote(sourceRef)}`;
+  const fallback = fallbackUsed === undefined ? "" : `, fallbackUsed ${fallbackUsed}`;
+  return `Catalogue ${when}${from}${at}${fallback}.`;
 }

@@ -80,7 +80,7 @@ export function composeTeams(deployment: Deployment) {
   const geography = createGeography({
     service: createService({ baseUrl: geographyUrl, tokens: withoutCredentials, transport, timing, telemetry }),
     perMinute: config.geographyRate,
-    ...geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget, now }),
+    shared: geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget }),
   });
 
   /** The parts of a runtime that depend on the caller and not on the team's credentials. */

@@ -8,8 +8,7 @@ import type { PostgresDatabase } from "../actions/postgres.ts";
 import { explainFaults } from "../actions/trouble.ts";
 import { onceUntilFailure, soonOr } from "../async.ts";
 import { reasonOf } from "../failure.ts";
-import { LIST_TABLES } from "../geography/list-table.ts";
-import { GEOGRAPHY_TABLES } from "../geography/neighbours.ts";
+import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { ownName } from "../owner.ts";
 import { systemTiming } from "../service/attempts.ts";
@@ -78,7 +77,7 @@ export function connectToPrimary({ urls, connections = CONNECTIONS, durability: 
 }
 
 /** Tables that instances share besides the journal. They are only added to, so an older version can run beside this one. */
-const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...LIST_TABLES, ...COOLDOWN_TABLES };
+const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...COOLDOWN_TABLES };
 
 export interface DeploymentDatabase {
   /** Opened at first use, with its tables up to date; again after a failure. */

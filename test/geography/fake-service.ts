@@ -1,8 +1,10 @@
-// The playground as the reader meets it, in virtual time: a catalogue that a test can change, limits of three shapes.
+// A fake of the playground in virtual time: a catalogue that a test can change, and a limit.
 import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/failure.ts";
+import { needsForAll } from "../../src/geography/districts.ts";
+import type { Gathered, Geography } from "../../src/geography/geography.ts";
 import type { Timing } from "../../src/service/attempts.ts";
 import type { Service } from "../../src/service/call.ts";
 
@@ -112,42 +114,18 @@ export function fakePlayground(states: readonly FakeState[], timing: Timing): Fa
 
 const MINUTE_MS = 60_000;
 
-/** The three shapes that 30 a minute can have. */
-export const limitShapes = {
-  "fixed window": (perMinute: number): Limit => {
-    let window = 0;
-    let count = 0;
-    return (now) => {
-      const current = Math.floor(now / MINUTE_MS);
-      if (current !== window) [window, count] = [current, 0];
-      if (count >= perMinute) return Math.max(1, Math.ceil(((window + 1) * MINUTE_MS - now) / 1000));
-      count += 1;
-      return undefined;
-    };
-  },
-  "token bucket": (perMinute: number): Limit => {
-    let tokens = perMinute;
-    let filledAt: number | undefined;
-    return (now) => {
-      tokens = Math.min(perMinute, tokens + ((now - (filledAt ?? now)) * perMinute) / MINUTE_MS);
-      filledAt = now;
-      if (tokens < 1) return Math.max(1, Math.ceil(((1 - tokens) * MINUTE_MS) / perMinute / 1000));
-      tokens -= 1;
-      return undefined;
-    };
-  },
-  "sliding log": (perMinute: number): Limit => {
-    let log: number[] = [];
-    return (now) => {
-      log = log.filter((at) => at > now - MINUTE_MS);
-      const [oldest] = log;
-      if (log.length >= perMinute && oldest !== undefined)
-        return Math.max(1, Math.ceil((oldest + MINUTE_MS - now) / 1000));
-      log.push(now);
-      return undefined;
-    };
-  },
-} as const;
+/** So many requests in any minute: the strictest reading of the limit. */
+export function slidingLimit(perMinute: number): Limit {
+  let log: number[] = [];
+  return (now) => {
+    log = log.filter((at) => at > now - MINUTE_MS);
+    const [oldest] = log;
+    if (log.length >= perMinute && oldest !== undefined)
+      return Math.max(1, Math.ceil((oldest + MINUTE_MS - now) / 1000));
+    log.push(now);
+    return undefined;
+  };
+}
 
 /** 36 states, the largest with the highest code: 37 requests in all. */
 export const wholeCountry: readonly FakeState[] = Array.from({ length: 36 }, (_, index) => {
@@ -159,3 +137,29 @@ export const wholeCountry: readonly FakeState[] = Array.from({ length: 36 }, (_,
   }));
   return { code, name: `State ${code}`, districts };
 });
+
+/** A tool call's time limit. */
+export const CALL_MS = 45_000;
+
+interface ReadOptions {
+  readonly now: () => number;
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: (read: number) => void;
+}
+
+/** Asks for all districts of the country. */
+export const readCountry = (
+  geography: Geography,
+  { now, waitMs = 20_000, signal = new AbortController().signal, onProgress = () => undefined }: ReadOptions,
+): Promise<Gathered> =>
+  geography.gather(
+    {
+      about: ({ states }) => states.value.states,
+      needs: (country) => needsForAll(country.states.value.states, country),
+      notNeeded: "not needed",
+      waitMs,
+      onProgress,
+    },
+    { signal, deadlineAt: now() + CALL_MS },
+  );

@@ -1,123 +1,129 @@
-// The one limiter: never more than N in any 60 s window, 4 at once, pauses obeyed, people before what is read ahead.
+// The rate limit of one process: never more than N requests in any 60 s, 4 at once, cooldowns obeyed, direct calls first.
 import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Failure } from "../../src/failure.ts";
-import { OwnLedger, SLOWED_MS, WINDOW_MS } from "../../src/geography/ledger.ts";
-import { LANES, Limiter, type Permit } from "../../src/geography/limiter.ts";
-import { type VirtualTime, virtualTime } from "./virtual.ts";
+import { CONCURRENCY, Limiter, SLOWED_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
+import { createGeographyStore } from "../../src/geography/store.ts";
+import { refusal } from "./fake-service.ts";
+import { virtualTime } from "./virtual.ts";
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
-const patient = { signal: NEVER, isUrgent: false, untilAt: Number.POSITIVE_INFINITY };
+const PATIENT = Number.POSITIVE_INFINITY;
 
-function limiterAt(perMinute: number, time: VirtualTime): Limiter {
-  const limits = { ahead: perMinute, direct: perMinute };
-  return new Limiter({ limits, ledger: new OwnLedger(limits, time), timing: time, closing: NEVER });
+function setUp(perMinute: number) {
+  const time = virtualTime();
+  const limiter = new Limiter(perMinute, time, createGeographyStore(undefined, time.now));
+  const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = PATIENT, signal = NEVER) =>
+    limiter.run(send, signal, untilAt, isDirect);
+  /** Requests of the prefetch, one after the other. */
+  const use = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n++) await run(async () => undefined);
+  };
+  const refused = (retryAfterSeconds: number) =>
+    run(() => Promise.reject(refusal(429, retryAfterSeconds))).catch(() => undefined);
+  return { time, limiter, run, use, refused };
 }
 
 /** The most that lie within any window. */
-const mostWithin = (times: readonly number[], windowMs: number): number =>
-  Math.max(0, ...times.map((start) => times.filter((at) => at >= start && at < start + windowMs).length));
+const mostWithin = (times: readonly number[]): number =>
+  Math.max(0, ...times.map((start) => times.filter((at) => at >= start && at < start + WINDOW_MS).length));
 
-test("never lets more than N requests leave within any 60 seconds, nor more than 4 be under way", async () => {
-  const arrivals = fc.array(fc.record({ afterMs: fc.nat(3000), tookMs: fc.nat(5000), isUrgent: fc.boolean() }), {
+test("never sends more than N prefetch requests, nor N+2 in all, within any 60 seconds, nor more than 4 at once", async () => {
+  const arrivals = fc.array(fc.record({ afterMs: fc.nat(3000), tookMs: fc.nat(5000), isDirect: fc.boolean() }), {
     minLength: 1,
     maxLength: 60,
   });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 12 }), arrivals, async (perMinute, requests) => {
-      const time = virtualTime();
-      const limiter = limiterAt(perMinute, time);
-      const left: number[] = [];
-      let underWay = 0;
-      const work = requests.map(async ({ afterMs, tookMs, isUrgent }) => {
+      const { time, run } = setUp(perMinute);
+      const sent: { readonly at: number; readonly isDirect: boolean }[] = [];
+      let inFlight = 0;
+      const work = requests.map(async ({ afterMs, tookMs, isDirect }) => {
         await time.sleep(afterMs, NEVER);
-        const permit = await limiter.acquire({ ...patient, isUrgent });
-        left.push(time.now());
-        underWay += 1;
-        expect(underWay).toBeLessThanOrEqual(LANES);
-        await time.sleep(tookMs, NEVER);
-        underWay -= 1;
-        permit.end();
+        await run(async () => {
+          sent.push({ at: time.now(), isDirect });
+          inFlight += 1;
+          expect(inFlight).toBeLessThanOrEqual(CONCURRENCY);
+          await time.sleep(tookMs, NEVER);
+          inFlight -= 1;
+        }, isDirect);
       });
       await time.during(Promise.all(work));
-      expect(left).toHaveLength(requests.length);
-      expect(mostWithin(left, WINDOW_MS)).toBeLessThanOrEqual(perMinute);
+      expect(sent).toHaveLength(requests.length);
+      expect(mostWithin(sent.map(({ at }) => at))).toBeLessThanOrEqual(perMinute + 2);
+      expect(mostWithin(sent.filter(({ isDirect }) => !isDirect).map(({ at }) => at))).toBeLessThanOrEqual(perMinute);
     }),
     { numRuns: 60 },
   );
 });
 
-const use = async (limiter: Limiter, count: number): Promise<void> => {
-  for (let n = 0; n < count; n++) (await limiter.acquire(patient)).end();
-};
-
-test("wastes nothing: the next request leaves as soon as the window allows", async () => {
-  const time = virtualTime();
-  const limiter = limiterAt(3, time);
-  await use(limiter, 3);
+test("sends the next request as soon as the window allows", async () => {
+  const { time, limiter, use } = setUp(3);
+  await use(3);
   const startedAt = time.now();
   expect(limiter.delayMs()).toBe(WINDOW_MS);
   expect(limiter.delayMs(3)).toBe(2 * WINDOW_MS);
-  await time.during(limiter.acquire(patient));
+  await time.during(use(1));
   expect(time.now() - startedAt).toBe(WINDOW_MS);
 });
 
-test("a permit given back was never used", async () => {
-  const time = virtualTime();
-  const limiter = limiterAt(1, time);
-  (await limiter.acquire(patient)).giveBack();
+test("counts the requests of other processes, and none from the future", async () => {
+  const { time, limiter } = setUp(2);
+  limiter.record(time.now() - 20_000);
+  limiter.record(time.now() + 3_600_000);
   expect(limiter.delayMs()).toBe(0);
+  limiter.record(time.now() - 10_000);
+  expect(limiter.delayMs()).toBe(40_000);
 });
 
-test("who is waited for goes first", async () => {
-  const time = virtualTime();
-  const limiter = limiterAt(1, time);
-  await use(limiter, 1);
+test("sends direct requests first, in their order", async () => {
+  const { time, run, use } = setUp(1);
+  await use(1);
   const order: string[] = [];
-  const take = (name: string, isUrgent: boolean) =>
-    limiter.acquire({ ...patient, isUrgent }).then((permit: Permit) => {
-      order.push(name);
-      permit.end();
-    });
-  await time.during(Promise.all([take("ahead", false), take("first", true), take("second", true)]));
-  expect(order).toEqual(["first", "second", "ahead"]);
+  const take = (name: string, isDirect: boolean) => run(async () => order.push(name), isDirect);
+  const all = ["ahead", "first", "second", "third"].map((name) => take(name, name !== "ahead"));
+  await time.during(Promise.all(all));
+  expect(order).toEqual(["first", "second", "third", "ahead"]);
 });
 
-test("a wait that cannot end in time is refused at once, with the seconds that it would take", async () => {
-  const time = virtualTime();
-  const limiter = limiterAt(1, time);
-  await use(limiter, 1);
-  const refused = limiter.acquire({ ...patient, isUrgent: true, untilAt: time.now() + 45_000 });
-  const failure = await refused.catch((error: unknown) => error);
+test("refuses at once a request that cannot be sent in time, with the seconds that it would take", async () => {
+  const { time, run, use } = setUp(1);
+  await use(1);
+  await Promise.all([0, 1].map(() => run(async () => undefined, true)));
+  const failure = await run(async () => undefined, true, time.now() + 45_000).catch((error: unknown) => error);
   if (!(failure instanceof Failure)) throw new Error("not refused");
   expect(failure.facts).toMatchObject({ kind: "rate_limited", retryable: true, retryAfterSeconds: 60 });
 });
 
-test("after a 429 nothing leaves before Retry-After is over, then half as much for ten minutes", async () => {
-  const time = virtualTime();
-  const limiter = limiterAt(10, time);
-  limiter.pauseFor(30);
-  expect(limiter.isFrozen).toBe(true);
+test("sends nothing during the Retry-After of a 429, then half as much for ten minutes", async () => {
+  const { time, limiter, use, refused } = setUp(10);
+  await refused(30);
+  expect(limiter.isCoolingDown).toBe(true);
+  expect(limiter.permits()).toBe(0);
   expect(limiter.delayMs()).toBe(30_000);
-  limiter.pauseFor(5);
+  await time.during(use(4));
   expect(limiter.delayMs()).toBe(30_000);
-  await time.during(use(limiter, 1));
-  await use(limiter, 4);
-  expect(limiter.delayMs()).toBe(WINDOW_MS);
   await time.pass(SLOWED_MS);
-  await use(limiter, 10);
+  await use(10);
   expect(limiter.delayMs()).toBe(WINDOW_MS);
 });
 
-test("one that is no longer waited for leaves the line", async () => {
-  const time = virtualTime();
-  const limiter = limiterAt(1, time);
-  await use(limiter, 1);
+test("forgets a cooldown that the clock puts into the future", async () => {
+  const { time, limiter, refused } = setUp(10);
+  await refused(30);
+  time.setBack(3_600_000);
+  expect(limiter.isCoolingDown).toBe(false);
+  expect(limiter.delayMs()).toBe(0);
+});
+
+test("drops a request whose caller stops waiting", async () => {
+  const { limiter, run, use } = setUp(1);
+  await use(1);
   const gone = new AbortController();
-  const waiting = limiter.acquire({ ...patient, signal: gone.signal });
+  const waiting = run(() => Promise.reject(new Error("sent")), false, PATIENT, gone.signal);
   gone.abort(new Error("gone"));
   await expect(waiting).rejects.toThrow("gone");
-  expect(limiter.backgroundCount).toBe(0);
+  expect(limiter.isSending).toBe(false);
 });

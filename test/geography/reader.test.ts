@@ -1,15 +1,20 @@
-// Reading the whole country politely, in virtual time: limits of three shapes, failures, deadlines, ages.
-import { describe, expect, test } from "vitest";
+// Reading the whole country within the rate limit, in virtual time: failures, deadlines, ages.
+import { expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { differencesIn } from "../../src/geography/consistency.ts";
 import { coverageOf } from "../../src/geography/country.ts";
-import { needsForAll } from "../../src/geography/districts.ts";
 import { createGeography, type Gathered } from "../../src/geography/geography.ts";
 import { vintageOf } from "../../src/geography/vintage.ts";
-import { fakePlayground, limitShapes, mandalsOf, refusal, wholeCountry } from "./fake-service.ts";
+import {
+  CALL_MS,
+  fakePlayground,
+  mandalsOf,
+  readCountry,
+  refusal,
+  slidingLimit,
+  wholeCountry,
+} from "./fake-service.ts";
 import { virtualTime } from "./virtual.ts";
-
-const CALL_MS = 45_000;
 
 function setUp(perMinute = 28) {
   const time = virtualTime();
@@ -18,16 +23,7 @@ function setUp(perMinute = 28) {
   const context = (signal = new AbortController().signal) => ({ signal, deadlineAt: time.now() + CALL_MS });
   const progress: number[] = [];
   const readAll = (waitMs: number, signal?: AbortSignal): Promise<Gathered> =>
-    geography.gather(
-      {
-        about: ({ states }) => states.value.states,
-        needs: (country) => needsForAll(country.states.value.states, country),
-        notNeeded: "not needed",
-        waitMs,
-        onProgress: (read) => progress.push(read),
-      },
-      context(signal),
-    );
+    readCountry(geography, { now: time.now, waitMs, signal, onProgress: (read) => void progress.push(read) });
   const asked = () => fake.requests.map(({ state }) => state);
   return { time, fake, geography, context, readAll, progress, asked };
 }
@@ -37,39 +33,37 @@ const largest = largestFirst[0] ?? "";
 
 const coverage = (gathered: Gathered) => coverageOf(gathered.country.states.value.states, gathered);
 
-describe.each(Object.entries(limitShapes))("against a limit of 30 in the shape of a %s", (_name, shape) => {
-  test("the default rate reads all 36 states in two windows without one 429", async () => {
-    const { time, fake, readAll } = setUp();
-    fake.limit = shape(30);
-    const startedAt = time.now();
-    const first = await time.during(readAll(20_000));
-    expect(coverage(first)).toMatchObject({ statesTotal: 36, statesRead: 27, complete: false });
-    expect(time.now() - startedAt).toBeLessThanOrEqual(20_000);
-    const [rest] = coverage(first).unread;
-    expect(rest?.states).toHaveLength(9);
-    // What cannot come within the wait is not waited for: each answer says when it can.
-    expect(time.now() - startedAt).toBeLessThan(5_000);
-    await time.pass(((rest?.retryAfterSeconds ?? 0) - 40) * 1000);
-    const second = await time.during(readAll(CALL_MS));
-    expect(coverage(second)).toMatchObject({ statesRead: 36, complete: true, unread: [] });
-    expect(time.now() - startedAt).toBeLessThan(64_000);
-    expect(fake.requests).toHaveLength(37);
-    expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
-    expect(fake.inFlight.most).toBe(4);
-  });
+test("the default rate reads all 36 states in two windows without one 429", async () => {
+  const { time, fake, readAll } = setUp();
+  fake.limit = slidingLimit(30);
+  const startedAt = time.now();
+  const first = await time.during(readAll(20_000));
+  expect(coverage(first)).toMatchObject({ statesTotal: 36, statesRead: 27, complete: false });
+  expect(time.now() - startedAt).toBeLessThanOrEqual(20_000);
+  const [rest] = coverage(first).unread;
+  expect(rest?.states).toHaveLength(9);
+  // What cannot come within the wait is not waited for: each answer says when it can.
+  expect(time.now() - startedAt).toBeLessThan(5_000);
+  await time.pass(((rest?.retryAfterSeconds ?? 0) - 40) * 1000);
+  const second = await time.during(readAll(CALL_MS));
+  expect(coverage(second)).toMatchObject({ statesRead: 36, complete: true, unread: [] });
+  expect(time.now() - startedAt).toBeLessThan(64_000);
+  expect(fake.requests).toHaveLength(37);
+  expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
+  expect(fake.inFlight.most).toBe(4);
+});
 
-  test("a rate that is too high meets 429, obeys each in full and goes on at half the rate", async () => {
-    const { time, fake, readAll } = setUp(60);
-    fake.limit = shape(20);
-    let gathered = await time.during(readAll(20_000));
-    for (let call = 0; call < 12 && !coverage(gathered).complete; call++) {
-      await time.pass(20_000);
-      gathered = await time.during(readAll(CALL_MS));
-    }
-    expect(coverage(gathered).complete).toBe(true);
-    const refused = fake.requests.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
-  });
+test("a rate that is too high meets 429, obeys each in full and goes on at half the rate", async () => {
+  const { time, fake, readAll } = setUp(60);
+  fake.limit = slidingLimit(20);
+  let gathered = await time.during(readAll(20_000));
+  for (let call = 0; call < 12 && !coverage(gathered).complete; call++) {
+    await time.pass(20_000);
+    gathered = await time.during(readAll(CALL_MS));
+  }
+  expect(coverage(gathered).complete).toBe(true);
+  const refused = fake.requests.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
 });
 
 test("nothing leaves while a 429's Retry-After runs, whoever asks", async () => {
@@ -123,25 +117,22 @@ test("time up: the answer has what is there, and the rest is read in the backgro
   expect(fake.requests).toHaveLength(37);
 });
 
-test("a 502 is tried once more after a second, then the state is unread and the others are not", async () => {
+test("tries a 502 once more and a 400 never, and reads the other states", async () => {
   const { time, fake, asked, readAll } = setUp(600);
   fake.faults.set("AC", [refusal(502), refusal(502)]);
   fake.faults.set("AD", [refusal(502)]);
+  fake.faults.set("AE", [refusal(400)]);
   const gathered = await time.during(readAll(20_000));
-  expect(coverage(gathered)).toMatchObject({ statesRead: 35, unread: [{ states: ["AC"], reason: "HTTP 502" }] });
-  const times = fake.requests.filter(({ state }) => state === "AC").map(({ at }) => at);
-  expect(times).toHaveLength(2);
-  expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(1000);
-  expect(asked().filter((state) => state === "AD")).toHaveLength(2);
+  expect(coverage(gathered)).toMatchObject({
+    statesRead: 34,
+    unread: [
+      { states: ["AC"], reason: "HTTP 502" },
+      { states: ["AE"], reason: "HTTP 400" },
+    ],
+  });
+  expect(asked().filter((state) => state === "AE")).toHaveLength(1);
+  for (const code of ["AC", "AD"]) expect(asked().filter((state) => state === code)).toHaveLength(2);
   expect(coverage(await time.during(readAll(20_000))).complete).toBe(true);
-});
-
-test("a 400 is never tried again", async () => {
-  const { time, fake, asked, readAll } = setUp(600);
-  fake.faults.set("AC", [refusal(400)]);
-  const gathered = await time.during(readAll(20_000));
-  expect(coverage(gathered).unread).toEqual([{ states: ["AC"], reason: "HTTP 400" }]);
-  expect(asked().filter((state) => state === "AC")).toHaveLength(1);
 });
 
 test("a 403 stops the reading", async () => {

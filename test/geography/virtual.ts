@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Timing } from "../../src/service/attempts.ts";
 
 interface Sleeper {
-  readonly at: number;
+  at: number;
   wake(): void;
 }
 
@@ -11,6 +11,8 @@ export interface VirtualTime extends Timing {
   /** Lets time pass until the work is done. */
   during<T>(work: Promise<T>): Promise<T>;
   pass(ms: number): Promise<void>;
+  /** Sets the clock back; nobody who sleeps notices. */
+  setBack(ms: number): void;
 }
 
 const START = Date.parse("2026-11-20T20:00:00.000Z");
@@ -68,6 +70,10 @@ export function virtualTime(): VirtualTime {
       do await setImmediate();
       while (wakeNext(untilAt));
       nowMs = untilAt;
+    },
+    setBack(ms) {
+      nowMs -= ms;
+      for (const sleeper of sleepers) sleeper.at -= ms;
     },
   };
 }

@@ -8,7 +8,7 @@ const LONGEST = [
   "test/apps/job.test.ts",
   "test/auth/keychain/login.test.ts",
   "test/interop/clients.test.ts",
-  "test/geography/processes.test.ts",
+  "test/geography/sharing.test.ts",
   "test/cli/call.test.ts",
   "test/auth/keychain/doctor.test.ts",
   "test/actions/postgres.test.ts",

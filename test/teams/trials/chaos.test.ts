@@ -4,13 +4,11 @@ import { expect, test } from "vitest";
 import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
-import { postgresMissing } from "../../support/postgres.ts";
 import { runs } from "../../support/thorough.ts";
 import { conformanceMissing, throughBalancer } from "./conformance.ts";
 import * as downloads from "./downloads.ts";
 import { failedOver } from "./failovers.ts";
 import { killedBalancer, killedInstances, rollingRestarts, stoppedInstances } from "./kills.ts";
-import * as limits from "./limits.ts";
 import type { Outcome } from "./under-load.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? Math.floor(Math.random() * 1_000_000));
@@ -83,15 +81,6 @@ row(5, {
   small: { ...SMALL, stops: 1, stoppedMs: 40_000 },
   whole: { ...WHOLE, stops: 10, stoppedMs: 40_000 },
   trial: stoppedInstances,
-});
-
-row(7, {
-  title: "cold instances behind one address share its limit while one is killed, and all of them honor a 429",
-  missing: postgresMissing,
-  usual: limits.SMALL,
-  small: limits.SMALL,
-  whole: limits.WHOLE,
-  trial: limits.limitsTrial,
 });
 
 row(11, {

@@ -6,6 +6,7 @@ const inTeams = (...names: readonly string[]): readonly string[] => names.map((n
 const FILES: Readonly<Record<number, readonly string[]>> = {
   5: [CHAOS, ...inTeams("standstill")],
   6: inTeams("isolation"),
+  7: ["test/geography/sharing.test.ts"],
   8: inTeams("clients", "inspector", "claude-code", "serve"),
   9: inTeams("tokens", "provider"),
   10: [...inTeams("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],

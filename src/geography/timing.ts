@@ -1,8 +1,0 @@
-// Time as this room uses it: its timers keep no finished process alive. A test brings its own.
-import { setTimeout as sleep } from "node:timers/promises";
-import { systemTiming, type Timing } from "../service/attempts.ts";
-
-export const idleTiming: Timing = {
-  ...systemTiming,
-  sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
-};

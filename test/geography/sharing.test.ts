@@ -1,0 +1,357 @@
+// Several servers behind one address: one of them prefetches, what it reads is there for all, a 429 counts for all, and a database
+// that cannot be used costs no answer.
+import { mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/v4";
+import { sharedGeography } from "../../src/cli/shared-geography.ts";
+import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
+import { createGeography } from "../../src/geography/geography.ts";
+import { CONCURRENCY } from "../../src/geography/limiter.ts";
+import { createGeographyStore, LEASE_MS, type SharedAddress } from "../../src/geography/store.ts";
+import { vintageOf } from "../../src/geography/vintage.ts";
+import { systemTiming } from "../../src/service/attempts.ts";
+import { emulatorForTest } from "../support/emulator.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { type Server, startServer } from "../support/server.ts";
+import { isThorough } from "../support/thorough.ts";
+import { CALL_MS, fakePlayground, readCountry, refusal, slidingLimit, wholeCountry } from "./fake-service.ts";
+import { virtualTime } from "./virtual.ts";
+
+const BASE_URL = "https://service.example";
+const FILE = "geography.sqlite";
+const codes = wholeCountry.map(({ code }) => code);
+
+async function newStateDir(): Promise<string> {
+  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-geography-"));
+  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
+  return stateDir;
+}
+
+interface ProcessOptions {
+  readonly url?: string;
+  readonly perMinute?: number;
+  readonly budget?: string;
+}
+
+/** Processes that share a folder, a clock, and an API that allows 30 requests a minute where the test says so. */
+async function setUp(folder?: string) {
+  const stateDir = folder ?? (await newStateDir());
+  const time = virtualTime();
+  const fake = fakePlayground(wholeCountry, time);
+  // Processes that create the tables at once wait for each other in real time.
+  const first = createGeographyStore(
+    sharedGeography({ journalUrl: undefined, stateDir }, async () => BASE_URL),
+    time.now,
+  );
+  await first.release("none");
+  await first.close();
+
+  /** A connection that is open before the test lets time pass: no file is waited for in virtual time. */
+  async function connect(url = BASE_URL, budget?: string): Promise<SharedAddress> {
+    const shared = sharedGeography({ journalUrl: undefined, stateDir }, async () => url);
+    const opened = await shared.open().then(
+      (database) => ({ database }),
+      (error: unknown) => ({ error }),
+    );
+    const open = async () => {
+      if ("error" in opened) throw opened.error;
+      return opened.database;
+    };
+    return { open, baseUrl: shared.baseUrl, budget };
+  }
+
+  async function start({ url, perMinute = 28, budget }: ProcessOptions = {}) {
+    const shared = await connect(url, budget);
+    const geography = createGeography({ service: fake.service, perMinute, timing: time, shared });
+    onTestFinished(() => geography.close());
+    return geography;
+  }
+
+  /** What a new process reads, and what that costs. */
+  async function readAll(options: ProcessOptions = {}) {
+    const geography = await start({ perMinute: 600, ...options });
+    const before = fake.requests.length;
+    const { country } = await time.during(readCountry(geography, { now: time.now, waitMs: 40_000 }));
+    await geography.close();
+    expect(country.lists.size).toBe(36);
+    return { requests: fake.requests.length - before, vintage: vintageOf(country, codes), country };
+  }
+
+  const entries = async (sql: string) => await (await (await connect()).open()).query(sql);
+  const context = (ms = CALL_MS) => ({ signal: new AbortController().signal, deadlineAt: time.now() + ms });
+  return { stateDir, time, fake, connect, start, readAll, entries, context };
+}
+
+describe("the next process", () => {
+  test("reads nothing while the lists are fresh, and says when the API was asked", async () => {
+    const { time, readAll } = await setUp();
+    const first = await readAll();
+    expect(first.requests).toBe(37);
+    await time.pass(STATES_FRESH_MS - 60_000);
+    const second = await readAll();
+    expect(second).toMatchObject({ requests: 0, vintage: first.vintage });
+    expect(second.country.lists.get("AA")?.value).toEqual(first.country.lists.get("AA")?.value);
+    await time.pass(60_000);
+    // The states list is old; the districts are not.
+    expect((await readAll()).requests).toBe(1);
+    await time.pass(DISTRICTS_FRESH_MS);
+    expect((await readAll()).requests).toBe(37);
+  });
+
+  test("does not use the lists of another API", async () => {
+    const { readAll } = await setUp();
+    await readAll();
+    expect((await readAll({ url: "https://other.example" })).requests).toBe(37);
+    expect((await readAll()).requests).toBe(0);
+    expect((await readAll({ url: "https://other.example" })).requests).toBe(0);
+  });
+
+  test("does not use the lists of an older vintage than the states list", async () => {
+    const { time, fake, readAll } = await setUp();
+    const all = (vintage: string) => new Map(["", ...codes].map((code) => [code, vintage] as const));
+    fake.vintages = all("A");
+    await readAll();
+    fake.vintages = all("B");
+    await time.pass(STATES_FRESH_MS);
+    expect(await readAll()).toMatchObject({ requests: 37, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
+    expect(await readAll()).toMatchObject({ requests: 0, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
+  });
+
+  test("reads again what the clock puts into the future, and removes what is a day old", async () => {
+    const { time, readAll, entries } = await setUp();
+    await readAll({ url: "https://gone.example" });
+    time.setBack(3_600_000);
+    expect((await readAll({ url: "https://gone.example" })).requests).toBe(37);
+    await time.pass(25 * 3_600_000);
+    await readAll();
+    expect(await entries("SELECT 1 AS one FROM geography_entries")).toHaveLength(37);
+  });
+
+  const damages: Readonly<Record<string, string>> = {
+    "cut short": "substr(text, 1, 40)",
+    empty: "''",
+    "no JSON": "'\u0001'",
+    "another JSON": `'{"states":[]}'`,
+    "beyond the contract": `replace(text, '"mandalCount":', '"mandalCount":-1')`,
+    "with an unknown field": `'{"more":true,' || substr(text, 2)`,
+    "too large": "text || printf('%1048576s', '')",
+  };
+  test.each(Object.entries(damages))("ignores and replaces an entry that is %s", async (_what, sql) => {
+    const { readAll, entries } = await setUp();
+    await readAll();
+    await entries(`UPDATE geography_entries SET text = ${sql}`);
+    expect((await readAll()).requests).toBe(37);
+    expect((await readAll()).requests).toBe(0);
+  });
+
+  const spoils: Readonly<Record<string, (path: string) => Promise<void>>> = {
+    garbage: (path) => writeFile(path, "x".repeat(20_000)),
+    truncated: async (path) => await truncate(path, (await stat(path)).size - 4096),
+    "damaged in the middle": async (path) => {
+      const bytes = await readFile(path);
+      await writeFile(path, bytes.fill(0x55, 4096, 3 * 4096));
+    },
+    gone: (path) => rm(path),
+    // SQLite takes 5 s to report it.
+    ...(isThorough && { empty: (path: string) => writeFile(path, "") }),
+  };
+  test.each(Object.entries(spoils))("replaces a file that is %s", async (_what, spoil) => {
+    const { stateDir, readAll } = await setUp();
+    await readAll();
+    await spoil(join(stateDir, FILE));
+    expect((await readAll()).requests).toBe(37);
+    expect((await readAll()).requests).toBe(0);
+  });
+
+  test("answers without a usable file, and shares again once there is one", async () => {
+    const { stateDir, readAll } = await setUp();
+    await rm(join(stateDir, FILE));
+    await mkdir(join(stateDir, FILE));
+    expect((await readAll()).requests).toBe(37);
+    expect((await readAll()).requests).toBe(37);
+    await rm(join(stateDir, FILE), { recursive: true });
+    expect((await readAll()).requests).toBe(37);
+    expect((await readAll()).requests).toBe(0);
+  });
+
+  test.skipIf(process.platform === "win32")("keeps the file to the user", async () => {
+    const { stateDir, readAll } = await setUp(join(await newStateDir(), "made", "when missing"));
+    await readAll();
+    expect((await stat(stateDir)).mode & 0o777).toBe(0o700);
+    expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("processes that run at once", () => {
+  test("read the country once between them, without a 429, and leave two requests for direct calls", async () => {
+    const { time, fake, start } = await setUp();
+    fake.limit = slidingLimit(30);
+    const processes = await Promise.all([start(), start(), start()]);
+    const read = () => time.during(Promise.all(processes.map((each) => readCountry(each, { now: time.now }))));
+    const startedAt = time.now();
+    for (const { country, unread } of await read()) {
+      expect(country.lists.size).toBe(27);
+      expect(unread[0]).toMatchObject({ reason: "rate limit" });
+    }
+    expect(time.now() - startedAt).toBeLessThan(5_000);
+    expect(fake.requests).toHaveLength(28);
+    await time.pass(61_000);
+    for (const { country } of await read()) expect(country.lists.size).toBe(36);
+    expect(fake.requests).toHaveLength(37);
+    expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
+  });
+
+  test("do not hold up each other's direct calls", async () => {
+    const { time, fake, start, context } = await setUp();
+    const [one, two] = await Promise.all([start(), start()]);
+    await time.during(readCountry(one, { now: time.now }));
+    const [missing = ""] = codes.filter((code) => !fake.requests.some(({ state }) => state === code)).toReversed();
+    const startedAt = time.now();
+    await time.during(two.districts(missing, context()));
+    expect(time.now() - startedAt).toBeLessThan(1_000);
+    expect(fake.requests).toHaveLength(29);
+  });
+
+  test("take over from one that died", async () => {
+    const { time, start, connect } = await setUp();
+    const dead = createGeographyStore(await connect(), time.now);
+    onTestFinished(() => dead.close());
+    for (const lease of ["prefetch ", "states", "BJ"]) expect(await dead.acquire(lease)).toBe(true);
+    const startedAt = time.now();
+    const { country } = await time.during(readCountry(await start(), { now: time.now }));
+    expect(country.lists.size).toBe(27);
+    expect(time.now() - startedAt).toBeGreaterThanOrEqual(LEASE_MS);
+    expect(time.now() - startedAt).toBeLessThan(LEASE_MS + 5_000);
+  });
+
+  test("obey a Retry-After that another one got, if they leave by the same address", async () => {
+    const { time, fake, start, context } = await setUp();
+    const [one, two, west] = await Promise.all([start(), start(), start({ budget: "west" })]);
+    fake.faults.set("AA", [refusal(429, 30)]);
+    await expect(time.during(one.districts("AA", context(5_000)))).rejects.toMatchObject({
+      facts: { kind: "rate_limited" },
+    });
+    const refusedAt = fake.requests.at(-1)?.at ?? 0;
+    await time.during(west.districts("AC", context()));
+    expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeLessThan(1_000);
+    await time.during(two.districts("AB", context()));
+    expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(30_000);
+  });
+
+  test("close the database that they were opening when they were closed", async () => {
+    const { time, connect } = await setUp();
+    const { open, baseUrl } = await connect();
+    let connections = 0;
+    const counted = async () => {
+      connections += 1;
+      const database = await open();
+      const close = async () => {
+        connections -= 1;
+        await database.close();
+      };
+      return { ...database, close };
+    };
+    const store = createGeographyStore({ open: counted, baseUrl }, time.now);
+    const acquired = store.acquire("states");
+    await store.close();
+    expect(await acquired).toBe(true);
+    expect(await store.acquire("states")).toBe(true);
+    expect(connections).toBe(0);
+  });
+
+  test("forget leases and cooldowns of a clock that was set back", async () => {
+    const { time, fake, start, context, connect } = await setUp();
+    const one = await start();
+    fake.faults.set("AA", [refusal(429, 30)]);
+    await time.during(one.districts("AA", context(5_000)).catch(() => undefined));
+    const other = createGeographyStore(await connect(), time.now);
+    onTestFinished(() => other.close());
+    for (const lease of ["prefetch ", "states"]) expect(await other.acquire(lease)).toBe(true);
+    time.setBack(3_600_000);
+    const { country } = await time.during(readCountry(await start(), { now: time.now }));
+    expect(country.lists.size).toBe(27);
+  });
+});
+
+const Logged = z.array(z.looseObject({ path: z.string(), status: z.number() }));
+const Coverage = z.looseObject({ statesRead: z.int(), complete: z.boolean() });
+const Answered = z.looseObject({ coverage: Coverage });
+type Coverage = z.infer<typeof Coverage>;
+
+/** What the first minute allows is there after a moment; the thorough run kills a server first, and waits for the second minute. */
+async function askColdServers(shared: Readonly<Record<string, string>>): Promise<void> {
+  const emulator = await emulatorForTest({ requestsPerPeer: 30 });
+  const start = async () =>
+    startServer({ env: { ...emulatorEnv(emulator), MIC_STATE_DIR: await newStateDir(), ...shared } });
+  const servers = await Promise.all(Array.from({ length: 3 }, start));
+  const question = { level: "district", by: "mandalCount", order: "asc", limit: 1, waitSeconds: isThorough ? 25 : 5 };
+  const ask = async (server: Server) =>
+    Answered.parse((await server.call("rank_divisions", question)).structured).coverage;
+  const asked = async () => {
+    const response = await fetch(`${emulator.baseUrl}/__emulator/requests`);
+    return Logged.parse(await response.json()).filter(({ path }) => path.startsWith("/api/"));
+  };
+  if (isThorough) {
+    const mortal = await start();
+    mortal.send("rank_divisions", question, 1);
+    while ((await asked()).length < 3) await sleep(5);
+    await mortal.kill();
+  }
+  const startedAt = performance.now();
+  const isEnough = ({ complete, statesRead }: Coverage) => (isThorough ? complete : statesRead >= 10);
+  while (!(await Promise.all(servers.map(ask))).every(isEnough)) {
+    expect(performance.now() - startedAt).toBeLessThan(150_000);
+    await sleep(5_000);
+  }
+  const requests = await asked();
+  // Nobody counts the requests that the killed server had in flight.
+  const lost = isThorough ? CONCURRENCY : 0;
+  expect(requests.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(lost);
+  expect(requests.length - new Set(requests.map(({ path }) => path)).size).toBeLessThanOrEqual(2 * lost);
+  // A server that starts with the next chat knows as much.
+  expect(isEnough(await ask(await start()))).toBe(true);
+  if (isThorough) expect(await asked()).toHaveLength(requests.length);
+}
+
+test("cold servers with one state folder read the country once between them", async () => {
+  await askColdServers({ MIC_STATE_DIR: await newStateDir() });
+}, 200_000);
+
+describe.skipIf(postgresMissing !== undefined)(
+  `two machines with one journal${postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    let server: PostgresServer;
+    beforeAll(async () => {
+      server = await startPostgres();
+    }, 60_000);
+    afterAll(() => server.stop());
+
+    async function readBy(url: string, machines: number) {
+      const fake = fakePlayground(wholeCountry, systemTiming);
+      const reads = Array.from({ length: machines }, async () => {
+        const shared = sharedGeography({ journalUrl: url, stateDir: await newStateDir() }, async () => BASE_URL);
+        const geography = createGeography({ service: fake.service, perMinute: 600, shared });
+        onTestFinished(() => geography.close());
+        return await readCountry(geography, { now: Date.now, waitMs: 40_000 });
+      });
+      for (const { country } of await Promise.all(reads)) expect(country.lists.size).toBe(36);
+      return fake.requests.length;
+    }
+
+    test("read the country once between them", async () => {
+      expect(await readBy(await server.database(), 2)).toBe(37);
+    });
+
+    test("read it once as servers, too", async () => {
+      await askColdServers({ MIC_JOURNAL_URL: await server.database() });
+    }, 200_000);
+
+    test("answer alone without the database", async () => {
+      expect(await readBy((await server.database()).replace(/[^/]+$/, "none"), 1)).toBe(37);
+    });
+  },
+);
