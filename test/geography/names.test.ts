@@ -6,12 +6,11 @@ import type { State } from "../../src/contract/playground.ts";
 import { readStates } from "../../src/emulator/geography/catalogue.ts";
 import { Failure } from "../../src/failure.ts";
 import type { Country } from "../../src/geography/country.ts";
-import { findDistrict } from "../../src/geography/find.ts";
-import { findingText } from "../../src/geography/find-words.ts";
+import { findDistrict, findingText } from "../../src/geography/find.ts";
 import { thousands } from "../../src/geography/format.ts";
 import { fold } from "../../src/geography/names/fold.ts";
 import { Places } from "../../src/geography/names/places.ts";
-import { otherNames } from "../../src/geography/names/record/tables.ts";
+import { recordedDistricts } from "../../src/geography/names/record/tables.ts";
 import { resolveState } from "../../src/geography/names/state.ts";
 import { emulated, knownCountry, type ListedDistrict } from "./known-country.ts";
 
@@ -273,7 +272,10 @@ describe("the record is followed to names of the list alone", () => {
     ["with a word behind it", (name) => `${name} District`],
   ])("the record's former names find 98 in a hundred of a list %s", (_, write) => {
     const country = knownCountry(emulated.map((district) => ({ ...district, name: write(district.name) })));
-    const former = [...otherNames().values()].flat().filter(({ kind }) => kind === "former");
+    const former = [...recordedDistricts().values()]
+      .flat()
+      .flatMap(({ name: district, names }) => names.map((other) => ({ ...other, district })))
+      .filter(({ kind }) => kind === "former");
     const asked = former.flatMap(({ name, district }) =>
       emulated.filter((each) => each.name === district).map(({ stateCode }) => ({ name, district, stateCode })),
     );
