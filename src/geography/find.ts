@@ -33,15 +33,15 @@ export interface Finding {
   /** Number of matches beyond `matches`. */
   readonly left: number;
   /** The query is this state's name. */
-  readonly asState?: State;
+  readonly asState?: State | undefined;
   /** The query names this state, which has the matches. */
-  readonly inState?: State;
+  readonly inState?: State | undefined;
   /** The query names this state, which has no such district. */
-  readonly notIn?: State;
+  readonly notIn?: State | undefined;
   /** What the public record has of the name, which the list does not have. */
-  readonly unlisted?: Unlisted;
+  readonly unlisted?: Unlisted | undefined;
   /** Number of names that contain the query, if all matches are guesses. */
-  readonly partOf?: number;
+  readonly partOf: number;
   readonly needs: Needs;
 }
 
@@ -119,7 +119,7 @@ export function findDistrict(query: string, places: Places, limit: number): Find
   if (kind === "state") {
     const { state } = plan;
     const answer = { query, readAs: { state: state.code }, matches: [], ambiguous: false };
-    return { answer, left: 0, asState: state, needs };
+    return { answer, left: 0, partOf: 0, asState: state, needs };
   }
   const { name } = plan;
   const state = kind === "whole" ? undefined : plan.state;
@@ -131,17 +131,16 @@ export function findDistrict(query: string, places: Places, limit: number): Find
   const isListed = best?.match === "exact" || (best?.match === "alias" && best.kind !== "short");
   const unlisted = isListed ? undefined : places.unlisted([name, query], among);
   const isGuess = matches.every(({ match }) => match === "similar");
-  const partOf = isGuess ? places.partOf(name) : 0;
   const readAs = { ...(name !== query && { name }), ...(inState && { state: inState.code }) };
   // If the query contradicts the catalogue, either half of it may be meant.
   const ambiguous = search.ambiguous || (matches.length > 0 && (kind === "elsewhere" || unlisted !== undefined));
   return {
     answer: { query, ...(Object.keys(readAs).length > 0 && { readAs }), matches, ambiguous },
     left: search.found.length - matches.length,
-    ...(inState && { inState }),
-    ...(state && kind === "elsewhere" && places.states.includes(state) && { notIn: state }),
-    ...(unlisted && { unlisted }),
-    ...(partOf > 0 && { partOf }),
+    inState,
+    notIn: places.states.find((each) => kind === "elsewhere" && each === state),
+    unlisted,
+    partOf: isGuess ? places.partOf(name) : 0,
     needs,
   };
 }
@@ -255,7 +254,7 @@ function guessText(asked: string, { answer, left, partOf, unlisted }: Finding): 
   const [, ...others] = matches;
   const isOne = others.length + left === 0;
   if (unlisted !== undefined) return `${unlistedText(asked, unlisted)} Like it: ${guesses}: a guess.`;
-  if (partOf !== undefined) {
+  if (partOf > 0) {
     const part = formsOf(answer.readAs?.name ?? answer.query);
     const names = matches.filter(({ name }) => isPartOf(part, formsOf(name))).map(districtText);
     return `${asked} is part of ${plural(partOf, "name")}: ${firstOf(names, partOf - names.length)}: a guess.`;

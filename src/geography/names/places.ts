@@ -16,7 +16,7 @@ import {
   soundsSame,
 } from "./fold.ts";
 import { type KnownName, knownNames, type NameKind } from "./known-names.ts";
-import { type NewDistrict, newDistricts, recordedDistricts } from "./record/tables.ts";
+import { type Named, type NewDistrict, newDistricts, recordedDistricts } from "./record/tables.ts";
 import { recordedAs } from "./state.ts";
 
 export type NameMatch = "exact" | "alias" | "seat" | "similar";
@@ -70,7 +70,6 @@ const MAX_COMPARED = 90;
 const MIN_PAIRS = 0.28;
 
 const SCORES = { exact: 1, alias: 0.98, seat: 0.97 } as const;
-const RANK: Readonly<Record<NameMatch, number>> = { exact: 0, alias: 1, seat: 2, similar: 3 };
 
 function makeIndex(state: State, country: Country): NameIndex {
   const recorded = recordedAs(state)?.name;
@@ -106,42 +105,38 @@ function indexOf(state: State, country: Country): NameIndex | undefined {
 }
 
 /** Whether the list has this district, under any name. */
-const isListed = ({ forms: district }: { readonly forms: NameForms }, { names }: NameIndex): boolean =>
+const isListed = ({ forms: district }: Named, { names }: NameIndex): boolean =>
   names.some(({ match, forms }) => match !== "seat" && (isSameName(district, forms) || soundsSame(district, forms)));
 
-interface Likeness {
+interface Match {
   readonly name: KnownName;
   readonly score: number;
 }
 
-/** The best of each district. */
-function bestOfEach<T>(
-  all: readonly T[],
-  rowOf: (each: T) => DistrictRow,
-  isBetter: (a: T, b: T) => boolean,
-): readonly T[] {
-  const best = new Map<DistrictRow, T>();
-  for (const each of all) {
-    const other = best.get(rowOf(each));
-    if (other === undefined || isBetter(each, other)) best.set(rowOf(each), each);
-  }
+/** The best match of each district. */
+function bestOfEach(matches: readonly Match[]): readonly Match[] {
+  const best = new Map<DistrictRow, Match>();
+  for (const match of matches)
+    if (match.score > (best.get(match.name.row)?.score ?? 0)) best.set(match.name.row, match);
   return [...best.values()];
 }
 
-const asNamed = ({ row, match, kind, since }: KnownName): FoundDistrict => ({
+const asNamed = ({ name: { row, match, kind, since }, score }: Match): FoundDistrict => ({
   ...row,
   match,
   ...(kind !== undefined && { kind }),
   ...(since !== undefined && { since }),
-  score: SCORES[match],
+  score,
 });
 
-const asLike = ({ name: { row, match, name }, score }: Likeness): FoundDistrict => ({
+const asLike = ({ name: { row, match, name }, score }: Match): FoundDistrict => ({
   ...row,
   match: "similar",
   ...(match !== "exact" && { via: name }),
   score: Math.round(score * 100) / 100,
 });
+
+const byScore = (a: FoundDistrict, b: FoundDistrict): number => b.score - a.score || (a.name < b.name ? -1 : 1);
 
 export class Places {
   readonly states: readonly State[];
@@ -172,21 +167,19 @@ export class Places {
     const asked = formsAsked(text);
     const bearing = this.#bearing(asked, state);
     // Initials that this program made count only if no district of the list bears the asked name itself.
-    const isExact = bearing.some(({ match }) => match === "exact");
-    const named = bearing.filter(({ isInitials }) => !isExact || isInitials !== true);
-    const rows = new Set(bearing.map(({ row }) => row));
+    const isExact = bearing.some(({ name }) => name.match === "exact");
+    const named = bearing.filter(({ name }) => !isExact || name.isInitials !== true);
+    const rows = new Set(bearing.map(({ name }) => name.row));
     const like = this.#like(asked, state).filter(
       ({ name, score }) =>
         !rows.has(name.row) && (named.length === 0 || (name.match === "exact" && score >= MIN_SCORE_BESIDE_NAMED)),
     );
     const isSpelling = ({ forms }: KnownName): boolean => asked.some((each) => soundsSame(each, forms));
-    const isRival = ({ name, score }: Likeness): boolean =>
+    const isRival = ({ name, score }: Match): boolean =>
       name.match === "exact" && (isSpelling(name) || (!isExact && score >= RIVAL_SCORE));
-    const found = [...named.map(asNamed), ...like.map(asLike)].toSorted(
-      (a, b) => RANK[a.match] - RANK[b.match] || b.score - a.score || (a.name < b.name ? -1 : 1),
-    );
+    const found = [...named.map(asNamed).toSorted(byScore), ...like.map(asLike).toSorted(byScore)];
     // A likeness is a guess, even if it is the only one; so is that a city's name means its district.
-    const isCity = named.some(({ match, kind }) => match === "seat" && kind === "city");
+    const isCity = named.some(({ name }) => name.match === "seat" && name.kind === "city");
     const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || isCity || like.some(isRival);
     return { found, ambiguous };
   }
@@ -198,8 +191,8 @@ export class Places {
 
   /** Whether two names are of one district. */
   areOfOne(text: string, other: string): boolean {
-    const rows = new Set(this.#bearing(formsAsked(other)).map(({ row }) => row));
-    return this.#bearing(formsAsked(text)).filter(({ row }) => rows.has(row)).length === 1;
+    const rows = new Set(this.#bearing(formsAsked(other)).map(({ name }) => name.row));
+    return this.#bearing(formsAsked(text)).filter(({ name }) => rows.has(name.row)).length === 1;
   }
 
   /** Number of names that contain every word of this one, and others. */
@@ -212,9 +205,9 @@ export class Places {
   /** What the record has of any of these names, if the list of its state is known and does not have it. */
   unlisted(texts: readonly string[], states: readonly State[]): Unlisted | undefined {
     const asked = texts.map(formsOf);
-    const isAsked = ({ forms }: { readonly forms: NameForms }): boolean =>
+    const isAsked = ({ forms }: Named): boolean =>
       asked.some((each) => isSameName(each, forms) || soundsSame(each, forms));
-    const stateWithout = (district: { readonly forms: NameForms }, recorded: string): State | undefined => {
+    const stateWithout = (district: Named, recorded: string): State | undefined => {
       const index = states.map((state) => indexOf(state, this.#country)).find((each) => each?.recorded === recorded);
       return index && !isListed(district, index) ? index.state : undefined;
     };
@@ -238,13 +231,11 @@ export class Places {
   }
 
   /** The districts that bear the name, each by its best one. */
-  #bearing(asked: readonly NameForms[], state?: State): readonly KnownName[] {
-    const keysOf = ({ keys, soundKeys, isIndianScript }: NameForms) =>
-      isIndianScript ? [...keys, ...soundKeys] : keys;
+  #bearing(asked: readonly NameForms[], state?: State): readonly Match[] {
+    const keysOf = ({ keys, soundKeys, isIndianScript }: NameForms) => [...keys, ...(isIndianScript ? soundKeys : [])];
     const keys = [...new Set(asked.flatMap(keysOf))];
     const bearing = this.#indexes(state).flatMap(({ byKey }) => keys.flatMap((key) => byKey.get(key) ?? []));
-    const isBetter = (a: KnownName, b: KnownName): boolean => RANK[a.match] < RANK[b.match];
-    return bestOfEach(bearing, ({ row }) => row, isBetter);
+    return bestOfEach(bearing.map((name) => ({ name, score: SCORES[name.match] })));
   }
 
   /** The names that share most pairs of letters with it. */
@@ -262,19 +253,15 @@ export class Places {
   }
 
   /** The districts whose names are like it, each by the name that is most like it. */
-  #like(asked: readonly NameForms[], state?: State): readonly Likeness[] {
+  #like(asked: readonly NameForms[], state?: State): readonly Match[] {
     const like = asked.flatMap((forms) =>
-      this.#candidates(forms, state).flatMap((name): readonly Likeness[] => {
+      this.#candidates(forms, state).flatMap((name): readonly Match[] => {
         const isOwn = name.match === "exact";
         if (!isOwn && isPartOf(forms, name.forms)) return [];
         const score = nameLikeness(forms, name.forms) * (isOwn ? 1 : OTHER_WEIGHT);
         return score < (isOwn ? MIN_SCORE : MIN_OTHER_SCORE) ? [] : [{ name, score }];
       }),
     );
-    return bestOfEach(
-      like,
-      ({ name }) => name.row,
-      (a, b) => a.score > b.score,
-    );
+    return bestOfEach(like);
   }
 }
