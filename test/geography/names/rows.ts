@@ -36,12 +36,6 @@ function readTable(path: string): readonly Readonly<Record<string, string>>[] {
   });
 }
 
-export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
-}
-
 const districts: ReadonlyMap<string, DistrictFacts> = new Map(readDistricts().map((each) => [each.code, each]));
 
 /** The district of this code. Throws where the directory has it under another name. */
