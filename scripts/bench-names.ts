@@ -18,15 +18,13 @@ function printAll(title: string, judged: readonly Judged[]): void {
   }
   for (const { question, isSurelyWrong, answer } of flag === "--misses" ? judged.filter(isMiss) : []) {
     const { kind, query, state, expected } = question;
-    const wanted =
-      expected.kind === "none" ? "none" : expected.kind === "state" ? expected.code : expected.codes.join("+");
     print(
       isSurelyWrong ? "SURE " : "",
       kind,
       "\t",
       query,
       state === undefined ? "" : ` [${state}]`,
-      `\tnot ${wanted} but ${answer}`,
+      `\tnot ${expected} but ${answer}`,
     );
   }
 }

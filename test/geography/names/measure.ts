@@ -23,14 +23,13 @@ function isRight(
   { matches, ambiguous, readAs }: FoundDistricts,
   isSure: boolean,
 ): boolean {
-  if (expected.kind === "none") return !isSure;
-  if (expected.kind === "state") return !isSure && readAs?.state === expected.code && readAs.name === undefined;
-  const { codes } = expected;
+  if (expected === "none") return !isSure;
+  if (expected.startsWith("state "))
+    return !isSure && expected === `state ${readAs?.state}` && readAs?.name === undefined;
+  const codes = expected.split("+");
   const [best] = matches;
-  if (best === undefined || !codes.includes(best.districtCode)) return false;
-  if (match !== undefined && best.match !== match) return false;
-  if (codes.length === 1) return true;
-  return ambiguous && codes.every((code) => matches.some(({ districtCode }) => districtCode === code));
+  if (best === undefined || !codes.includes(best.districtCode) || best.match !== (match ?? best.match)) return false;
+  return codes.length === 1 || (ambiguous && codes.every((code) => matches.some((each) => each.districtCode === code)));
 }
 
 function lineOf({ matches, ambiguous, readAs }: FoundDistricts): string {
@@ -45,19 +44,18 @@ export function measure(
   names: ReadonlyMap<string, string> = new Map(),
 ): readonly Judged[] {
   const country = knownCountry(emulated.map((each) => ({ ...each, name: names.get(each.code) ?? each.name })));
-  return questions.map(({ match, ...rest }) => {
-    const { query, state, expected } = rest;
-    const codes = expected.kind === "districts" ? expected.codes : [];
+  return questions.map((question) => {
+    const { query, state, expected, match } = question;
+    const codes = expected.split("+");
     // A district that has another name in this list cannot be found by that of the directory itself.
     const isRenamed = match === "exact" && codes.some((code) => names.has(code));
-    const question = isRenamed || match === undefined ? rest : { ...rest, match };
     const states = resolveStates(state === undefined ? undefined : [state], country.states.value.states);
     const { answer } = findDistrict(query, new Places(states, country), LIMIT);
     const [best] = answer.matches;
     const isSure = best !== undefined && best.match !== "similar" && !answer.ambiguous;
     return {
       question,
-      isRight: isRight(question, answer, isSure),
+      isRight: isRight(isRenamed ? { ...question, match: undefined } : question, answer, isSure),
       isSure,
       isSurelyWrong: isSure && !codes.includes(best.districtCode),
       answer: lineOf(answer),
