@@ -1,22 +1,19 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/failure.ts";
-import { differencesAt } from "../src/geography/consistency.ts";
-import { DISTRICT_COLUMNS, districtCells } from "../src/geography/districts.ts";
+import { DISTRICT_COLUMNS, differencesAt, districtCells } from "../src/geography/districts.ts";
 import {
   type Finding,
   type FoundDistricts,
   findDistricts,
-  foundElsewhere,
-  needsForFinding,
-} from "../src/geography/find.ts";
-import {
   findingsText,
   findingText,
+  foundElsewhere,
   hintText,
   namesakesText,
+  needsForFinding,
   readAsText,
-  stateText,
-} from "../src/geography/find-words.ts";
+} from "../src/geography/find.ts";
+import { stateText } from "../src/geography/format.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import { table } from "../src/table.ts";
 import {

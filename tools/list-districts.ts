@@ -5,7 +5,7 @@ import { Failure } from "../src/failure.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { noneListedText, plural } from "../src/geography/format.ts";
 import type { DatedAnswer } from "../src/geography/geography.ts";
-import { resolveState, stateMeant } from "../src/geography/names/state.ts";
+import { exactState, resolveState } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage.ts";
 import { word } from "../src/outside.ts";
 import { table } from "../src/table.ts";
@@ -72,7 +72,7 @@ async function readByCode(code: string, call: ToolCall, ports: Pick<Ports, "geog
     if (read === undefined) throw failure;
     return read;
   }
-  const meant = stateMeant(code, states);
+  const meant = exactState(code, states);
   if (meant === undefined) throw noSuchState(code);
   return await readState(meant.code, call, ports);
 }

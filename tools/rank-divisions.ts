@@ -1,20 +1,22 @@
 import * as z from "zod/v4";
 import { MAX_DISTRICTS, MAX_STATES, type State } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/failure.ts";
-import { differencesIn } from "../src/geography/consistency.ts";
 import { type Coverage, secondsUntilRead } from "../src/geography/country.ts";
-import { DISTRICT_COLUMNS, type DistrictRow, districtCells } from "../src/geography/districts.ts";
+import { DISTRICT_COLUMNS, type DistrictRow, differencesIn, districtCells } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/fold.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
 import {
+  type DivisionRow,
   needsForRanking,
   type Ranking,
   type RankingQuery,
   rankDistricts,
+  rankingText,
   rankStates,
   type StateRow,
+  totalsText,
+  unreadReasons,
 } from "../src/geography/rank.ts";
-import { type DivisionRow, rankingText, totalsText, unreadReasons } from "../src/geography/rank-words.ts";
 import { table } from "../src/table.ts";
 import { askAgain, askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -208,7 +210,7 @@ export const rankDivisions = defineTool({
       call,
       ports,
     );
-    const ranking = rankDistricts(answered.states, answered.country, query);
+    const ranking = await rankDistricts(answered.states, answered.country, query);
     return await answer(ranking, districtSheet, page, answered, call, ports);
   },
 });

@@ -1,9 +1,16 @@
 import * as z from "zod/v4";
 import type { State } from "../src/contract/playground.ts";
-import { differencesIn } from "../src/geography/consistency.ts";
+import { differencesIn } from "../src/geography/districts.ts";
 import { resolveStates } from "../src/geography/names/state.ts";
-import { needsForRanking, type Ranking, type RankingQuery, rankDistricts, rankStates } from "../src/geography/rank.ts";
-import { type DivisionRow, rankingText } from "../src/geography/rank-words.ts";
+import {
+  type DivisionRow,
+  needsForRanking,
+  type Ranking,
+  type RankingQuery,
+  rankDistricts,
+  rankingText,
+  rankStates,
+} from "../src/geography/rank.ts";
 import { askAgain, askCountry, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -57,7 +64,7 @@ export const showDivisions = defineTool({
       ports,
     );
     const ranking: Ranking<DivisionRow> =
-      level === "state" ? rankStates(states, QUERY) : rankDistricts(states, country, QUERY);
+      level === "state" ? rankStates(states, QUERY) : await rankDistricts(states, country, QUERY);
     const { rows, totalRows, totals, exact } = ranking;
     const nextStep = exact ? undefined : askAgain(call, { level, ...(asked && { states: asked }) }, tail.coverage);
     const taken = asked === undefined ? undefined : states.map(({ code }) => code);

@@ -1,9 +1,15 @@
 // mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
 import type { CallContext } from "../service/attempts.ts";
 import { table } from "../table.ts";
-import { differencesIn } from "./consistency.ts";
 import { coverageOf, driftIn } from "./country.ts";
-import { DISTRICT_COLUMNS, type DistrictRow, districtCells, districtRows, needsForAll } from "./districts.ts";
+import {
+  DISTRICT_COLUMNS,
+  type DistrictRow,
+  differencesIn,
+  districtCells,
+  districtRows,
+  needsForAll,
+} from "./districts.ts";
 import { coverageLine, plural } from "./format.ts";
 import type { Geography } from "./geography.ts";
 import { vintageOf } from "./vintage.ts";

@@ -1,7 +1,13 @@
-// A geography answer in words: counts with their nouns, one line on how complete and how old it is.
+// Parts of the sentences of geography answers: counts with their nouns, places, and one line on coverage and vintage.
+import type { State } from "../contract/playground.ts";
 import { quote, word } from "../outside.ts";
-import type { Coverage, UnreadStates } from "./country.ts";
+import { type Coverage, secondsUntilRead, type UnreadStates } from "./country.ts";
 import type { Vintage } from "./vintage.ts";
+
+/** Longest name in a sentence, in characters. */
+export const MAX_NAME = 80;
+/** Number of names in a sentence. */
+const MAX_LISTED = 3;
 
 export const thousands = (value: number): string => {
   const [whole = "", ...fraction] = String(value).split(".");
@@ -10,6 +16,22 @@ export const thousands = (value: number): string => {
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${thousands(count)} ${count === 1 ? one : many}`;
+
+export const nameText = (name: string): string => word(name, MAX_NAME);
+
+export const stateText = ({ name, code }: Pick<State, "name" | "code">): string => `${nameText(name)} (${code})`;
+
+/** The first of a list, and how many others there are; `left`: others that are not in the list. */
+export function firstOf(texts: readonly string[], left = 0, max = MAX_LISTED, separator = ", "): string {
+  const others = texts.length - max + left;
+  return `${texts.slice(0, max).join(separator)}${others > 0 ? ` and ${others} more` : ""}`;
+}
+
+/** ": ask again in 42 s", if more is to come. */
+export function againText(coverage: Coverage): string {
+  const seconds = secondsUntilRead(coverage);
+  return seconds === undefined ? "" : `: ask again in ${seconds} s`;
+}
 
 /** A count of none is no statement about the places. */
 export const noneListedText = (rows: readonly { readonly mandalCount: number }[]): string =>
@@ -30,15 +52,10 @@ function vintageText({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string 
   return `Catalogue ${stated}${mixture}; fallbackUsed ${fallbackUsed}`;
 }
 
-/** States, or as many as are named. */
-const statesText = ({ states, more }: UnreadStates): string =>
-  `${states.join(" ")}${more === undefined ? "" : ` and ${more} more`}`;
-
 /** One reason, with its states. */
-export function unreadText(group: UnreadStates): string {
-  const { reason, retryAfterSeconds, states, more = 0 } = group;
+export function unreadText({ reason, retryAfterSeconds, states, more = 0 }: UnreadStates): string {
   const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
-  return `${states.length + more} unread: ${statesText(group)} (${reason}${when})`;
+  return `${states.length + more} unread: ${firstOf(states, more, states.length, " ")} (${reason}${when})`;
 }
 
 export function coverageLine({ statesRead, statesTotal, unread }: Coverage, vintage: Vintage): string {

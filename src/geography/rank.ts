@@ -1,8 +1,11 @@
-// Ranking states or districts, exactly: which lists an answer needs, its rows, and totals over all rows that fit.
-import type { State } from "../contract/playground.ts";
-import { totalsHold } from "./consistency.ts";
-import type { Country, Needs } from "./country.ts";
-import { type DistrictRow, distinctRows, districtRows, grouped } from "./districts.ts";
+// Ranks states or districts, exactly: the lists that an answer needs, its rows, totals over all rows that fit, and the sentences that
+// describe them.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { DistrictsResponse, State } from "../contract/playground.ts";
+import { type Country, type Coverage, type Needs, unreadCount } from "./country.ts";
+import { type DistrictRow, districtRows, districtText, totalsHold, unreadOf } from "./districts.ts";
+import { againText, firstOf, nameText, noneListedText, plural, stateText, thousands, unreadText } from "./format.ts";
+import { grouped } from "./grouped.ts";
 import { fold } from "./names/fold.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
@@ -10,13 +13,13 @@ export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
 export interface RankingQuery {
   readonly by: Figure | "name";
   readonly order: "asc" | "desc";
-  /** Rows of one page; all of them when absent. */
+  /** Rows of one page (default: all). */
   readonly limit?: number | undefined;
-  /** Rows before the page. */
+  /** Rows before the page (default 0). */
   readonly offset?: number | undefined;
-  /** So many districts of each state, at most. */
+  /** Most districts of each state. */
   readonly perState?: number | undefined;
-  /** Names that begin so, whatever their case and accents. */
+  /** Beginning of the names, whatever their case and accents. */
   readonly startsWith?: string | undefined;
   /** Bounds on the figure ranked by. */
   readonly min?: number | undefined;
@@ -26,7 +29,7 @@ export interface RankingQuery {
 export interface Totals {
   readonly districts: number;
   readonly mandals: number;
-  /** Of the figure ranked by (mandalCount when by name); each absent where it is not known. */
+  /** Of the figure ranked by (mandalCount when by name); each absent if it is not known. */
   readonly min?: number;
   readonly median?: number;
   readonly mean?: number;
@@ -40,21 +43,10 @@ export interface Ranking<R> {
   readonly totals: Totals;
   /** No list that was left unread could change rows or totalRows. */
   readonly exact: boolean;
-  /** Rows that the page ends in the midst of: they have the figure of its last row. */
-  readonly tied: Tied;
-  /** Names that several districts bear; there where districts are ranked by name, whatever it begins with. */
-  readonly shared?: readonly SharedName[];
-}
-
-/** How many rows behind the page have its last row's figure; with `perState` the states in which the cut parts such rows. */
-export interface Tied {
-  readonly rows: number;
-  readonly states: readonly string[];
-}
-
-export interface SharedName {
-  readonly name: string;
-  readonly stateCodes: readonly string[];
+  /** Rows behind the page that have its last row's figure; with `perState` the states in which the cut separates such rows. */
+  readonly tied: { readonly rows: number; readonly states: readonly string[] };
+  /** Names that several districts have, if districts are ranked by name, whatever it begins with. */
+  readonly shared?: readonly { readonly name: string; readonly stateCodes: readonly string[] }[];
 }
 
 export interface StateRow {
@@ -65,147 +57,185 @@ export interface StateRow {
   readonly mandalsPerDistrict: number;
 }
 
+export type DivisionRow = StateRow | DistrictRow;
+
+/** A name as it is compared. */
+interface NameKeys {
+  readonly folded: string;
+  readonly sortKey: string;
+}
+
+/** A row with what it is selected and sorted by. */
+interface Keyed<R> extends NameKeys {
+  readonly row: R;
+  readonly code: string;
+  readonly figure: number;
+}
+
+/** In the sort key, initials are apart, as people write them: "Y.S.R. Kadapa" comes before "Yadgir". */
+const nameKeys = (name: string): NameKeys => ({
+  folded: fold(name),
+  sortKey: fold(name.replace(/(?<=(?:^|[\s.])\p{L})\.(?=\p{L})/gu, ". ")),
+});
+
+/** For each reading of a list, in its order. */
+const keysOfLists = new WeakMap<DistrictsResponse, readonly NameKeys[]>();
+
+/**
+ * The districts of these states; one that stands in several lists (code and name) only once, with its largest mandalCount. The keys
+ * of each list are made once, in a turn of the event loop of its own.
+ */
+async function keyedDistricts(states: readonly State[], country: Country): Promise<readonly Keyed<DistrictRow>[]> {
+  const keyed: Keyed<DistrictRow>[] = [];
+  for (const state of states) {
+    const list = country.lists.get(state.code)?.value;
+    const known = list && keysOfLists.get(list);
+    const keys = known ?? list?.districts.map(({ name }) => nameKeys(name)) ?? [];
+    for (const [index, row] of districtRows([state], country).entries()) {
+      const code = `${row.stateCode} ${row.districtCode}`;
+      keyed.push({ row, ...(keys[index] ?? nameKeys(row.name)), code, figure: row.mandalCount });
+    }
+    if (list === undefined || known !== undefined) continue;
+    keysOfLists.set(list, keys);
+    await nextTurn();
+  }
+  if (new Set(keyed.map(({ row }) => row.districtCode)).size === keyed.length) return keyed;
+  const same = grouped(keyed.map((each) => [`${each.row.districtCode} ${each.folded}`, each]));
+  return [...same.values()].map((each) => each.reduce((most, other) => (other.figure > most.figure ? other : most)));
+}
+
 /** Two decimals: what is shown is what is compared. */
 const round = (value: number): number => Math.round(value * 100) / 100;
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-function medianOf(sorted: readonly number[]): number {
-  const middle = sorted.slice(Math.floor((sorted.length - 1) / 2), Math.floor(sorted.length / 2) + 1);
-  return round(sumOf(middle) / middle.length);
-}
-
-function spreadOf(values: readonly number[]): Pick<Totals, "min" | "median" | "mean" | "max"> {
-  const sorted = [...values].sort((a, b) => a - b);
+function spreadOf(rows: readonly Keyed<unknown>[]): Pick<Totals, "min" | "median" | "mean" | "max"> {
+  const sorted = rows.map(({ figure }) => figure).sort((a, b) => a - b);
   const [min] = sorted;
   const max = sorted.at(-1);
   if (min === undefined || max === undefined) return {};
-  return { min, median: medianOf(sorted), mean: round(sumOf(sorted) / sorted.length), max };
+  const middle = sorted.slice(Math.floor((sorted.length - 1) / 2), Math.floor(sorted.length / 2) + 1);
+  return { min, median: round(sumOf(middle) / middle.length), mean: round(sumOf(sorted) / sorted.length), max };
 }
 
 /** Where the page ends. */
 const endOf = ({ offset = 0, limit = Number.POSITIVE_INFINITY }: RankingQuery): number => offset + limit;
 
-const pageOf = <R>(rows: readonly R[], order: RankingQuery): readonly R[] =>
-  rows.slice(order.offset ?? 0, endOf(order));
-
-/** Whether a row meets the bounds and begins as asked. */
-function fitting({ min, max, startsWith = "" }: RankingQuery): (value: number, name: string) => boolean {
+/** The rows that meet the bounds and begin as asked, in order. */
+function selected<R>(rows: readonly Keyed<R>[], query: RankingQuery): readonly Keyed<R>[] {
+  const { by, order, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, startsWith = "" } = query;
   const beginning = fold(startsWith);
-  return (value, name) =>
-    value >= (min ?? Number.NEGATIVE_INFINITY) &&
-    value <= (max ?? Number.POSITIVE_INFINITY) &&
-    (beginning === "" || fold(name).startsWith(beginning));
-}
-
-/** As people write initials, apart: "Y.S.R. Kadapa" comes before "Yadgir". */
-const sortKey = (name: string): string => fold(name.replace(/(?<=(?:^|[\s.])\p{L})\.(?=\p{L})/gu, ". "));
-
-function sorted<R extends { readonly name: string }>(
-  rows: readonly R[],
-  { by, order }: RankingQuery,
-  figureOf: (row: R) => number,
-  codeOf: (row: R) => string,
-): readonly R[] {
   const sign = order === "asc" ? 1 : -1;
-  const keyed = rows.map((row) => ({ row, name: sortKey(row.name), figure: figureOf(row), code: codeOf(row) }));
-  const byName = (a: (typeof keyed)[number], b: (typeof keyed)[number]): number =>
-    a.name === b.name ? (a.code < b.code ? -1 : 1) : a.name < b.name ? -1 : 1;
-  keyed.sort((a, b) => (by === "name" ? sign * byName(a, b) : sign * (a.figure - b.figure) || byName(a, b)));
-  return keyed.map(({ row }) => row);
+  const byName = (a: Keyed<R>, b: Keyed<R>): number =>
+    a.sortKey === b.sortKey ? (a.code < b.code ? -1 : 1) : a.sortKey < b.sortKey ? -1 : 1;
+  return rows
+    .filter(({ figure, folded }) => figure >= min && figure <= max && folded.startsWith(beginning))
+    .toSorted((a, b) => (by === "name" ? sign * byName(a, b) : sign * (a.figure - b.figure) || byName(a, b)));
 }
 
-/** By name there are no ties worth telling. */
-function tiedBehind<R>(rows: readonly R[], order: RankingQuery, figureOf: (row: R) => number): number {
-  const last = rows[endOf(order) - 1];
-  if (last === undefined || order.by === "name") return 0;
-  return rows.slice(endOf(order)).filter((row) => figureOf(row) === figureOf(last)).length;
+const pageOf = <R>(rows: readonly Keyed<R>[], query: RankingQuery): readonly R[] =>
+  rows.slice(query.offset ?? 0, endOf(query)).map(({ row }) => row);
+
+/** Number of rows behind the page with the figure of its last row. By name there are no ties worth reporting. */
+function tiedBehind(rows: readonly Keyed<unknown>[], query: RankingQuery): number {
+  const last = rows[endOf(query) - 1];
+  if (last === undefined || query.by === "name") return 0;
+  return rows.slice(endOf(query)).filter(({ figure }) => figure === last.figure).length;
 }
 
-export function rankStates(states: readonly State[], order: RankingQuery): Ranking<StateRow> {
-  const figureOf = (row: StateRow): number => row[order.by === "name" ? "mandalCount" : order.by];
-  const fits = fitting(order);
-  const rows = states
-    .map(({ code, name, districtCount, mandalCount }) => {
-      const mandalsPerDistrict = districtCount === 0 ? 0 : round(mandalCount / districtCount);
-      return { code, name, districtCount, mandalCount, mandalsPerDistrict };
-    })
-    .filter((row) => fits(figureOf(row), row.name));
-  const inOrder = sorted(rows, order, figureOf, ({ code }) => code);
+const mandalsOf = (rows: readonly { readonly mandalCount: number }[]): number =>
+  sumOf(rows.map(({ mandalCount }) => mandalCount));
+
+const districtsOf = (rows: readonly { readonly districtCount: number }[]): number =>
+  sumOf(rows.map(({ districtCount }) => districtCount));
+
+export function rankStates(states: readonly State[], query: RankingQuery): Ranking<StateRow> {
+  const keyed = states.map(({ code, name, districtCount, mandalCount }): Keyed<StateRow> => {
+    const mandalsPerDistrict = districtCount === 0 ? 0 : round(mandalCount / districtCount);
+    const row = { code, name, districtCount, mandalCount, mandalsPerDistrict };
+    return { row, ...nameKeys(name), code, figure: row[query.by === "name" ? "mandalCount" : query.by] };
+  });
+  const fitting = selected(keyed, query);
+  const rows = fitting.map(({ row }) => row);
   return {
-    rows: pageOf(inOrder, order),
-    tied: { rows: tiedBehind(inOrder, order, figureOf), states: [] },
+    rows: pageOf(fitting, query),
+    tied: { rows: tiedBehind(fitting, query), states: [] },
     totalRows: rows.length,
-    totals: {
-      districts: sumOf(rows.map(({ districtCount }) => districtCount)),
-      mandals: sumOf(rows.map(({ mandalCount }) => mandalCount)),
-      ...spreadOf(rows.map(figureOf)),
-    },
+    totals: { districts: districtsOf(rows), mandals: mandalsOf(rows), ...spreadOf(fitting) },
     exact: true,
   };
 }
 
-const byMandals = ({ mandalCount }: { readonly mandalCount: number }): number => mandalCount;
-
 const isBounded = ({ min, max, startsWith }: RankingQuery): boolean =>
   min !== undefined || max !== undefined || startsWith !== undefined;
 
-function rowsThatFit(states: readonly State[], country: Country, order: RankingQuery): readonly DistrictRow[] {
-  const fits = fitting(order);
-  const rows = distinctRows(districtRows(states, country)).filter((row) => fits(row.mandalCount, row.name));
-  return sorted(rows, order, byMandals, ({ stateCode, districtCode }) => `${stateCode} ${districtCode}`);
-}
-
-/** The first of each state, states in their own order; and where the last of them is one of several with its figure. */
-function firstOfEach(states: readonly State[], rows: readonly DistrictRow[], order: RankingQuery, count: number) {
-  const byState = grouped(rows, ({ stateCode }) => stateCode);
+/** The first of each state, states in their own order; and the states where the last of them is one of several with its figure. */
+function firstOfEach(
+  states: readonly State[],
+  rows: readonly Keyed<DistrictRow>[],
+  query: RankingQuery,
+  perState: number,
+) {
+  const byState = grouped(rows.map((each) => [each.row.stateCode, each]));
   const firsts = states.map(({ code }) => ({ code, own: byState.get(code) ?? [] }));
-  const cut = { ...order, offset: 0, limit: count };
+  const cut = { ...query, offset: 0, limit: perState };
   return {
-    rows: firsts.flatMap(({ own }) => own.slice(0, count)),
-    tied: firsts.filter(({ own }) => tiedBehind(own, cut, byMandals) > 0).map(({ code }) => code),
+    rows: firsts.flatMap(({ own }) => own.slice(0, perState)),
+    tied: firsts.filter(({ own }) => tiedBehind(own, cut) > 0).map(({ code }) => code),
   };
 }
 
-function sharedNames(rows: readonly DistrictRow[]): readonly SharedName[] {
-  const groups = [...grouped(rows, ({ name }) => fold(name)).values()].filter(({ length }) => length > 1);
-  return groups.map((same) => ({ name: same[0]?.name ?? "", stateCodes: same.map(({ stateCode }) => stateCode) }));
-}
-
-/** A state whose total is below a bound holds no district above it, so that its list need not be read. */
-export function needsForRanking(states: readonly State[], country: Country, order: RankingQuery): Needs {
-  const unread = states.filter(({ code }) => !country.lists.has(code));
-  if (order.by === "name" || !totalsHold(states, country)) return { rows: unread, all: unread };
-  const { min = 0 } = order;
+/** `last`: figure of the page's last row. A state whose total is below it has no larger district: its list need not be read. */
+function neededLists(states: readonly State[], country: Country, query: RankingQuery, last: number | undefined): Needs {
+  const unread = unreadOf(states, country);
+  if (query.by === "name" || !totalsHold(states, country)) return { rows: unread, all: unread };
+  const { min = 0 } = query;
   const all = unread.filter(({ mandalCount }) => mandalCount >= min);
-  const last = rowsThatFit(states, country, order)[endOf(order) - 1];
-  // With bounds asked for, how many rows fit is a part of the answer, and any list may hold some.
-  if (order.order === "asc" || isBounded(order) || order.perState !== undefined || last === undefined)
+  // With bounds, the number of rows that fit is a part of the answer, and any list may hold some.
+  if (query.order === "asc" || isBounded(query) || query.perState !== undefined || last === undefined)
     return { rows: all, all };
-  return { rows: all.filter(({ mandalCount }) => mandalCount >= last.mandalCount), all };
+  return { rows: all.filter(({ mandalCount }) => mandalCount >= last), all };
 }
 
-export function rankDistricts(states: readonly State[], country: Country, order: RankingQuery): Ranking<DistrictRow> {
-  const fitted = rowsThatFit(states, country, order);
-  const { perState } = order;
-  const firsts = perState === undefined ? undefined : firstOfEach(states, fitted, order, perState);
-  const rows = firsts?.rows ?? fitted;
-  const needs = needsForRanking(states, country, order);
+export function needsForRanking(states: readonly State[], country: Country, query: RankingQuery): Needs {
+  // Rows of one code may be one district. Their names are compared only for the answer, which takes time.
+  const byCode = grouped(districtRows(states, country).map((row) => [row.districtCode, row.mandalCount]));
+  const figures = Array.from(byCode.values(), (same) => Math.max(...same)).sort((a, b) => b - a);
+  return neededLists(states, country, query, figures[endOf(query) - 1]);
+}
+
+export async function rankDistricts(
+  states: readonly State[],
+  country: Country,
+  query: RankingQuery,
+): Promise<Ranking<DistrictRow>> {
+  const fitting = selected(await keyedDistricts(states, country), query);
+  const { perState } = query;
+  const firsts = perState === undefined ? undefined : firstOfEach(states, fitting, query, perState);
+  const rows = firsts?.rows ?? fitting;
+  const needs = neededLists(states, country, query, fitting[endOf(query) - 1]?.figure);
   const exact = needs.rows.length === 0;
-  const own = { districts: fitted.length, mandals: sumOf(fitted.map(byMandals)) };
+  const sameNames = [...grouped(fitting.map(({ folded, row }) => [folded, row])).values()].filter(
+    ({ length }) => length > 1,
+  );
+  const shared = sameNames.map((same) => ({
+    name: same[0]?.name ?? "",
+    stateCodes: same.map(({ stateCode }) => stateCode),
+  }));
   const page = {
-    rows: pageOf(rows, order),
+    rows: pageOf(rows, query),
     exact,
-    tied: firsts ? { rows: 0, states: firsts.tied } : { rows: tiedBehind(rows, order, byMandals), states: [] },
-    ...(order.by === "name" && order.startsWith === undefined && { shared: sharedNames(fitted) }),
+    tied: firsts ? { rows: 0, states: firsts.tied } : { rows: tiedBehind(rows, query), states: [] },
+    ...(query.by === "name" && query.startsWith === undefined && { shared }),
   };
-  if (needs.all.length === 0 || isBounded(order))
-    return { ...page, totalRows: rows.length, totals: { ...own, ...spreadOf(fitted.map(byMandals)) } };
-  // What was not read is counted as the states list has it; of its spread nothing is known but what the order shows.
-  const districts = own.districts + sumOf(needs.all.map(({ districtCount }) => districtCount));
-  const mandals = own.mandals + sumOf(needs.all.map(byMandals));
+  const own = { districts: fitting.length, mandals: mandalsOf(fitting.map(({ row }) => row)) };
+  if (needs.all.length === 0 || isBounded(query))
+    return { ...page, totalRows: rows.length, totals: { ...own, ...spreadOf(fitting) } };
+  // Unread lists are counted as the states list has them; of their spread nothing is known but what the order shows.
+  const districts = own.districts + districtsOf(needs.all);
+  const mandals = own.mandals + mandalsOf(needs.all);
   const unreadRows = needs.all.map(({ districtCount }) => Math.min(districtCount, perState ?? districtCount));
-  const [first] = fitted;
+  const [first] = fitting;
   return {
     ...page,
     totalRows: rows.length + sumOf(unreadRows),
@@ -213,7 +243,72 @@ export function rankDistricts(states: readonly State[], country: Country, order:
       districts,
       mandals,
       ...(districts > 0 && { mean: round(mandals / districts) }),
-      ...(exact && order.order === "desc" && order.by !== "name" && first && { max: first.mandalCount }),
+      ...(exact && query.order === "desc" && query.by !== "name" && first && { max: first.figure }),
     },
   };
+}
+
+export function totalsText({ districts, mandals, ...spread }: Totals): string {
+  const figures = (["min", "median", "mean", "max"] as const).flatMap((name) => {
+    const value = spread[name];
+    return value === undefined ? [] : [`${name} ${thousands(value)}`];
+  });
+  const counts = `${plural(districts, "district")}, ${plural(mandals, "mandal")}`;
+  return figures.length === 0 ? counts : `${counts}; ${figures.join(", ")}`;
+}
+
+function figureText(row: DivisionRow, by: RankingQuery["by"]): string {
+  if (by === "name") return "";
+  const figure = "stateCode" in row ? row.mandalCount : row[by];
+  return figure === 0 && by === "mandalCount" ? ", 0 (none listed)" : `, ${thousands(figure)}`;
+}
+
+export const unreadReasons = ({ unread }: Coverage): string => unread.map(unreadText).join("; ");
+
+/** Number of names and codes in a sentence. */
+const MAX_LISTED = 12;
+
+/** Rows that a page leaves out although they equal its last row; not said of rows that may change. */
+function tiedText({ tied, exact }: Ranking<DivisionRow>): string {
+  if (!exact) return "";
+  if (tied.rows > 0) return ` Tied with the last row: ${thousands(tied.rows)} more.`;
+  return tied.states.length === 0 ? "" : ` Ties are cut in ${firstOf(tied.states, 0, MAX_LISTED, " ")}.`;
+}
+
+function sharedText({ shared }: Ranking<DivisionRow>): string {
+  if (shared === undefined) return "";
+  const names = shared.map(({ name, stateCodes }) => `${nameText(name)} (${stateCodes.join(" ")})`);
+  return names.length === 0 ? " No name is borne twice." : ` Borne by several: ${firstOf(names, 0, MAX_LISTED)}.`;
+}
+
+/** What unread lists mean for the rows. */
+function certaintyText({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
+  const count = unreadCount(coverage);
+  if (count === 0) return "";
+  if (exact) return " These rows are final: no other list can change them.";
+  return ` Not exact: ${count} of ${plural(coverage.statesTotal, "list")} unread${againText(coverage)}.`;
+}
+
+/** `states`: the codes of those that were asked for by name; undefined if all were meant. */
+export function rankingText(
+  level: "state" | "district",
+  ranking: Ranking<DivisionRow>,
+  { by, order, offset = 0, perState }: RankingQuery,
+  coverage: Coverage,
+  states: readonly string[] | undefined,
+): string {
+  const { rows, totalRows } = ranking;
+  const [first] = rows;
+  const within = states === undefined ? "" : ` in ${firstOf(states, 0, MAX_LISTED, " ")}`;
+  const direction = by === "name" ? "" : order === "desc" ? ", highest first" : ", lowest first";
+  const each = perState === undefined ? "" : `, at most ${perState} of each state,`;
+  const which = `${plural(totalRows, level)}${within}${each} by ${by}${direction}`;
+  const place = `rows ${offset + 1} to ${offset + rows.length} of ${which}`;
+  const answer =
+    first === undefined
+      ? `No row${offset > 0 ? ` after ${offset}` : ""} of ${which}`
+      : `${"stateCode" in first ? districtText(first) : stateText(first)}${figureText(first, by)}: the first of ${place}`;
+  // Said of the first row already, if that has none.
+  const noneText = first?.mandalCount === 0 && by === "mandalCount" ? "" : noneListedText(rows);
+  return `${answer}.${tiedText(ranking)}${sharedText(ranking)}${certaintyText(ranking, coverage)}${noneText}`;
 }

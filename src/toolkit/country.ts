@@ -1,9 +1,9 @@
-// What the geography tools share: their common arguments, the end of every answer, the call that goes on where it had to end.
+// What the geography tools share: their common arguments, the end of every answer, and the call that continues an incomplete one.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
 import { type Country, type Coverage, canComeWithin, coverageOf, driftIn, unreadCount } from "../geography/country.ts";
 import { coverageLine } from "../geography/format.ts";
-import { ANSWER_MS, type CountryQuery, type Gathered, type Needs } from "../geography/geography.ts";
+import { ANSWER_MS, type CountryQuery, type Needs } from "../geography/geography.ts";
 import { type Vintage, vintageOf } from "../geography/vintage.ts";
 import type { Ports } from "./ports.ts";
 import type { NextStep } from "./results.ts";
@@ -11,12 +11,11 @@ import type { ToolCall } from "./tool-call.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;
-/** Of a call's 45 seconds some are kept for its answer. */
+/** Some of a call's 45 s are kept for making its answer. */
 const LONGEST_WAIT_SECONDS = MAX_WAIT_SECONDS - ANSWER_MS / 1000;
 
 export const sweepSeconds = z.int().min(0).max(MAX_WAIT_SECONDS).describe("For unread lists; default 20.").optional();
 
-/** What every model writes first, in every tool that has it. */
 export const stateArgument = z.string().max(80).describe("Code or name.");
 
 export interface GeographyQuestion {
@@ -24,7 +23,7 @@ export interface GeographyQuestion {
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
   readonly needs: (about: readonly State[], country: Country) => Needs | Promise<Needs>;
-  /** Why a state that the question does without was not read. */
+  /** Why a state whose list the question does not need was not read. */
   readonly notNeeded: string;
   readonly waitSeconds: number | undefined;
 }
@@ -38,7 +37,7 @@ export interface GeographyTail {
 export interface CountryAnswer {
   readonly country: Country;
   readonly states: readonly State[];
-  /** `unread` of its coverage is empty where the answer depends on none that is. */
+  /** `unread` of its coverage has only the lists that the answer depends on. */
   readonly tail: GeographyTail;
   /** The one line on coverage and vintage. */
   readonly line: string;
@@ -46,11 +45,10 @@ export interface CountryAnswer {
 }
 
 export async function askCountry(
-  question: GeographyQuestion,
+  { level, about, needs, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuestion,
   call: ToolCall,
   { geography }: Pick<Ports, "geography">,
 ): Promise<CountryAnswer> {
-  const { about, needs, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS } = question;
   const statesOf = (country: Country): readonly State[] => about(country.states.value.states);
   const wish: CountryQuery = {
     about: statesOf,
@@ -59,37 +57,25 @@ export async function askCountry(
     waitMs: waitSeconds * 1000,
     onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
   };
-  return await answered(question, statesOf, await geography.gather(wish, call.context));
-}
-
-const allRead = (count: number): Coverage => ({ statesTotal: count, statesRead: count, complete: true, unread: [] });
-
-async function answered(
-  { level, needs }: GeographyQuestion,
-  statesOf: (country: Country) => readonly State[],
-  gathered: Gathered,
-): Promise<CountryAnswer> {
-  const { country } = gathered;
+  const { country, unread } = await geography.gather(wish, call.context);
   const states = statesOf(country);
-  const codes = level === "state" ? [] : states.map(({ code }) => code);
+  const isStates = level === "state";
+  const codes = isStates ? [] : states.map(({ code }) => code);
   const { rows, all } = await needs(states, country);
-  // What the rows do not depend on and is still to come is not told: it would read as a doubt.
-  const unread = gathered.unread.filter(({ state, retryAfterSeconds }) =>
+  // Lists that the rows do not depend on and that are still to come are not mentioned: that would read as a doubt.
+  const missing = unread.filter(({ state, retryAfterSeconds }) =>
     (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),
   );
-  const coverage = level === "state" ? allRead(states.length) : coverageOf(states, { country, unread });
+  const coverage: Coverage = isStates
+    ? { statesTotal: states.length, statesRead: states.length, complete: true, unread: [] }
+    : coverageOf(states, { country, unread: missing });
   const vintage = vintageOf(country, codes);
-  return {
-    country,
-    states,
-    tail: { coverage, vintage },
-    line: coverageLine(coverage, vintage),
-    drift: driftIn(country, codes),
-  };
+  const line = coverageLine(coverage, vintage);
+  return { country, states, tail: { coverage, vintage }, line, drift: driftIn(country, codes) };
 }
 
 /**
- * The same call with the longest wait, where what it lacks can come meanwhile: an agent cannot wait by itself. Where it cannot, the
+ * The same call with the longest wait, if what it lacks can come within that time: an agent cannot wait without a call. Otherwise the
  * call would end at once, again and again: then the answer only says when to ask again.
  */
 export function askAgain(call: ToolCall, args: NextStep["arguments"], coverage: Coverage): NextStep | undefined {

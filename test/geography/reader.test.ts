@@ -1,8 +1,8 @@
 // Reading the whole country within the rate limit, in virtual time: failures, deadlines, ages.
 import { expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
-import { differencesIn } from "../../src/geography/consistency.ts";
 import { coverageOf } from "../../src/geography/country.ts";
+import { differencesIn, needsForAll } from "../../src/geography/districts.ts";
 import { createGeography, type Gathered } from "../../src/geography/geography.ts";
 import { vintageOf } from "../../src/geography/vintage.ts";
 import {

@@ -41,98 +41,72 @@ const THIS_YEAR = 2026;
 
 const textOf = (row: Row): string => Object.values(row).join(" | ");
 
-/** Each once, whatever its case and accents, in the order of the code points. */
-function expectSortedSet(keys: readonly string[]): void {
-  expect(keys).toEqual([...keys].sort());
-  const seen = new Set<string>();
-  for (const each of keys) {
-    const folded = each.split("\t").map(fold).join("\t");
-    expect(seen.has(folded), each).toBe(false);
-    seen.add(folded);
-  }
-}
-
 function expectYear(year: string | undefined, from: number, row: Row): void {
   expect(year, textOf(row)).toMatch(/^\d{4}$/);
   expect(Number(year), textOf(row)).toBeGreaterThanOrEqual(from);
   expect(Number(year), textOf(row)).toBeLessThanOrEqual(THIS_YEAR);
 }
 
-describe("sources", () => {
-  test("each is cited, each cited one is there", () => {
-    const cited = new Set([...names, ...seats, ...changes, ...states].map(({ source }) => source));
-    expect(sources.map(({ id }) => id)).toEqual([...cited].sort());
-  });
+const COLUMNS: readonly (readonly [string, readonly Row[], readonly string[]])[] = [
+  ["names", names, ["state", "district", "name"]],
+  ["seats", seats, ["state", "district", "seat"]],
+  ["changes", changes, ["state", "district", "year"]],
+  ["states", states, ["state", "other"]],
+  ["states' other names", states.toSorted((a, b) => ((a["other"] ?? "") < (b["other"] ?? "") ? -1 : 1)), ["other"]],
+];
 
-  test("each has a title, a publisher, its years and an address", () => {
-    for (const { title, publisher, year, address } of sources) {
-      expect(title).not.toBe("");
-      expect(publisher).not.toBe("");
-      expect(year).toMatch(/^\d{4}(-\d{4})?$/);
-      expect(new URL(address ?? "").protocol).toBe("https:");
-    }
-  });
+test.each(COLUMNS)("%s are sorted, each once, whatever its case and accents", (title, rows, columns) => {
+  const keys = rows.map((row) => key(...columns.map((column) => row[column])));
+  expect(keys).toEqual([...keys].sort());
+  // A district may change twice in a year.
+  const folded = rows.map((row, at) =>
+    [keys[at]?.split("\t").map(fold), title === "changes" ? row["status"] : ""].join("\t"),
+  );
+  expect(folded.filter((each, at) => folded.indexOf(each) !== at)).toEqual([]);
 });
 
-describe("other names", () => {
-  test("are sorted, each once for a district", () => {
-    expectSortedSet(names.map(({ state, district, name }) => key(state, district, name)));
-  });
+test("each source is cited, each cited one is there, with a title, a publisher, its years and an address", () => {
+  const cited = new Set([...names, ...seats, ...changes, ...states].map(({ source }) => source));
+  expect(sources.map(({ id }) => id)).toEqual([...cited].sort());
+  for (const { title, publisher, year, address } of sources) {
+    expect(title).not.toBe("");
+    expect(publisher).not.toBe("");
+    expect(year).toMatch(/^\d{4}(-\d{4})?$/);
+    expect(new URL(address ?? "").protocol).toBe("https:");
+  }
+});
 
-  test("belong to listed districts, and none is the name of another district of the state", () => {
-    for (const row of names) {
-      const { district, state, name = "", kind = "" } = row;
+test.each([
+  ["other names", names, "name", ["former", "spelling", "short"], /^[\p{Script=Latin}\d .&'()/-]+$/u],
+  ["seats", seats, "seat", ["seat", "city"], /^[\p{Script=Latin} .'-]+$/u],
+] as const)(
+  "%s are of listed districts; none is a common word or the name of another district",
+  (_, rows, column, kinds, form) => {
+    for (const row of rows) {
+      const { district, state, [column]: name = "", kind } = row;
       expect(live, textOf(row)).toContain(key(state, district));
       expect(liveFolded, textOf(row)).not.toContain(key(state, fold(name)));
-      expect(["former", "spelling", "short"], textOf(row)).toContain(kind);
-      expect(name).toMatch(/^[\p{Script=Latin}\d .&'()/-]+$/u);
+      expect(kinds, textOf(row)).toContain(kind);
+      expect(name).toMatch(form);
+      expect(COMMON.has(fold(name)) || fold(name).length < 2, textOf(row)).toBe(false);
     }
-  });
+  },
+);
 
-  test("have a year only where an act, not mere usage, ended them", () => {
-    for (const row of names) {
-      const { kind, since = "", source = "" } = row;
-      if (since !== "") expectYear(since, 1947, row);
-      if (kind !== "former" || COLONIAL.has(source)) expect(since, textOf(row)).toBe("");
-    }
-  });
-
-  test("are no common words, and neither are seats", () => {
-    const words = [...names.map(({ name }) => name), ...seats.map(({ seat }) => seat)].map((name) => fold(name ?? ""));
-    expect(words.filter((word) => COMMON.has(word) || word.length < 2)).toEqual([]);
-  });
-});
-
-describe("seats", () => {
-  test("are sorted, each once for a district, and not told as another name too", () => {
-    expectSortedSet(seats.map(({ state, district, seat }) => key(state, district, seat)));
-    const told = new Set(names.map(({ state, district, name }) => key(state, district, fold(name ?? ""))));
-    const twice = seats.filter(({ state, district, seat }) => told.has(key(state, district, fold(seat ?? ""))));
-    expect(twice).toEqual([]);
-  });
-
-  test("lie in listed districts, and none bears a district's name of the state", () => {
-    for (const row of seats) {
-      const { district, state, seat = "", kind = "" } = row;
-      expect(live, textOf(row)).toContain(key(state, district));
-      expect(liveFolded, textOf(row)).not.toContain(key(state, fold(seat)));
-      expect(["seat", "city"], textOf(row)).toContain(kind);
-      expect(seat).toMatch(/^[\p{Script=Latin} .'-]+$/u);
-    }
-  });
+test("other names have a year only if an act, not mere usage, ended them; no seat is another name too", () => {
+  for (const row of names) {
+    const { kind, since = "", source = "" } = row;
+    if (since !== "") expectYear(since, 1947, row);
+    if (kind !== "former" || COLONIAL.has(source)) expect(since, textOf(row)).toBe("");
+  }
+  const told = new Set(names.map(({ state, district, name }) => key(state, district, fold(name ?? ""))));
+  expect(seats.filter(({ state, district, seat }) => told.has(key(state, district, fold(seat ?? ""))))).toEqual([]);
 });
 
 describe("new districts", () => {
-  test("are sorted by year, each change once", () => {
-    const keys = changes.map(({ state, district, year }) => key(state, district, year));
-    expect(keys).toEqual([...keys].sort());
-    expectSortedSet(changes.map(({ state, district, year, status }) => key(state, district, year, status)).sort());
-  });
-
   test("the last change of each agrees with the list of today", () => {
     const last = new Map(changes.map(({ state, district, status }) => [key(state, district), status]));
-    const wrong = [...last].filter(([district, status]) => live.has(district) !== (status === "made"));
-    expect(wrong).toEqual([]);
+    expect([...last].filter(([district, status]) => live.has(district) !== (status === "made"))).toEqual([]);
   });
 
   test("have a status, a year, and the districts that they were made of or went back to", () => {
@@ -143,29 +117,20 @@ describe("new districts", () => {
       expectYear(year, 2010, row);
       const parents = partOf.split(" + ");
       expect(parents).toEqual([...new Set(parents)].sort());
-      const known = (parent: string) => live.has(key(state, parent)) || former.has(key(state, parent));
-      expect(
-        parents.filter((parent) => parent === district || !known(parent)),
-        textOf(row),
-      ).toEqual([]);
+      const isKnown = (parent: string) => live.has(key(state, parent)) || former.has(key(state, parent));
+      const wrong = parents.filter((parent) => parent === district || !isKnown(parent));
+      expect(wrong, textOf(row)).toEqual([]);
     }
   });
 });
 
-describe("states", () => {
-  test("are those of the list, sorted, each form once and of one state", () => {
-    expectSortedSet(states.map(({ state, other }) => key(state, other)));
-    expectSortedSet(states.map(({ other }) => other ?? "").sort());
-    expect(new Set(states.map(({ state }) => state))).toEqual(new Set(stateNames.values()));
-  });
-
-  test("have codes of two letters, and no form is another state's name", () => {
-    const today = new Set([...stateNames.values()].map(fold));
-    for (const row of states) {
-      const { other = "", kind = "" } = row;
-      expect(["code", "name", "short"], textOf(row)).toContain(kind);
-      if (kind === "code") expect(other).toMatch(/^[A-Z]{2}$/);
-      expect(today, textOf(row)).not.toContain(fold(other));
-    }
-  });
+test("states are those of the list, with codes of two letters; no form is another state's name", () => {
+  expect(new Set(states.map(({ state }) => state))).toEqual(new Set(stateNames.values()));
+  const today = new Set([...stateNames.values()].map(fold));
+  for (const row of states) {
+    const { other = "", kind = "" } = row;
+    expect(["code", "name", "short"], textOf(row)).toContain(kind);
+    if (kind === "code") expect(other).toMatch(/^[A-Z]{2}$/);
+    expect(today, textOf(row)).not.toContain(fold(other));
+  }
 });

@@ -1,179 +1,123 @@
-// Every name that a state's districts are known by: the list's own, and of the public record those whose district stands in
-// the list. It is found there by sound and likeness, never letter for letter: lists spell one name in several ways.
-import type { State } from "../../contract/playground.ts";
-import { isDirection, lettersOf, wordsOf } from "./fold.ts";
-import { formsOf, isSameName, type NameForms, nameLikeness, soundsSame } from "./likeness.ts";
-import { type OtherName, type OtherNameKind, otherNames, recordedStates, type Seat, seats } from "./record/tables.ts";
-import { isStateOfRecord } from "./state.ts";
+// Every name that a state's districts are known by: the list's own, and those of the public record for the districts that stand in
+// the list. They are found there by sound and likeness, never letter by letter: lists spell one name in several ways.
+import type { DistrictRow } from "../districts.ts";
+import { formsOf, isDirection, isSameName, lettersOf, type NameForms, nameLikeness, soundsSame } from "./fold.ts";
+import type { Named, OtherName, OtherNameKind, RecordedDistrict } from "./record/tables.ts";
 
 export type NameKind =
   | OtherNameKind
-  /** What the district is called since; the list has it under its name before. */
+  /** The district's name of today, where the list has its former name. */
   | "later"
   /** A great city that the district is not governed from. */
   | "city";
 
-export interface KnownName<T> {
-  readonly item: T;
-  readonly name: string;
-  readonly forms: NameForms;
+export interface KnownName extends Named {
+  readonly row: DistrictRow;
   readonly match: "exact" | "alias" | "seat";
-  readonly kind?: NameKind;
-  readonly since?: number;
-  /** Made of a name by us: no rival of one that stands in the list, and nothing that a misspelling leads to. */
+  readonly kind?: NameKind | undefined;
+  /** The year in which a former name was replaced by today's. */
+  readonly since?: number | undefined;
+  /** Made from another name by this program: never compared by likeness, and second to a name that stands in the list. */
   readonly isInitials?: true;
 }
 
-interface Live<T> {
-  readonly item: T;
-  readonly name: string;
-  readonly forms: NameForms;
+/** A district of the list, and the name of the record by which it was found: the district's own, or one that the list has instead. */
+interface Target {
+  readonly listed: KnownName;
+  readonly through: RecordedDistrict | OtherName;
 }
 
-/** What the record has of one district. */
-interface Entry {
-  readonly district: string;
-  readonly forms: NameForms;
-  readonly names: readonly OtherName[];
-  readonly seats: readonly Seat[];
-}
-
-interface Target<T> {
-  readonly live: Live<T>;
-  /** The name of the record that the list has in place of today's. */
-  readonly through?: OtherName;
-}
-
-/** As like as two spellings of one name are, within one state. */
+/** Likeness of two spellings of one name, within one state. */
 const SURE = 0.84;
+const MIN_INITIALS = 3;
 
-function entriesOf(state: State): readonly Entry[] {
-  const own = recordedStates().filter((name) => isStateOfRecord(name, state));
-  const names = own.flatMap((name) => otherNames().get(name) ?? []);
-  const towns = own.flatMap((name) => seats().get(name) ?? []);
-  return [...new Set([...names, ...towns].map(({ district }) => district))].map((district) => ({
-    district,
-    forms: formsOf(district),
-    names: names.filter((row) => row.district === district),
-    seats: towns.filter((row) => row.district === district),
-  }));
-}
-
-/** Which of the list's districts each one of the record is. The surest ways come first; what one has found is taken. */
-function targetsOf<T>(entries: readonly Entry[], live: readonly Live<T>[]): ReadonlyMap<Entry, Target<T>> {
-  const targets = new Map<Entry, Target<T>>();
-  const taken = new Set<Live<T>>();
-  const follow = (way: (entry: Entry, free: readonly Live<T>[]) => readonly Target<T>[]): void => {
-    const free = live.filter((each) => !taken.has(each));
-    const found = entries.flatMap((entry) => {
-      const [target, ...others] = targets.has(entry) ? [] : way(entry, free);
-      return target === undefined || others.length > 0 ? [] : [{ entry, target }];
+/** Finds each recorded district in the list. The surest ways come first, and each finds a district of the list only once. */
+function targetsOf(recorded: readonly RecordedDistrict[], list: readonly KnownName[]) {
+  const targets = new Map<RecordedDistrict, Target>();
+  const all = recorded.flatMap(({ names }) => names.map(({ name }) => name));
+  const own = (district: RecordedDistrict) => [district];
+  const others = ({ names }: RecordedDistrict) =>
+    names.filter(({ name }) => all.indexOf(name) === all.lastIndexOf(name));
+  const spelled = (district: RecordedDistrict) => others(district).filter(({ kind }) => kind !== "short");
+  const isLike = (a: NameForms, b: NameForms): boolean => nameLikeness(a, b) >= SURE;
+  const ways = [
+    { namesOf: own, isIt: isSameName },
+    { namesOf: own, isIt: soundsSame },
+    { namesOf: others, isIt: isSameName },
+    { namesOf: spelled, isIt: soundsSame },
+    { namesOf: own, isIt: isLike },
+  ];
+  for (const { namesOf, isIt } of ways) {
+    const taken = new Set(Array.from(targets.values(), ({ listed }) => listed));
+    const found = recorded.flatMap((district) => {
+      if (targets.has(district)) return [];
+      const names: readonly (RecordedDistrict | OtherName)[] = namesOf(district);
+      const [target, ...rest] = list.flatMap((listed): readonly Target[] => {
+        const through = taken.has(listed) ? undefined : names.find(({ forms }) => isIt(forms, listed.forms));
+        return through === undefined ? [] : [{ listed, through }];
+      });
+      return target === undefined || rest.length > 0 ? [] : [{ district, target }];
     });
-    for (const { entry, target } of found) {
-      if (found.some((other) => other.entry !== entry && other.target.live === target.live)) continue;
-      targets.set(entry, target);
-      taken.add(target.live);
-    }
-  };
-  const borne = new Map<string, number>();
-  for (const { name } of entries.flatMap(({ names }) => names)) borne.set(name, (borne.get(name) ?? 0) + 1);
-  const bornOnce = ({ name }: OtherName): boolean => borne.get(name) === 1;
-  const through = (rows: readonly OtherName[], free: readonly Live<T>[], isIt: typeof isSameName) =>
-    free.flatMap((each) => {
-      const row = rows.find(({ name }) => isIt(formsOf(name), each.forms));
-      return row === undefined ? [] : [{ live: each, through: row }];
-    });
-  follow(({ forms }, free) => free.filter((each) => isSameName(forms, each.forms)).map((each) => ({ live: each })));
-  follow(({ forms }, free) => free.filter((each) => soundsSame(forms, each.forms)).map((each) => ({ live: each })));
-  follow(({ names }, free) => through(names.filter(bornOnce), free, isSameName));
-  const isSpelt = ({ kind }: OtherName): boolean => kind !== "short";
-  follow(({ names }, free) => through(names.filter(bornOnce).filter(isSpelt), free, soundsSame));
-  follow(({ forms }, free) =>
-    free.filter((each) => nameLikeness(forms, each.forms) >= SURE).map((each) => ({ live: each })),
-  );
+    for (const { district, target } of found)
+      if (!found.some((other) => other.district !== district && other.target.listed === target.listed))
+        targets.set(district, target);
+  }
   return targets;
 }
 
 /** Names of the record for one district of the list. */
-function fromRecord<T>(
-  { district, names, seats: towns }: Entry,
-  { live, through }: Target<T>,
-): readonly KnownName<T>[] {
-  const known = (name: string, rest: Pick<KnownName<T>, "match" | "kind" | "since">): KnownName<T> => ({
-    item: live.item,
-    name,
-    forms: formsOf(name),
-    ...rest,
-  });
-  const since = through?.since;
-  const today =
-    through?.kind === "former"
-      ? known(district, { match: "alias", kind: "later", ...(since !== undefined && { since }) })
-      : known(district, { match: "alias", kind: "spelling" });
-  const others = names.map(({ name, kind, since: until }) =>
-    known(name, { match: "alias", kind, ...(until !== undefined && through === undefined && { since: until }) }),
-  );
-  const governed = towns.map(({ name, isSeat }) => known(name, { match: "seat", ...(!isSeat && { kind: "city" }) }));
-  return [today, ...others, ...governed].filter(({ forms }) => !isSameName(forms, live.forms));
+function fromRecord(district: RecordedDistrict, { listed, through }: Target): readonly KnownName[] {
+  const { row } = listed;
+  const { name, forms, names, seats } = district;
+  const former = "kind" in through && through.kind === "former" ? through : undefined;
+  const known: readonly KnownName[] = [
+    { row, name, forms, match: "alias", kind: former ? "later" : "spelling", since: former?.since },
+    ...names.map((other): KnownName => {
+      return { ...other, row, match: "alias", since: through === district ? other.since : undefined };
+    }),
+    ...seats.map(({ isSeat, ...seat }): KnownName => {
+      return { ...seat, row, match: "seat", kind: isSeat ? undefined : "city" };
+    }),
+  ];
+  return known.filter((each) => !isSameName(each.forms, listed.forms));
 }
 
-const MIN_INITIALS = 3;
-
 /** "Gautam Buddha Nagar" -> "GB Nagar", "GBN"; "Dadra And Nagar Haveli" -> "DNH"; "Lahaul And Spiti" -> "L And S". */
-function initialsOf(name: string): readonly string[] {
-  const all = wordsOf(name);
-  const words = all.filter((word) => word !== "and");
-  const [last = ""] = words.slice(-1);
-  if (words.some((word) => /\d/.test(word) || word.length < 3) || words.some(isDirection)) return [];
-  const letters = words.map((word) => word.charAt(0)).join("");
-  if (words.length < MIN_INITIALS) return all.length > words.length ? [[...letters].join(" and ")] : [];
-  return all.length > words.length ? [letters] : [`${letters.slice(0, -1)} ${last}`, letters];
+function initialsOf({ ownWords }: NameForms): readonly string[] {
+  const words = ownWords.filter((word) => word !== "and");
+  const hasAnd = words.length < ownWords.length;
+  if (words.some((word) => /\d/.test(word) || word.length < 3 || isDirection(word))) return [];
+  const letters = words.map((word) => word.charAt(0));
+  if (words.length < MIN_INITIALS) return hasAnd ? [letters.join(" and ")] : [];
+  return hasAnd ? [letters.join("")] : [`${letters.slice(0, -1).join("")} ${words.at(-1)}`, letters.join("")];
 }
 
 /** "Uttar Dinajpur" -> "U Dinajpur"; "Bengaluru Urban" -> "Bengaluru U". */
-function withLetter(name: string): readonly string[] {
-  const words = wordsOf(name);
-  const at = words.findIndex((word) => lettersOf(word).length > 0);
-  if (at < 0 || words.length < 2) return [];
-  return lettersOf(words[at] ?? "").map((letter) =>
-    words.map((word, index) => (index === at ? letter : word)).join(" "),
-  );
+function withLetter({ ownWords }: NameForms): readonly string[] {
+  const at = ownWords.findIndex((word) => lettersOf(word).length > 0);
+  if (at < 0 || ownWords.length < 2) return [];
+  return lettersOf(ownWords[at] ?? "").map((letter) => ownWords.with(at, letter).join(" "));
 }
 
-/** The names that a compound one is made of: "Lahaul And Spiti", "Khandwa (East Nimar)". */
-function partsOf(name: string): readonly string[] {
+/** The short forms that a name leads to. */
+const shortForms = ({ row, forms, kind = "short" }: KnownName): readonly KnownName[] =>
+  [...initialsOf(forms), ...withLetter(forms)].map((name) => {
+    return { row, name, forms: formsOf(name), match: "alias", kind, isInitials: true };
+  });
+
+/** The beginning of a compound name is a name as well: "Balrampur" of "Balrampur-Ramanujganj", "Khandwa" of "Khandwa (East Nimar)". */
+function firstPartOf({ row, name }: KnownName): readonly KnownName[] {
   const parts = name.split(/\s*[-()]\s*|\s+and\s+/i).filter((part) => part !== "");
-  const isName = (part: string): boolean => part.length > 3 && wordsOf(part).some((word) => !isDirection(word));
-  return parts.length > 1 && parts.every(isName) ? parts : [];
+  if (parts.length < 2) return [];
+  const [first, ...others] = parts.map((part) => ({ name: part, forms: formsOf(part) }));
+  const isName = (part: Named): boolean => part.name.length > 3 && !part.forms.ownWords.every(isDirection);
+  return first && [first, ...others].every(isName) ? [{ row, ...first, match: "alias", kind: "short" }] : [];
 }
 
-/** Short forms that a name itself leads to. */
-const derivedFrom = <T>({ item, name }: Pick<KnownName<T>, "item" | "name">, kind: NameKind): readonly KnownName<T>[] =>
-  [...initialsOf(name), ...withLetter(name)].map((text) => ({
-    item,
-    name: text,
-    forms: formsOf(text),
-    match: "alias",
-    kind,
-    isInitials: true,
-  }));
-
-/** What a compound name begins with is a name as well: "Balrampur" of "Balrampur-Ramanujganj". */
-function firstPartOf<T>({ item, name }: Live<T>): readonly KnownName<T>[] {
-  const [first] = partsOf(name);
-  return first === undefined ? [] : [{ item, name: first, forms: formsOf(first), match: "alias", kind: "short" }];
-}
-
-/** Of a state's districts, in the list's order: their own names, then the others. */
-export function knownNames<T>(items: readonly T[], nameOf: (item: T) => string, state: State): readonly KnownName<T>[] {
-  const live = items.map((item) => ({ item, name: nameOf(item), forms: formsOf(nameOf(item)) }));
-  const recorded = [...targetsOf(entriesOf(state), live)].flatMap(([entry, target]) => fromRecord(entry, target));
-  const own = live.map((each): KnownName<T> => ({ ...each, match: "exact" }));
-  return [
-    ...own,
-    ...recorded,
-    ...live.flatMap(firstPartOf),
-    ...own.flatMap((each) => derivedFrom(each, "short")),
-    ...recorded.flatMap((each) => (each.match === "alias" ? derivedFrom(each, each.kind ?? "short") : [])),
-  ];
+/** The list's own names in its order, then the others. */
+export function knownNames(rows: readonly DistrictRow[], recorded: readonly RecordedDistrict[]): readonly KnownName[] {
+  const own = rows.map((row): KnownName => ({ row, name: row.name, forms: formsOf(row.name), match: "exact" }));
+  const others = [...targetsOf(recorded, own)].flatMap(([district, target]) => fromRecord(district, target));
+  const aliases = others.filter(({ match }) => match === "alias");
+  return [...own, ...others, ...own.flatMap(firstPartOf), ...own.flatMap(shortForms), ...aliases.flatMap(shortForms)];
 }

@@ -1,54 +1,154 @@
-// What is known of some states' districts at one moment, ready to be searched. A list is indexed once, as long as it is kept.
+// Finds the districts that a name may mean, in the lists that are known at one moment: by the name itself, by another name of the
+// place, by its headquarters, by likeness. What is ambiguous is decided here; test/geography/names.test.ts covers it.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
 import { type DistrictRow, districtRows, unreadOf } from "../districts.ts";
+import { grouped } from "../grouped.ts";
 import {
-  indexNames,
-  isListedIn,
-  isNamedIn,
-  type NameIndex,
-  namedBoth,
-  partOfNames,
-  type Search,
-  searchIndexes,
-} from "./search.ts";
+  formsAsked,
+  formsOf,
+  isPartOf,
+  isSameName,
+  type NameForms,
+  nameLikeness,
+  pairsOf,
+  soundsSame,
+} from "./fold.ts";
+import { type KnownName, knownNames, type NameKind } from "./known-names.ts";
+import { type Named, type NewDistrict, newDistricts, recordedDistricts } from "./record/tables.ts";
+import { recordedAs } from "./state.ts";
 
-interface Indexed {
-  readonly state: State;
-  readonly index: NameIndex<DistrictRow>;
+export type NameMatch = "exact" | "alias" | "seat" | "similar";
+
+export interface FoundDistrict extends DistrictRow {
+  readonly match: NameMatch;
+  /** Of an alias; "city" of a place in the district that is not its headquarters. */
+  readonly kind?: NameKind;
+  /** The year in which a former name was replaced by today's. */
+  readonly since?: number;
+  /** Of a similar name: the district's other name that the query is like. */
+  readonly via?: string;
+  /** 0 to 1. */
+  readonly score: number;
 }
 
-const kept = new WeakMap<DistrictsResponse, Indexed>();
+export interface Search {
+  /** Best first. */
+  readonly found: readonly FoundDistrict[];
+  /** More than one of them may be meant. */
+  readonly ambiguous: boolean;
+}
 
-const isIndexed = (state: State, list: DistrictsResponse): boolean => {
-  const known = kept.get(list)?.state;
-  return known?.name === state.name && known.code === state.code;
-};
+/** What the record has of a name that the list does not have: a change of districts, or the district that it is the seat of. */
+export type Unlisted = { readonly state: State } & (
+  | { readonly change: NewDistrict; readonly seatOf?: undefined }
+  | { readonly seatOf: string; readonly change?: undefined }
+);
 
-/** Undefined while its list is unread. */
-function indexOf(state: State, country: Country): NameIndex<DistrictRow> | undefined {
+/** A state's districts by all their names. */
+interface NameIndex {
+  readonly state: State;
+  /** The state's name in the record. */
+  readonly recorded: string | undefined;
+  readonly names: readonly KnownName[];
+  readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
+  /** By pair of letters. */
+  readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
+}
+
+/** Weaker matches are left out. */
+const MIN_SCORE = 0.7;
+/** The same for a likeness to another name than the list's: there are many. */
+const MIN_OTHER_SCORE = 0.78;
+/** The same if a district bears the name: only the list's own names count then. */
+const MIN_SCORE_BESIDE_NAMED = 0.75;
+/** So like a name of the list that an alias of another district may not be meant. */
+const RIVAL_SCORE = 0.9;
+const OTHER_WEIGHT = 0.99;
+const MAX_COMPARED = 90;
+const MIN_PAIRS = 0.28;
+
+const SCORES = { exact: 1, alias: 0.98, seat: 0.97 } as const;
+
+function makeIndex(state: State, country: Country): NameIndex {
+  const recorded = recordedAs(state)?.name;
+  const names = knownNames(districtRows([state], country), recordedDistricts().get(recorded ?? "") ?? []);
+  const spelled = names.filter(({ isInitials }) => isInitials !== true);
+  const by = (some: readonly KnownName[], keysOf: (forms: NameForms) => Iterable<string>) =>
+    some.flatMap((name) => Array.from(keysOf(name.forms), (key) => [key, name] as const));
+  return {
+    state,
+    recorded,
+    names,
+    byKey: grouped([...by(names, ({ keys }) => keys), ...by(spelled, ({ soundKeys }) => soundKeys)]),
+    byPair: grouped(by(spelled, pairsOf)),
+  };
+}
+
+/** One for each reading of a list. */
+const indexes = new WeakMap<DistrictsResponse, NameIndex>();
+
+function knownIndex({ code, name }: State, { lists }: Country): NameIndex | undefined {
+  const list = lists.get(code)?.value;
+  const index = list && indexes.get(list);
+  return index?.state.name === name && index.state.code === code ? index : undefined;
+}
+
+/** Undefined while the state's list is unread. */
+function indexOf(state: State, country: Country): NameIndex | undefined {
   const list = country.lists.get(state.code)?.value;
   if (list === undefined) return undefined;
-  const known = kept.get(list);
-  if (known !== undefined && isIndexed(state, list)) return known.index;
-  const index = indexNames(districtRows([state], country), ({ name }) => name, state);
-  kept.set(list, { state, index });
+  const index = knownIndex(state, country) ?? makeIndex(state, country);
+  indexes.set(list, index);
   return index;
 }
+
+/** Whether the list has this district, under any name. */
+const isListed = ({ forms: district }: Named, { names }: NameIndex): boolean =>
+  names.some(({ match, forms }) => match !== "seat" && (isSameName(district, forms) || soundsSame(district, forms)));
+
+interface Match {
+  readonly name: KnownName;
+  readonly score: number;
+}
+
+/** The best match of each district. */
+function bestOfEach(matches: readonly Match[]): readonly Match[] {
+  const best = new Map<DistrictRow, Match>();
+  for (const match of matches)
+    if (match.score > (best.get(match.name.row)?.score ?? 0)) best.set(match.name.row, match);
+  return [...best.values()];
+}
+
+const asNamed = ({ name: { row, match, kind, since }, score }: Match): FoundDistrict => ({
+  ...row,
+  match,
+  ...(kind !== undefined && { kind }),
+  ...(since !== undefined && { since }),
+  score,
+});
+
+const asLike = ({ name: { row, match, name }, score }: Match): FoundDistrict => ({
+  ...row,
+  match: "similar",
+  ...(match !== "exact" && { via: name }),
+  score: Math.round(score * 100) / 100,
+});
+
+const byScore = (a: FoundDistrict, b: FoundDistrict): number => b.score - a.score || (a.name < b.name ? -1 : 1);
 
 export class Places {
   readonly states: readonly State[];
   readonly unread: readonly State[];
-  /** Of the whole country, whichever ones are asked about. */
+  /** The states of the whole country, whichever ones are asked about. */
   readonly allStates: readonly State[];
   readonly #country: Country;
 
-  /** Indexes the cached lists first. Never holds the event loop for more than one list. */
+  /** Indexes the known lists first, each in a turn of the event loop. */
   static async open(states: readonly State[], country: Country): Promise<Places> {
     for (const state of states) {
-      const list = country.lists.get(state.code)?.value;
-      if (list === undefined || isIndexed(state, list)) continue;
+      if (!country.lists.has(state.code) || knownIndex(state, country) !== undefined) continue;
       indexOf(state, country);
       await nextTurn();
     }
@@ -62,32 +162,106 @@ export class Places {
     this.#country = country;
   }
 
-  /** In all of them, or in one. */
-  search(name: string, state?: State): Search<DistrictRow> {
-    return searchIndexes(name, this.#indexes(state), ({ name }) => name);
+  /** In all of the states, or in one. */
+  search(text: string, state?: State): Search {
+    const asked = formsAsked(text);
+    const bearing = this.#bearing(asked, state);
+    // Initials that this program made count only if no district of the list bears the asked name itself.
+    const isExact = bearing.some(({ name }) => name.match === "exact");
+    const named = bearing.filter(({ name }) => !isExact || name.isInitials !== true);
+    const rows = new Set(bearing.map(({ name }) => name.row));
+    const like = this.#like(asked, state).filter(
+      ({ name, score }) =>
+        !rows.has(name.row) && (named.length === 0 || (name.match === "exact" && score >= MIN_SCORE_BESIDE_NAMED)),
+    );
+    const isSpelling = ({ forms }: KnownName): boolean => asked.some((each) => soundsSame(each, forms));
+    const isRival = ({ name, score }: Match): boolean =>
+      name.match === "exact" && (isSpelling(name) || (!isExact && score >= RIVAL_SCORE));
+    const found = [...named.map(asNamed).toSorted(byScore), ...like.map(asLike).toSorted(byScore)];
+    // A likeness is a guess, even if it is the only one; so is that a city's name means its district.
+    const isCity = named.some(({ name }) => name.match === "seat" && name.kind === "city");
+    const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || isCity || like.some(isRival);
+    return { found, ambiguous };
   }
 
-  isNamed(name: string, state?: State): boolean {
-    return isNamedIn(name, this.#indexes(state));
+  /** Whether a district bears the name: more than a likeness. */
+  isNamed(text: string, state?: State): boolean {
+    return this.#bearing(formsAsked(text), state).length > 0;
   }
 
   /** Whether two names are of one district. */
-  areOfOne(name: string, other: string): boolean {
-    return namedBoth(name, other, this.#indexes()).length === 1;
+  areOfOne(text: string, other: string): boolean {
+    const rows = new Set(this.#bearing(formsAsked(other)).map(({ name }) => name.row));
+    return this.#bearing(formsAsked(text)).filter(({ name }) => rows.has(name.row)).length === 1;
   }
 
-  /** Of how many names it is a part. */
-  partOf(name: string): number {
-    return partOfNames(name, this.#indexes());
+  /** Number of names that contain every word of this one, and others. */
+  partOf(text: string): number {
+    const asked = formsOf(text);
+    const names = this.#indexes().flatMap(({ names }) => names);
+    return names.filter(({ match, forms }) => match === "exact" && isPartOf(asked, forms)).length;
   }
 
-  /** Undefined while the state's list is unread. */
-  isListed(district: string, state: State): boolean | undefined {
-    const index = indexOf(state, this.#country);
-    return index && isListedIn(district, [index]);
+  /** What the record has of any of these names, if the list of its state is known and does not have it. */
+  unlisted(texts: readonly string[], states: readonly State[]): Unlisted | undefined {
+    const asked = texts.map(formsOf);
+    const isAsked = ({ forms }: Named): boolean =>
+      asked.some((each) => isSameName(each, forms) || soundsSame(each, forms));
+    const stateWithout = (district: Named, recorded: string): State | undefined => {
+      const index = states.map((state) => indexOf(state, this.#country)).find((each) => each?.recorded === recorded);
+      return index && !isListed(district, index) ? index.state : undefined;
+    };
+    const changes = newDistricts()
+      .filter(isAsked)
+      .flatMap((change) => {
+        const state = stateWithout(change, change.state);
+        return state === undefined ? [] : [{ state, change }];
+      });
+    if (changes.length > 0) return changes.toSorted((a, b) => a.change.year - b.change.year).at(-1);
+    for (const [recorded, districts] of recordedDistricts())
+      for (const district of districts.filter(({ seats }) => seats.some(isAsked))) {
+        const state = stateWithout(district, recorded);
+        if (state !== undefined) return { state, seatOf: district.name };
+      }
+    return undefined;
   }
 
-  #indexes(state?: State): readonly NameIndex<DistrictRow>[] {
+  #indexes(state?: State): readonly NameIndex[] {
     return (state === undefined ? this.states : [state]).flatMap((each) => indexOf(each, this.#country) ?? []);
+  }
+
+  /** The districts that bear the name, each by its best one. */
+  #bearing(asked: readonly NameForms[], state?: State): readonly Match[] {
+    const keysOf = ({ keys, soundKeys, isIndianScript }: NameForms) => [...keys, ...(isIndianScript ? soundKeys : [])];
+    const keys = [...new Set(asked.flatMap(keysOf))];
+    const bearing = this.#indexes(state).flatMap(({ byKey }) => keys.flatMap((key) => byKey.get(key) ?? []));
+    return bestOfEach(bearing.map((name) => ({ name, score: SCORES[name.match] })));
+  }
+
+  /** The names that share most pairs of letters with it. */
+  #candidates(asked: NameForms, state?: State): readonly KnownName[] {
+    const pairs = pairsOf(asked);
+    const counts = new Map<KnownName, number>();
+    for (const { byPair } of this.#indexes(state))
+      for (const pair of pairs)
+        for (const name of byPair.get(pair) ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
+    return [...counts]
+      .filter(([, count]) => count >= pairs.size * MIN_PAIRS)
+      .toSorted(([a, aCount], [b, bCount]) => bCount - aCount || a.forms.run.sound.length - b.forms.run.sound.length)
+      .slice(0, MAX_COMPARED)
+      .map(([name]) => name);
+  }
+
+  /** The districts whose names are like it, each by the name that is most like it. */
+  #like(asked: readonly NameForms[], state?: State): readonly Match[] {
+    const like = asked.flatMap((forms) =>
+      this.#candidates(forms, state).flatMap((name): readonly Match[] => {
+        const isOwn = name.match === "exact";
+        if (!isOwn && isPartOf(forms, name.forms)) return [];
+        const score = nameLikeness(forms, name.forms) * (isOwn ? 1 : OTHER_WEIGHT);
+        return score < (isOwn ? MIN_SCORE : MIN_OTHER_SCORE) ? [] : [{ name, score }];
+      }),
+    );
+    return bestOfEach(like);
   }
 }

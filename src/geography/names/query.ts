@@ -1,47 +1,49 @@
-// A query as people type it, taken apart before it is matched: words for district, the country, and the state that it says,
-// in any form and place.
+// Reads a query as people type it, before it is matched: words for district, the country, and the state that it names, in any
+// form and place.
 import type { State } from "../../contract/playground.ts";
-import { directionOf, fold, isDirection, soundOf } from "./fold.ts";
-import { stateBegun, stateLike, stateMeant } from "./state.ts";
+import { DIRECTION_LETTERS, fold, isDirection, soundOf } from "./fold.ts";
+import { exactState, stateBegun, stateLike } from "./state.ts";
 
-/** A name, and the state said with it. */
+/** A name, and the state given with it. */
 export interface NameInState {
   readonly name: string;
   readonly state: State;
 }
 
 export interface Query {
-  /** The query without words for district and the country; the query itself where it has none such. */
+  /** The query without words for district and the country; the query itself if it has no such word. */
   readonly name: string;
-  /** That name is this state's. */
+  /** The state that bears this name. */
   readonly state?: State;
-  /** How it may be a name and a state: the likeliest first. */
+  /** Readings of the query as a name and a state, the likeliest first. */
   readonly inStates: readonly NameInState[];
-  /** How it may be two names of one district: "Barwani (Badwani)". */
+  /** Readings of the query as two names of one district: "Barwani (Badwani)". */
   readonly pairs: readonly (readonly [string, string])[];
 }
 
 interface Token {
   readonly text: string;
-  readonly start: number;
-  readonly end: number;
+  readonly folded: string;
+  /** What stands between the token before and this one: words that were taken out, blanks, punctuation. */
+  readonly before: string;
   /** A comma, a bracket or a dash stands before it. */
   readonly isApart: boolean;
 }
 
-/** "District" in the languages of India, in Latin letters, as it sounds. */
+const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+
+/** "District" in the languages of India, in Latin letters, by sound. */
 const DISTRICT_WORDS = new Set(
-  (
-    "district districts districte dist distt dt zila zilla zillah zela jila jilla jilha jillo jille jela janpad janapad " +
-    "janapada mavattam mavatam mavattom maavattam zilha jilaa"
-  )
-    .split(" ")
-    .map(soundOf),
+  [
+    ...wordSet("district districts districte dist distt dt zila zilla zillah zela jila jilla jilha jillo jille jela"),
+    ...wordSet("janpad janapad janapada mavattam mavatam mavattom maavattam zilha jilaa"),
+  ].map(soundOf),
 );
-const COUNTRY = new Set(["india", "bharat"]);
-/** Said of a district's offices: no part of a name that is said with a word for district. */
-const OFFICES = new Set("parishad panchayat revenue administration collectorate headquarters hq".split(" "));
-const JOINING = new Set(["of", "in", "the", "state", "city", "town"]);
+const COUNTRY = wordSet("india bharat");
+/** A district's offices: not a part of a name that has a word for district. */
+const OFFICES = wordSet("parishad panchayat revenue administration collectorate headquarters hq");
+const JOINING = wordSet("of in the state city town");
+const BETWEEN_NAMES = wordSet("alias aka or formerly erstwhile urf now previously");
 const POSTAL_CODE = /^[1-9]\d{5}$/;
 /** The longest name of a state has ten words. */
 const MAX_STATE_WORDS = 10;
@@ -53,104 +55,85 @@ const APART = /[,;:/()[\]{}|–—-]/u;
 function tokensOf(text: string): readonly Token[] {
   let end = 0;
   return [...text.matchAll(WORD)].map((match) => {
-    const start = match.index;
-    const isApart = APART.test(text.slice(end, start));
-    end = start + match[0].length;
-    return { text: match[0], start, end, isApart };
+    const [word] = match;
+    const before = text.slice(end, match.index);
+    end = match.index + word.length;
+    return { text: word, folded: fold(word), before, isApart: APART.test(before) };
   });
 }
 
-const isDistrictWord = ({ text }: Token): boolean => DISTRICT_WORDS.has(soundOf(fold(text)));
-
-const isNoise = ({ text }: Token, isDistrict: boolean): boolean => {
-  const word = fold(text);
-  return COUNTRY.has(word) || POSTAL_CODE.test(word) || (isDistrict && OFFICES.has(word));
-};
-
-const isJoining = (token: Token | undefined): boolean => token !== undefined && JOINING.has(fold(token.text));
-
-/** Without words that only join a name to its state, at both ends. */
-function trimmed(tokens: readonly Token[]): readonly Token[] {
-  const first = tokens.findIndex((token) => !isJoining(token));
-  const last = tokens.findLastIndex((token) => !isJoining(token));
-  return first < 0 ? [] : tokens.slice(first, last + 1);
-}
-
-/** As it was typed, but for what was taken out. */
-const textOf = (tokens: readonly Token[], text: string): string =>
+/** As it was typed, except for what was taken out. */
+const textOf = (tokens: readonly Token[]): string =>
   tokens
-    .map((token, index) => {
-      const before = tokens[index - 1];
-      const between = before === undefined ? "" : text.slice(before.end, token.start);
-      // Whole words between two tokens were taken out.
-      return `${before === undefined ? "" : /[\p{L}\p{N}]/u.test(between) ? " " : between}${token.text}`;
-    })
+    .map(({ text, before }, index) => `${index === 0 ? "" : before}${text}`)
     .join("")
     .replace(/^[\s.]+|\s+$/g, "");
 
-/** What a run of words means as a state. */
-function stateSaid(
-  tokens: readonly Token[],
-  text: string,
-  states: readonly State[],
-  isApart: boolean,
-): State | undefined {
-  const said = textOf(tokens, text);
-  if (isApart) return stateLike(said, states) ?? stateBegun(said, states);
-  const isLong = said.length >= MIN_LIKE_LETTERS && !isDirection(fold(said));
-  return isLong ? stateLike(said, states) : stateMeant(said, states);
+/** Without the words at both ends that only join a name to its state. */
+function trimmed(tokens: readonly Token[]): readonly Token[] {
+  const isName = ({ folded }: Token): boolean => !JOINING.has(folded);
+  const first = tokens.findIndex(isName);
+  return first < 0 ? [] : tokens.slice(first, tokens.findLastIndex(isName) + 1);
 }
 
-/** `only`: the state that was said already. */
-function splitsOf(
-  tokens: readonly Token[],
-  text: string,
-  states: readonly State[],
-  only?: State,
-): readonly NameInState[] {
+/** Without the words for district and the country; all tokens if there are no others. */
+function withoutNoise(all: readonly Token[]): readonly Token[] {
+  const isDistrictWord = ({ folded }: Token): boolean => DISTRICT_WORDS.has(soundOf(folded));
+  const isDistrict = all.some(isDistrictWord);
+  const isNoise = (token: Token): boolean =>
+    isDistrictWord(token) ||
+    COUNTRY.has(token.folded) ||
+    POSTAL_CODE.test(token.folded) ||
+    (isDistrict && OFFICES.has(token.folded));
+  // A blank remains in the place of words that are taken out.
+  const kept = all
+    .map((token, index) => (all.slice(index - 1, index).some(isNoise) ? { ...token, before: " " } : token))
+    .filter((token) => !isNoise(token));
+  return kept.length === 0 ? all : trimmed(kept);
+}
+
+/** The state that a run of words means. */
+function stateNamed(name: string, states: readonly State[], isApart: boolean): State | undefined {
+  if (isApart) return stateBegun(name, states);
+  const isLong = name.length >= MIN_LIKE_LETTERS && !isDirection(fold(name));
+  return isLong ? stateLike(name, states) : exactState(name, states);
+}
+
+/** `only`: the state that was named already. */
+function splitsOf(tokens: readonly Token[], states: readonly State[], only?: State): readonly NameInState[] {
   const most = Math.min(tokens.length - 1, MAX_STATE_WORDS);
   const counts = Array.from({ length: Math.max(0, most) }, (_, index) => most - index);
-  const split = (stateWords: readonly Token[], rest: readonly Token[], isApart: boolean): readonly NameInState[] => {
-    const name = trimmed(rest);
-    const words = trimmed(stateWords);
-    if (name.length === 0 || words.length === 0 || words.length < stateWords.length - 2) return [];
-    const state = stateSaid(words, text, states, isApart);
-    if (state === undefined || (only !== undefined && state !== only)) return [];
-    // "South Delhi, Delhi": said twice. Not looked for a third time: each repetition would double the work.
-    const again = only === undefined ? splitsOf(name, text, states, state) : [];
-    const said = textOf(name, text);
-    // "S Delhi": beside its state a letter is a direction.
-    return [{ name: directionOf(fold(said)) ?? said, state }, ...again];
-  };
-  const behind = counts.flatMap((count) => {
-    const said = tokens.slice(-count);
-    return split(said, tokens.slice(0, -count), said[0]?.isApart === true);
-  });
-  const before = counts.flatMap((count) => {
-    const rest = tokens.slice(count);
-    return split(tokens.slice(0, count), rest, rest[0]?.isApart === true);
-  });
-  return [...behind, ...before].filter(({ name }) => name.length > 1);
+  const splits = [
+    ...counts.map((count) => [tokens.slice(-count), tokens.slice(0, -count), tokens.at(-count)] as const),
+    ...counts.map((count) => [tokens.slice(0, count), tokens.slice(count), tokens[count]] as const),
+  ];
+  return splits
+    .flatMap(([stateWords, rest, second]) => {
+      const [words, nameWords] = [trimmed(stateWords), trimmed(rest)];
+      if (nameWords.length === 0 || words.length === 0 || words.length < stateWords.length - 2) return [];
+      const state = stateNamed(textOf(words), states, second?.isApart === true);
+      if (state === undefined || (only !== undefined && state !== only)) return [];
+      // "South Delhi, Delhi": named twice. Not looked for a third time: each repetition would double the work.
+      const again = only === undefined ? splitsOf(nameWords, states, state) : [];
+      const name = textOf(nameWords);
+      // "S Delhi": beside its state a letter is a direction.
+      return [{ name: DIRECTION_LETTERS.get(fold(name)) ?? name, state }, ...again];
+    })
+    .filter(({ name }) => name.length > 1);
 }
 
-const BETWEEN_NAMES = new Set(["alias", "aka", "or", "formerly", "erstwhile", "urf", "now", "previously"]);
-
-function pairsOf(tokens: readonly Token[], text: string): Query["pairs"] {
-  return tokens.slice(1).flatMap((_, index) => {
-    const [head, tail] = [tokens.slice(0, index + 1), tokens.slice(index + 1)];
-    const isBetween = (token: Token | undefined): boolean => token !== undefined && BETWEEN_NAMES.has(fold(token.text));
-    const second = isBetween(tail[0]) ? tail.slice(1) : tail;
-    return second.length === 0 || isBetween(head.at(-1)) ? [] : [[textOf(head, text), textOf(second, text)] as const];
+const pairsOf = (tokens: readonly Token[]): Query["pairs"] =>
+  tokens.slice(1).flatMap((next, index) => {
+    const first = tokens.slice(0, index + 1);
+    const second = tokens.slice(BETWEEN_NAMES.has(next.folded) ? index + 2 : index + 1);
+    const isBetween = BETWEEN_NAMES.has(first.at(-1)?.folded ?? "");
+    return second.length === 0 || isBetween ? [] : [[textOf(first), textOf(second)] as const];
   });
-}
 
 export function readQuery(text: string, states: readonly State[]): Query {
   const all = tokensOf(text);
-  const isDistrict = all.some(isDistrictWord);
-  const kept = all.filter((token) => !isDistrictWord(token) && !isNoise(token, isDistrict));
-  const tokens = kept.length === 0 ? all : trimmed(kept);
-  const isWhole = tokens.length === all.length || tokens.length === 0;
-  const name = isWhole ? text.trim() : textOf(tokens, text);
-  const state = stateMeant(name, states);
-  return { name, ...(state && { state }), inStates: splitsOf(tokens, text, states), pairs: pairsOf(tokens, text) };
+  const tokens = withoutNoise(all);
+  const name = tokens.length === all.length || tokens.length === 0 ? text.trim() : textOf(tokens);
+  const state = exactState(name, states);
+  return { name, ...(state && { state }), inStates: splitsOf(tokens, states), pairs: pairsOf(tokens) };
 }

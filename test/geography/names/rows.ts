@@ -1,29 +1,20 @@
 // The questions that finding districts is measured by, a table for each class, and another public spelling for many districts.
-// The tables name districts twice, by code and by name: a slip in one of them is seen.
+// The tables name districts twice, by code and by name: an error in one of them is detected.
 import { readdirSync, readFileSync } from "node:fs";
-import * as z from "zod/v4";
-import { type DistrictFacts, readDistricts } from "../../../src/emulator/geography/catalogue.ts";
-
-/** What a right answer says: these districts, that nothing is certain, or that it is a state. */
-export type Expected =
-  | { readonly kind: "districts"; readonly codes: readonly string[] }
-  | { readonly kind: "none" }
-  | { readonly kind: "state"; readonly code: string };
-
-export const Match = z.enum(["exact", "alias", "seat", "similar"]);
-export type Match = z.infer<typeof Match>;
+import { emulated } from "../known-country.ts";
 
 export interface Question {
   /** The table's name. */
   readonly kind: string;
   readonly query: string;
-  readonly state?: string;
-  readonly expected: Expected;
-  /** The kind of match it must be found by, where its class says so. */
-  readonly match?: Match;
+  readonly state?: string | undefined;
+  /** Right answers: codes of districts joined by "+", all of which are meant; "state XX"; or "none" if nothing is certain. */
+  readonly expected: string;
+  /** The kind of match that the answer must be found by; undefined if any will do. */
+  readonly match?: string | undefined;
 }
 
-/** Rows by their column's name; empty cells, and those that a line ends before, are left out. */
+/** Rows by the names of the columns; empty cells, and those that a line ends before, are left out. */
 function readTable(path: string): readonly Readonly<Record<string, string>>[] {
   const [header = "", ...lines] = readFileSync(new URL(path, import.meta.url), "utf8")
     .trimEnd()
@@ -36,59 +27,35 @@ function readTable(path: string): readonly Readonly<Record<string, string>>[] {
   });
 }
 
-export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
-}
+const namesByCode: ReadonlyMap<string, string> = new Map(emulated.map(({ code, name }) => [code, name]));
 
-const districts: ReadonlyMap<string, DistrictFacts> = new Map(readDistricts().map((each) => [each.code, each]));
-
-/** The district of this code. Throws where the directory has it under another name. */
-function districtNamed(code: string, name: string | undefined): DistrictFacts {
-  const district = districts.get(code);
-  if (district === undefined || district.name !== name)
-    throw new Error(`the directory has ${district?.name ?? "no district"} under ${code}, the table ${name}`);
-  return district;
-}
-
-function expectedBy(cell: string, names: string | undefined): Expected {
-  if (cell === "none") return { kind: "none" };
-  const [, state] = /^state ([A-Z]{2})$/.exec(cell) ?? [];
-  if (state !== undefined) return { kind: "state", code: state };
-  const codes = cell.split("+");
-  const named = (names ?? "").split(" + ");
-  if (named.length !== codes.length) throw new Error(`${cell} is told as ${names}`);
-  for (const [at, code] of codes.entries()) districtNamed(code, named[at]);
-  return { kind: "districts", codes };
-}
-
-function readQuestions(file: string): readonly Question[] {
-  return readTable(`questions/${file}`).map(({ query = "", state, expected = "", match, names }) => ({
-    kind: file.replace(/\.tsv$/, ""),
-    query,
-    ...(state !== undefined && { state }),
-    expected: expectedBy(expected, names),
-    ...(match !== undefined && { match: Match.parse(match) }),
-  }));
+/** Throws if the directory has other names under these codes. */
+function checkNames(codes: string, names = ""): void {
+  const listed = codes.split("+").map((code) => namesByCode.get(code) ?? "no district");
+  if (listed.join(" + ") !== names)
+    throw new Error(`the directory has ${listed.join(" + ")} under ${codes}, the table ${names}`);
 }
 
 export const questions: readonly Question[] = readdirSync(new URL("questions", import.meta.url))
   .toSorted()
-  .flatMap(readQuestions);
+  .flatMap((file) =>
+    readTable(`questions/${file}`).map(({ query = "", state, expected = "", match, names }) => {
+      if (!/^(?:none|state [A-Z]{2})$/.test(expected)) checkNames(expected, names);
+      return { kind: file.replace(/\.tsv$/, ""), query, state, expected, match };
+    }),
+  );
 
 /** Every name of the directory, asked as it stands there. */
-export const ownNames: readonly Question[] = [...new Set(Array.from(districts.values(), ({ name }) => name))].map(
-  (name) => {
-    const codes = Array.from(districts.values()).flatMap((each) => (each.name === name ? [each.code] : []));
-    return { kind: "every-name", query: name, expected: { kind: "districts", codes }, match: "exact" };
-  },
-);
+export const ownNames: readonly Question[] = [...new Set(namesByCode.values())].map((query) => {
+  const codes = emulated.flatMap(({ code, name }) => (name === query ? [code] : []));
+  return { kind: "every-name", query, expected: codes.join("+"), match: "exact" };
+});
 
 /** By code: the name as another public list spells it (the census of 2011, the election commission, ISO 3166-2, the press). */
 export const respelled: ReadonlyMap<string, string> = new Map(
   readTable("respelled.tsv").map(({ code = "", respelled: other = "", name }) => {
-    if (districtNamed(code, name).name === other) throw new Error(`${name} is not respelled`);
+    checkNames(code, name);
+    if (other === name) throw new Error(`${name} is not respelled`);
     return [code, other];
   }),
 );

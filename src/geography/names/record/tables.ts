@@ -1,48 +1,47 @@
-// The tables of the public record, read when they are first asked for. In the bundle they lie beside the program: the URL
-// is the same. README.md beside them says what they hold.
+// The tables of the public record (README.md beside them describes them), each read at its first use and prepared for comparing
+// names. In the bundle they lie beside the program: the URL is the same.
 import { readFileSync } from "node:fs";
-
-/** A district of today, by its state's name of today. */
-interface OfDistrict {
-  readonly district: string;
-  readonly state: string;
-}
+import { grouped } from "../../grouped.ts";
+import { formsOf, type NameForms } from "../fold.ts";
 
 export type OtherNameKind = "former" | "spelling" | "short";
 
-export interface OtherName extends OfDistrict {
+/** A name with the forms by which it is compared. */
+export interface Named {
   readonly name: string;
+  readonly forms: NameForms;
+}
+
+export interface OtherName extends Named {
   readonly kind: OtherNameKind;
   /** Of a former name: the year since which the district has its name of today. */
   readonly since?: number;
 }
 
 /** A town that a district is governed from, or a great city in it, whose name is not the district's. */
-export interface Seat extends OfDistrict {
-  readonly name: string;
+export interface Seat extends Named {
   readonly isSeat: boolean;
 }
 
-export interface NewDistrict extends OfDistrict {
+/** What the record has of a district of today. */
+export interface RecordedDistrict extends Named {
+  readonly names: readonly OtherName[];
+  readonly seats: readonly Seat[];
+}
+
+export interface NewDistrict extends Named {
+  readonly state: string;
   readonly status: "made" | "announced" | "abolished";
   readonly year: number;
   /** The districts that it was, or is again, a part of. */
   readonly partOf: readonly string[];
 }
 
-export interface OtherStateName {
-  readonly state: string;
-  readonly other: string;
-  readonly isCode: boolean;
+/** A state of today. */
+export interface RecordedState extends Named {
+  readonly others: readonly (Named & { readonly isCode: boolean })[];
 }
 
-/** A table's cells, row by row, without its header line. */
-function readTable(url: URL): readonly (readonly string[])[] {
-  const lines = readFileSync(url, "utf8").split("\n");
-  return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
-}
-
-/** Made at its first use. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -51,60 +50,49 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** By the state of today. */
-function byState<Row extends OfDistrict>(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(row.state);
-    if (group === undefined) groups.set(row.state, [row]);
-    else group.push(row);
-  }
-  return groups;
+/** A table's cells, row by row, without its header line. */
+function readTable(file: string): readonly (readonly string[])[] {
+  const lines = readFileSync(new URL(`./${file}.tsv`, import.meta.url), "utf8").split("\n");
+  return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
 }
+
+const named = (name: string): Named => ({ name, forms: formsOf(name) });
 
 const kindOf = (text: string): OtherNameKind => (text === "former" || text === "short" ? text : "spelling");
 
-export const otherNames = once(() =>
-  byState(
-    readTable(new URL("./other-names.tsv", import.meta.url)).map(
-      ([district = "", state = "", name = "", kind = "", since = ""]): OtherName => ({
-        district,
-        state,
-        name,
-        kind: kindOf(kind),
-        ...(since !== "" && { since: Number(since) }),
-      }),
-    ),
-  ),
-);
-
-export const seats = once(() =>
-  byState(
-    readTable(new URL("./seats.tsv", import.meta.url)).map(
-      ([district = "", state = "", name = "", kind = ""]): Seat => ({ district, state, name, isSeat: kind === "seat" }),
-    ),
-  ),
-);
-
-/** Those that have other names of districts, or seats. */
-export const recordedStates = once((): readonly string[] => [...new Set([...otherNames().keys(), ...seats().keys()])]);
+/** By the state of today. */
+export const recordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
+  const districts = new Map<string, RecordedDistrict & { names: OtherName[]; seats: Seat[]; state: string }>();
+  const districtOf = (name = "", state = "") => {
+    const key = `${state}\t${name}`;
+    const known = districts.get(key) ?? { ...named(name), state, names: [], seats: [] };
+    districts.set(key, known);
+    return known;
+  };
+  for (const [district, state, name = "", kind = "", since = ""] of readTable("other-names"))
+    districtOf(district, state).names.push({
+      ...named(name),
+      kind: kindOf(kind),
+      ...(since !== "" && { since: Number(since) }),
+    });
+  for (const [district, state, name = "", kind] of readTable("seats"))
+    districtOf(district, state).seats.push({ ...named(name), isSeat: kind === "seat" });
+  return grouped(Array.from(districts.values(), (district) => [district.state, district]));
+});
 
 export const newDistricts = once((): readonly NewDistrict[] =>
-  readTable(new URL("./new-districts.tsv", import.meta.url)).map(
-    ([district = "", state = "", status = "", year = "", partOf = ""]) => ({
-      district,
-      state,
-      status: status === "announced" || status === "abolished" ? status : "made",
-      year: Number(year),
-      partOf: partOf.split(" + ").filter((name) => name !== ""),
-    }),
-  ),
+  readTable("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => ({
+    ...named(district),
+    state,
+    status: status === "announced" || status === "abolished" ? status : "made",
+    year: Number(year),
+    partOf: partOf.split(" + ").filter((name) => name !== ""),
+  })),
 );
 
-export const otherStateNames = once((): readonly OtherStateName[] =>
-  readTable(new URL("./states.tsv", import.meta.url)).map(([state = "", other = "", kind = ""]) => ({
-    state,
-    other,
-    isCode: kind === "code",
+export const recordedStates = once((): readonly RecordedState[] =>
+  [...grouped(readTable("states").map(([state = "", ...row]) => [state, row]))].map(([state, rows]) => ({
+    ...named(state),
+    others: rows.map(([other = "", kind]) => ({ ...named(other), isCode: kind === "code" })),
   })),
 );
