@@ -1,14 +1,14 @@
 // The Basic header carries any client id and secret: what the token endpoint reads, decoded or as it stands, is what was
 // configured.
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { basicHeader, type ClientCredentials } from "../../src/auth/oauth.ts";
 import { getMicPublicOperation } from "../../src/contract/endpoints/job-processing.ts";
 import type { Service } from "../../src/service/call.ts";
 import { enveloped, job, operation } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
 import { clientForTest, failureOf, readJob, within } from "../service/client.ts";
 import { emulatorForTest } from "../support/emulator.ts";
+import { proves, test } from "../support/fixtures.ts";
 import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
 
 const pairOf = (header: string): string => {
@@ -137,8 +137,7 @@ const refusedOnce: readonly (readonly [string, ClientCredentials, Step, string])
   ["a gateway that forbids", special, answer(403), "forbidden"],
 ];
 for (const [what, credentials, refusal, kind] of refusedOnce)
-  test(`${what} counts as one failed login, not two`, async () => {
-    const stub = await stubForTest();
+  test(`${what} counts as one failed login, not two`, async ({ stub }) => {
     stub.respondToToken(() => refusal);
     const service = clientOf(stub, credentials);
     const error = await failureOf(readJob(service));

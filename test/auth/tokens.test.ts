@@ -1,7 +1,6 @@
 // The life of a token: fetched once for all who need it, renewed before its end or when it is refused, never trusted blindly.
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { enveloped, job, jobList, problem } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
 import {
   clientForTest,
   eagerTiming,
@@ -13,6 +12,7 @@ import {
   submitJob,
   within,
 } from "../service/client.ts";
+import { proves, test } from "../support/fixtures.ts";
 import { insideForTest } from "../support/mcp.ts";
 import { answer, cutShort, hangUp, refusingBaseUrl, type Step, slowly, stubForTest } from "../support/stub.ts";
 
@@ -23,9 +23,7 @@ const bearersOf = (requests: readonly { headers: { authorization?: string | unde
   requests.map(({ headers }) => headers.authorization);
 
 describe("a token", () => {
-  test("is fetched once for 32 first calls, once for each scope set", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("is fetched once for 32 first calls, once for each scope set", async ({ stub, service }) => {
     stub.respondToToken(({ body }) => slowly(200, { access_token: `token-${body.length}` }, 3, 10));
     stub.respond(({ method, target }) =>
       method === "POST" ? accepted : target.includes("?") ? answer(200, jobList) : whole,
@@ -42,9 +40,10 @@ describe("a token", () => {
     ]);
   });
 
-  test("that could not be had by one of many is asked for again by the next call, not before", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("that could not be had by one of many is asked for again by the next call, not before", async ({
+    stub,
+    service,
+  }) => {
     stub.respondToToken(() =>
       stub.tokenRequests.length === 1
         ? answer(400, { error: "invalid_client" })
@@ -73,28 +72,26 @@ describe("a token", () => {
     ["a lifetime of nothing", { expires_in: 0 }],
   ];
   for (const [what, rest] of usable)
-    proves(["5/token-response", "5/assumes-no-token-fields"], `is accepted with ${what} beside it`, async () => {
-      const stub = await stubForTest();
-      const { service } = clientForTest(stub.baseUrl);
-      stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
-      stub.respond(() => whole);
-      await readJob(service);
-      expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
-    });
+    proves(
+      ["5/token-response", "5/assumes-no-token-fields"],
+      `is accepted with ${what} beside it`,
+      async ({ stub, service }) => {
+        stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
+        stub.respond(() => whole);
+        await readJob(service);
+        expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
+      },
+    );
 
   for (const status of [200, 201, 202, 203])
-    proves("5/assumes-no-token-fields", `is accepted with HTTP ${status}`, async () => {
-      const stub = await stubForTest();
-      const { service } = clientForTest(stub.baseUrl);
+    proves("5/assumes-no-token-fields", `is accepted with HTTP ${status}`, async ({ stub, service }) => {
       stub.respondToToken(() => answer(status, { access_token: "good-token" }));
       stub.respond(() => whole);
       await readJob(service);
       expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
     });
 
-  proves("5/assumes-no-token-fields", "may be long", async () => {
-    const stub = await stubForTest();
-    const { tokens } = clientForTest(stub.baseUrl);
+  proves("5/assumes-no-token-fields", "may be long", async ({ stub, client: { tokens } }) => {
     const token = "t".repeat(40_000);
     stub.respondToToken(() => answer(200, { access_token: token }));
     expect(await tokens.get(["mic.jobs:read"], within(10_000))).toBe(token);
@@ -109,8 +106,7 @@ describe("a token", () => {
     proves(
       "5/token-renewed",
       `that lives ${JSON.stringify(expires_in)} s is used, and renewed before its end`,
-      async () => {
-        const stub = await stubForTest();
+      async ({ stub }) => {
         const clock = { nowMs: Date.now() };
         const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
         stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
@@ -125,8 +121,7 @@ describe("a token", () => {
       },
     );
 
-  proves("5/token-renewed", "of unknown lifetime is used until it is refused", async () => {
-    const stub = await stubForTest();
+  proves("5/token-renewed", "of unknown lifetime is used until it is refused", async ({ stub }) => {
     const clock = { nowMs: Date.now() };
     const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
     stub.expect(whole, whole, answer(401), whole, whole);
@@ -142,9 +137,7 @@ describe("a refused token", () => {
   proves(
     ["5/token-renewed", "4.2/key-names-one-command"],
     "is replaced once, and the same bytes go out under the same key",
-    async () => {
-      const stub = await stubForTest();
-      const { service } = clientForTest(stub.baseUrl);
+    async ({ stub, service }) => {
       stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
       // What the answer is does not matter here.
       await failureOf(requestProcessing(service));
@@ -159,52 +152,54 @@ describe("a refused token", () => {
   const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
   const minuteMs = 61_000;
 
-  proves(["5/assumes-no-answer-to-bad-token", "5/token-renewed"], "by 403 is replaced when it is old", async () => {
-    const stub = await stubForTest();
-    const clock = { nowMs: Date.now() };
-    const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
-    const context = () => ({ signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 });
-    stub.expect(accepted, forbidden, accepted);
-    await submitJob(service, context());
-    clock.nowMs += minuteMs;
-    expect(await submitJob(service, context())).toMatchObject({ attempts: 1 });
-    expect(bearersOf(stub.requests)).toEqual([1, 1, 2].map((n) => `Bearer stub-token-${n}`));
-    const [, refused, again] = stub.requests;
-    expect(again?.body.equals(refused?.body ?? Buffer.alloc(0))).toBe(true);
-    expect(again?.headers["idempotency-key"]).toBe(KEY);
-  });
+  proves(
+    ["5/assumes-no-answer-to-bad-token", "5/token-renewed"],
+    "by 403 is replaced when it is old",
+    async ({ stub }) => {
+      const clock = { nowMs: Date.now() };
+      const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
+      const context = () => ({ signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 });
+      stub.expect(accepted, forbidden, accepted);
+      await submitJob(service, context());
+      clock.nowMs += minuteMs;
+      expect(await submitJob(service, context())).toMatchObject({ attempts: 1 });
+      expect(bearersOf(stub.requests)).toEqual([1, 1, 2].map((n) => `Bearer stub-token-${n}`));
+      const [, refused, again] = stub.requests;
+      expect(again?.body.equals(refused?.body ?? Buffer.alloc(0))).toBe(true);
+      expect(again?.headers["idempotency-key"]).toBe(KEY);
+    },
+  );
 
-  proves("5/assumes-no-answer-to-bad-token", "by 403 stays when it is new: that is the permission", async () => {
-    const stub = await stubForTest();
-    const clock = { nowMs: Date.now() };
-    const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
-    const read = () =>
-      failureOf(readJob(service, { signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 }));
-    stub.respond(() => forbidden);
-    expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
-    expect(stub.tokenRequests).toHaveLength(1);
-    clock.nowMs += minuteMs;
-    for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
-    // The token that replaced it is new again: one more in a minute, however many calls are refused.
-    expect(stub.tokenRequests).toHaveLength(2);
-    expect(stub.requests).toHaveLength(5);
-  });
+  proves(
+    "5/assumes-no-answer-to-bad-token",
+    "by 403 stays when it is new: that is the permission",
+    async ({ stub }) => {
+      const clock = { nowMs: Date.now() };
+      const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
+      const read = () =>
+        failureOf(readJob(service, { signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 }));
+      stub.respond(() => forbidden);
+      expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
+      expect(stub.tokenRequests).toHaveLength(1);
+      clock.nowMs += minuteMs;
+      for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
+      // The token that replaced it is new again: one more in a minute, however many calls are refused.
+      expect(stub.tokenRequests).toHaveLength(2);
+      expect(stub.requests).toHaveLength(5);
+    },
+  );
 
-  test.each([
+  test.for([
     ["nothing", answer(401)],
     ["HTML", answer(401, "<html>sign in</html>", { "content-type": "text/html" })],
     ["an OAuth error", answer(401, { error: "invalid_token" })],
-  ])("is replaced when the 401 says so by %s", async (_, step) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  ] as const)("is replaced when the 401 says so by %s", async ([_, step], { stub, service }) => {
     stub.expect(step, whole);
     await readJob(service);
     expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
   });
 
-  test("twice is unauthorized, and the next call starts with a new one", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("twice is unauthorized, and the next call starts with a new one", async ({ stub, service }) => {
     stub.expect(answer(401), answer(401), whole);
     expect(await failureOf(readJob(service))).toMatchObject({
       kind: "unauthorized",
@@ -217,17 +212,13 @@ describe("a refused token", () => {
     expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2", "Bearer stub-token-3"]);
   });
 
-  test("held by sixteen calls at once is replaced once", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("held by sixteen calls at once is replaced once", async ({ stub, service }) => {
     stub.respond(({ headers }) => (headers.authorization === "Bearer stub-token-1" ? answer(401) : whole));
     await Promise.all(Array.from({ length: 16 }, () => readJob(service)));
     expect(stub.tokenRequests).toHaveLength(2);
   });
 
-  test("of one scope set leaves the others alone", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("of one scope set leaves the others alone", async ({ stub, service }) => {
     stub.expect(accepted, answer(401), whole, accepted);
     await submitJob(service);
     await readJob(service);
@@ -256,48 +247,46 @@ describe("a token endpoint that", () => {
     ["gives a token that is not ASCII", answer(200, { access_token: "jetón" }), "contract_violation"],
     ["gives a megabyte", answer(200, { access_token: "x".repeat(1_000_000) }), "contract_violation"],
   ];
-  test.each(refusals)("%s fails the call before it is sent, without another try", async (_, step, kind) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
-    stub.respondToToken(() => step);
-    const facts = await failureOf(submitJob(service));
-    expect(facts).toMatchObject({ kind, sideEffect: "none", retryable: false });
-    expect(facts.message.length).toBeLessThan(1000);
-    expect(stub.requests).toHaveLength(0);
-    expect(stub.tokenRequests).toHaveLength(1);
-  });
+  test.for(refusals)(
+    "%s fails the call before it is sent, without another try",
+    async ([_, step, kind], { stub, service }) => {
+      stub.respondToToken(() => step);
+      const facts = await failureOf(submitJob(service));
+      expect(facts).toMatchObject({ kind, sideEffect: "none", retryable: false });
+      expect(facts.message.length).toBeLessThan(1000);
+      expect(stub.requests).toHaveLength(0);
+      expect(stub.tokenRequests).toHaveLength(1);
+    },
+  );
 
-  test.each([
+  test.for([
     ["200", answer(200, "<html>sign in</html>", html), "contract_violation"],
     ["403", answer(403, "<html>denied</html>", html), "forbidden"],
-  ])("answers with a page (%s) is told as something in between", async (_, step, kind) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
-    stub.respondToToken(() => step);
-    const { message, next } = await failureOf(submitJob(service));
-    expect(message).toContain("an HTML page");
-    expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
-    expect(await failureOf(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
-  });
+  ] as const)(
+    "answers with a page (%s) is told as something in between",
+    async ([_, step, kind], { stub, service }) => {
+      stub.respondToToken(() => step);
+      const { message, next } = await failureOf(submitJob(service));
+      expect(message).toContain("an HTML page");
+      expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
+      expect(await failureOf(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
+    },
+  );
 
-  test.each([
+  test.for([
     ["fails", answer(500)],
     ["fails with HTML", answer(502, "<html>", html)],
     ["hangs up", hangUp],
     ["breaks off", cutShort(200, { access_token: "abcdefgh" }, 10)],
     ["is busy", answer(429)],
-  ])("%s is tried again", async (_, step) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  ] as const)("%s is tried again", async ([_, step], { stub, service }) => {
     stub.respondToToken(() => (stub.tokenRequests.length < 3 ? step : answer(200, { access_token: "third-time" })));
     stub.expect(accepted);
     await submitJob(service);
     expect(bearersOf(stub.requests)).toEqual(["Bearer third-time"]);
   });
 
-  test("limits its rate hands the wait to the agent", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("limits its rate hands the wait to the agent", async ({ stub, service }) => {
     stub.respondToToken(() => answer(429, undefined, { "retry-after": "300" }));
     expect(await failureOf(readJob(service, within(45_000)))).toMatchObject({
       kind: "rate_limited",
@@ -316,8 +305,7 @@ describe("a token endpoint that", () => {
 });
 
 describe("without", () => {
-  test("credentials the job tools say what to set, and geography works", async () => {
-    const stub = await stubForTest();
+  test("credentials the job tools say what to set, and geography works", async ({ stub }) => {
     stub.respond(() => answer(200, { contract: "svc.geo.admin-divisions.v1", states: [] }));
     const connection = await insideForTest("v2-modern", { MIC_BASE_URL: stub.baseUrl });
     const { error, text } = await connection.callTool("get_job", { jobId: "job-1" });

@@ -1,5 +1,5 @@
 // Success answers held against the contract: every broken one is refused by name, unknown fields are dropped and named.
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import {
   getMicExecutableRecipe,
   getMicSharedFileProcessingRequest,
@@ -15,7 +15,7 @@ import {
   recipeParameters,
   stage,
 } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { proves, test } from "../support/fixtures.ts";
 import { answer, type Step, stubForTest } from "../support/stub.ts";
 import { clientForTest, failureOf, readJob, readJobs, within } from "./client.ts";
 
@@ -123,8 +123,7 @@ describe("a field that the contract does not know", () => {
     expect(value.data.stages).toHaveLength(2);
   });
 
-  test("in a list is named by its item", async () => {
-    const stub = await stubForTest();
+  test("in a list is named by its item", async ({ stub }) => {
     stub.expect(answer(200, { ...jobList, data: [job, { ...job, extra: 1 }], page: { ...jobList.page, total: 2 } }));
     const { drift } = await readJobs(clientForTest(stub.baseUrl).service);
     expect([...drift].sort()).toEqual(["/data/1/extra", "/page/total"]);
@@ -146,7 +145,7 @@ describe("a field that the contract does not know", () => {
 });
 
 describe("bytes", () => {
-  test.each([
+  test.for([
     ["no JSON at all", answer(200, "ok"), "not valid JSON"],
     ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
     [
@@ -162,7 +161,7 @@ describe("bytes", () => {
     ["NaN", answer(200, jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":NaN')), "not valid JSON"],
     ["200,000 open brackets", answer(200, "[".repeat(200_000)), "not valid JSON"],
     ["100,000 objects in each other", answer(200, nested(100_000)), "valid JSON"],
-  ])("of %s are a violation that says so", async (_, step, reason) => {
+  ] as const)("of %s are a violation that says so", async ([_, step, reason]) => {
     const message = await violationFrom(step);
     expect(message).toContain(reason);
     expect(message.length).toBeLessThan(1000);
@@ -183,10 +182,9 @@ describe("bytes", () => {
   });
 });
 
-test("a page in place of an answer is told as one, not as a fault of the service", async () => {
-  const stub = await stubForTest();
+test("a page in place of an answer is told as one, not as a fault of the service", async ({ stub, service }) => {
   stub.expect(answer(200, "<html>"));
-  const { next } = await failureOf(readJob(clientForTest(stub.baseUrl).service));
+  const { next } = await failureOf(readJob(service));
   expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
 });
 
@@ -194,12 +192,10 @@ describe("an integer", () => {
   proves(
     ["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"],
     "beyond 2^53-1 arrives exact, one beyond 2^63-1 not at all",
-    async () => {
+    async ({ stub, service }) => {
       const read = async (revision: string) => {
-        const stub = await stubForTest();
         const text = JSON.stringify(micEnveloped(processingRequest)).replace('"revision":2', `"revision":${revision}`);
         stub.expect(answer(200, text));
-        const { service } = clientForTest(stub.baseUrl);
         const path = { requestId: processingRequest.id };
         return (await service.call(getMicSharedFileProcessingRequest, { path }, within(5000))).value.data.revision;
       };

@@ -1,14 +1,13 @@
 // An action whose call ends early, by its client or by its time: what has been sent may take effect all the same.
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { encodeRequest } from "../../src/service/encode.ts";
 import { createJob } from "../contract/samples.ts";
-import { answer, neverAnswer, stubForTest } from "../support/stub.ts";
-import { clientForTest, failureOf, KEY, submitJob, within } from "./client.ts";
+import { test } from "../support/fixtures.ts";
+import { answer, neverAnswer } from "../support/stub.ts";
+import { failureOf, KEY, submitJob, within } from "./client.ts";
 
-test("a call that is cancelled while its request is out may have taken effect", async () => {
-  const stub = await stubForTest();
-  const { service } = clientForTest(stub.baseUrl);
+test("a call that is cancelled while its request is out may have taken effect", async ({ stub, service }) => {
   const client = new AbortController();
   stub.respond(() => {
     setTimeout(() => client.abort(), 20);
@@ -22,14 +21,12 @@ test("a call that is cancelled while its request is out may have taken effect", 
   expect(stub.requests).toHaveLength(1);
 });
 
-test.each([
+test.for([
   [false, "none"],
   [true, "unknown"],
 ] as const)(
   "a call that is cancelled before it sends may have taken effect by an earlier one (%s), and else not",
-  async (lost, sideEffect) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  async ([lost, sideEffect], { stub, service }) => {
     const client = new AbortController();
     stub.respondToToken(() => {
       setTimeout(() => client.abort(), 20);
@@ -42,9 +39,7 @@ test.each([
   },
 );
 
-test("a request that is not answered in time may have taken effect", async () => {
-  const stub = await stubForTest();
-  const { service } = clientForTest(stub.baseUrl);
+test("a request that is not answered in time may have taken effect", async ({ stub, service }) => {
   // Known beforehand, the token takes no time of the call.
   stub.expect(answer(422, {}));
   await failureOf(submitJob(service));

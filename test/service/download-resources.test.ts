@@ -4,10 +4,11 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
+import { test } from "../support/fixtures.ts";
 import { folderForTest } from "../support/home.ts";
 import { type Connection, connectionForTest } from "../support/mcp.ts";
-import { answer, flood, type Stub, stubForTest } from "../support/stub.ts";
+import { answer, flood, type Stub } from "../support/stub.ts";
 import { stubEnv } from "./client.ts";
 
 const PRLIMIT = "prlimit";
@@ -30,8 +31,7 @@ async function peakMemory(pid: number): Promise<number> {
   return (Number(kilobytes) * 1024) / MEGABYTE;
 }
 
-test.skipIf(!existsSync("/proc/self/status"))("200 MB are saved in constant memory (needs /proc)", async () => {
-  const stub = await stubForTest();
+test.skipIf(!existsSync("/proc/self/status"))("200 MB are saved in constant memory (needs /proc)", async ({ stub }) => {
   const { connection, folder } = await serverOn(stub);
   const chunk = Buffer.alloc(65_536, "0123456789abcdef");
   const size = 200 * MEGABYTE;
@@ -57,8 +57,7 @@ const hasPrlimit = (): boolean => {
 
 test.skipIf(!hasPrlimit())(
   "a disk that is full is told, nothing stays on it, and the server lives (needs prlimit)",
-  async () => {
-    const stub = await stubForTest();
+  async ({ stub }) => {
     const { connection, folder } = await serverOn(stub);
     // A file that may not grow further fails a write in the middle, as a full disk does.
     execFileSync(PRLIMIT, ["--pid", String(connection.pid), `--fsize=${MEGABYTE}`]);

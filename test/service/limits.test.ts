@@ -1,11 +1,12 @@
 // A call's own end: 45 s for all of it, 20 s for one attempt, at once when the client cancels. No test waits that long.
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, vi } from "vitest";
 import { scopesToRequest } from "../../src/contract/endpoints/endpoint.ts";
 import { createMicJob, getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { CALL_LIMIT_MS } from "../../src/service/attempts.ts";
 import { CONNECTIONS, createTransport, type Transport } from "../../src/service/transport.ts";
 import { enveloped, job } from "../contract/samples.ts";
-import { answer, hangUp, neverAnswer, slowly, stubForTest } from "../support/stub.ts";
+import { test } from "../support/fixtures.ts";
+import { answer, hangUp, neverAnswer, slowly } from "../support/stub.ts";
 import { clientForTest, eagerTiming, failureOf, readJob, recordedTiming, submitJob, within } from "./client.ts";
 
 const isToken = (path: string): boolean => path.endsWith("/oauth/token");
@@ -24,8 +25,7 @@ const hurried = (limitsMs: number[]) => (real: Transport) => ({
 describe("time", () => {
   test("a whole call has 45 s", () => expect(CALL_LIMIT_MS).toBe(45_000));
 
-  test("an attempt has 20 s, or what is left of the call", async () => {
-    const stub = await stubForTest();
+  test("an attempt has 20 s, or what is left of the call", async ({ stub }) => {
     const limitsMs: number[] = [];
     const clock = { nowMs: 0 };
     const timing = { ...eagerTiming, now: () => clock.nowMs };
@@ -39,35 +39,28 @@ describe("time", () => {
     expect(limitsMs).toEqual([20_000, 20_000, 9_000]);
   });
 
-  test("a second attempt follows one that was not answered in time", async () => {
-    const stub = await stubForTest();
+  test("a second attempt follows one that was not answered in time", async ({ stub }) => {
     const { service } = clientForTest(stub.baseUrl, { wrap: hurried([]) });
     stub.expect(neverAnswer, whole);
     expect(await readJob(service, within(45_000))).toMatchObject({ attempts: 2 });
   });
 
-  test.each([
+  test.for([
     ["is never answered", neverAnswer],
     ["drips in", slowly(200, enveloped(job), 100, 1_000)],
-  ])("a call whose answer %s ends on time", async (_, step) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  ] as const)("a call whose answer %s ends on time", async ([_, step], { stub, service }) => {
     stub.respond(() => step);
     expect(await failureOf(readJob(service, within(400)))).toMatchObject({ kind: "timeout", sideEffect: "none" });
   });
 
-  test("a call whose token never comes ends on time", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("a call whose token never comes ends on time", async ({ stub, service }) => {
     stub.respondToToken(() => neverAnswer);
     const facts = await failureOf(submitJob(service, within(400)));
     expect(facts.sideEffect).toBe("none");
     expect(stub.requests).toHaveLength(0);
   });
 
-  test("an action that ran out of time has an unknown outcome", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("an action that ran out of time has an unknown outcome", async ({ stub, service }) => {
     stub.respond(() => neverAnswer);
     expect(await failureOf(submitJob(service, within(400)))).toMatchObject({
       kind: "outcome_unknown",
@@ -80,12 +73,10 @@ describe("time", () => {
 describe("Retry-After", () => {
   const limited = (retryAfter: string) => answer(429, undefined, { "retry-after": retryAfter });
 
-  test.each([
-    ["seconds", () => "1"],
-    ["a date", () => new Date(Math.ceil(Date.now() / 1000) * 1000).toUTCString()],
-  ])("in %s is waited for, then the call goes on", async (_, header) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test.for([
+    ["seconds", (): string => "1"],
+    ["a date", (): string => new Date(Math.ceil(Date.now() / 1000) * 1000).toUTCString()],
+  ] as const)("in %s is waited for, then the call goes on", async ([_, header], { stub, service }) => {
     const startedAt = Date.now();
     const text = header();
     const dueAt = text === "1" ? startedAt + 1000 : Date.parse(text);
@@ -94,29 +85,29 @@ describe("Retry-After", () => {
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
   });
 
-  test.each(["rate_limited", "upstream_unavailable"])("that does not fit is handed to the agent (%s)", async (kind) => {
-    const stub = await stubForTest();
-    const slept: number[] = [];
-    const { service } = clientForTest(stub.baseUrl, { timing: recordedTiming(slept) });
-    const status = kind === "rate_limited" ? 429 : 503;
-    stub.expect(answer(status, undefined, { "retry-after": "120" }));
-    expect(await failureOf(readJob(service, within(45_000)))).toMatchObject({
-      kind,
-      status,
-      retryAfterSeconds: 120,
-      retryable: true,
-    });
-    expect(slept).toEqual([]);
-  });
+  test.for(["rate_limited", "upstream_unavailable"] as const)(
+    "that does not fit is handed to the agent (%s)",
+    async (kind, { stub }) => {
+      const slept: number[] = [];
+      const { service } = clientForTest(stub.baseUrl, { timing: recordedTiming(slept) });
+      const status = kind === "rate_limited" ? 429 : 503;
+      stub.expect(answer(status, undefined, { "retry-after": "120" }));
+      expect(await failureOf(readJob(service, within(45_000)))).toMatchObject({
+        kind,
+        status,
+        retryAfterSeconds: 120,
+        retryable: true,
+      });
+      expect(slept).toEqual([]);
+    },
+  );
 });
 
 describe("a call cancelled by the client", () => {
-  test.each([
+  test.for([
     ["no answer came yet", neverAnswer],
     ["the answer drips in", slowly(200, enveloped(job), 100, 1_000)],
-  ])("breaks its request off at once when %s", async (_, step) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  ] as const)("breaks its request off at once when %s", async ([_, step], { stub, service }) => {
     const client = new AbortController();
     let closed: Promise<boolean> = Promise.resolve(true);
     stub.respond((request) => {
@@ -132,9 +123,7 @@ describe("a call cancelled by the client", () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("is not tried again while it waits for the next attempt", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("is not tried again while it waits for the next attempt", async ({ stub, service }) => {
     const client = new AbortController();
     stub.respond(() => {
       setTimeout(() => client.abort(), 30);
@@ -144,8 +133,7 @@ describe("a call cancelled by the client", () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("sends nothing when that happens while the first one still loads what it needs", async () => {
-    const stub = await stubForTest();
+  test("sends nothing when that happens while the first one still loads what it needs", async ({ stub }) => {
     const transport = createTransport();
     onTestFinished(() => transport.close());
     const client = new AbortController();
@@ -157,17 +145,16 @@ describe("a call cancelled by the client", () => {
     expect(stub.requests).toHaveLength(0);
   });
 
-  test("sends nothing when it was cancelled before", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("sends nothing when it was cancelled before", async ({ stub, service }) => {
     const facts = await failureOf(submitJob(service, within(10_000, AbortSignal.abort())));
     expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
     expect(stub.requests).toHaveLength(0);
   });
 
-  test("does not know what became of an action on its way, and says with which key to ask", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("does not know what became of an action on its way, and says with which key to ask", async ({
+    stub,
+    service,
+  }) => {
     const client = new AbortController();
     stub.respond(() => {
       setTimeout(() => client.abort(), 30);
@@ -180,9 +167,7 @@ describe("a call cancelled by the client", () => {
     });
   });
 
-  test("while it waits for a token that others wait for too leaves them the token", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("while it waits for a token that others wait for too leaves them the token", async ({ stub, service }) => {
     const client = new AbortController();
     stub.respond(() => whole);
     stub.respondToToken(() => slowly(200, { access_token: "slow-token" }, 10, 20));
@@ -195,8 +180,7 @@ describe("a call cancelled by the client", () => {
   });
 });
 
-test("a wait never goes on after the clock has run out", async () => {
-  const stub = await stubForTest();
+test("a wait never goes on after the clock has run out", async ({ stub }) => {
   const slept: number[] = [];
   const { service } = clientForTest(stub.baseUrl, { timing: { ...recordedTiming(slept), random: () => 0.999 } });
   stub.respond(() => hangUp);
@@ -205,9 +189,10 @@ test("a wait never goes on after the clock has run out", async () => {
   expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1200);
 });
 
-test("no more connections are opened than the limit, however many calls there are", async () => {
-  const stub = await stubForTest();
-  const { service, tokens } = clientForTest(stub.baseUrl);
+test("no more connections are opened than the limit, however many calls there are", async ({
+  stub,
+  client: { service, tokens },
+}) => {
   await tokens.get(scopesToRequest(getMicJob), within(5_000));
   stub.respond(() => slowly(200, enveloped(job), 10, 20));
   await Promise.all(Array.from({ length: 3 * CONNECTIONS }, () => readJob(service)));
@@ -219,23 +204,26 @@ test("no more connections are opened than the limit, however many calls there ar
 });
 
 describe("an action that waits for a free connection is never sent when", () => {
-  test.each([
+  test.for([
     ["its time is over", () => within(400)],
     ["the client cancels it", () => within(10_000, AbortSignal.timeout(200))],
-  ])("%s, and it is known that nothing was done", async (_, context) => {
-    const stub = await stubForTest();
-    const { service, tokens } = clientForTest(stub.baseUrl);
-    // Its token must not need a connection then.
-    await tokens.get(scopesToRequest(createMicJob), within(5_000));
-    stub.respond(() => neverAnswer);
-    const busy = new AbortController();
-    const readers = Array.from({ length: CONNECTIONS }, () => failureOf(readJob(service, within(10_000, busy.signal))));
-    await vi.waitFor(() => expect(stub.requests).toHaveLength(CONNECTIONS));
-    expect(await failureOf(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
-    busy.abort();
-    await Promise.all(readers);
-    stub.respond(() => whole);
-    expect(await readJob(service)).toMatchObject({ attempts: 1 });
-    expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
-  });
+  ] as const)(
+    "%s, and it is known that nothing was done",
+    async ([_, context], { stub, client: { service, tokens } }) => {
+      // Its token must not need a connection then.
+      await tokens.get(scopesToRequest(createMicJob), within(5_000));
+      stub.respond(() => neverAnswer);
+      const busy = new AbortController();
+      const readers = Array.from({ length: CONNECTIONS }, () =>
+        failureOf(readJob(service, within(10_000, busy.signal))),
+      );
+      await vi.waitFor(() => expect(stub.requests).toHaveLength(CONNECTIONS));
+      expect(await failureOf(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
+      busy.abort();
+      await Promise.all(readers);
+      stub.respond(() => whole);
+      expect(await readJob(service)).toMatchObject({ attempts: 1 });
+      expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
+    },
+  );
 });

@@ -1,5 +1,5 @@
 // Every kind of error answer a service may give, and what the agent is told (docs/contract.md, 7; doubt 2).
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { getMicJob, getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
 import {
   getPlaygroundOpenApi,
@@ -7,7 +7,7 @@ import {
   listPlaygroundStates,
 } from "../../src/contract/endpoints/playground.ts";
 import { problem, processingRequest, statesResponse } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { proves, test } from "../support/fixtures.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { clientForTest, failureOf, readJob, submitJob, within } from "./client.ts";
 
@@ -21,9 +21,7 @@ describe("a Problem", () => {
     ["in failure", { failure: problem, meta: { requestId: "req-9" } }],
     ["in data", { data: problem, meta: { requestId: "req-9" } }],
   ] as const)
-    proves("7.2/problem", `is understood ${place}`, async () => {
-      const stub = await stubForTest();
-      const { service } = clientForTest(stub.baseUrl);
+    proves("7.2/problem", `is understood ${place}`, async ({ stub, service }) => {
       stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
       const facts = await failureOf(readJob(service));
       expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...told });
@@ -42,9 +40,7 @@ describe("a Problem", () => {
     expect((await failureOf(readJob(service))).fieldErrors).toEqual(fieldErrors);
   });
 
-  test("of a job that is read is data, not a failure of the call", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("of a job that is read is data, not a failure of the call", async ({ stub, service }) => {
     stub.expect(answer(200, { data: { ...processingRequest }, meta: { requestId: `micreq_${"0".repeat(32)}` } }));
     const { value } = await service.call(
       getMicSharedFileProcessingRequest,
@@ -54,33 +50,35 @@ describe("a Problem", () => {
     expect(value.data.state).toBe("APPROVED");
   });
 
-  test("with a code that nobody knows, and another status inside, goes by the HTTP status", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("with a code that nobody knows, and another status inside, goes by the HTTP status", async ({
+    stub,
+    service,
+  }) => {
     stub.expect(answer(404, { ...problem, status: 500, code: "SOMETHING_NEW" }));
     expect(await failureOf(readJob(service))).toMatchObject({ kind: "not_found", status: 404, code: "SOMETHING_NEW" });
   });
 
-  test.each([
+  test.for([
     ["a field error of the wrong shape", { ...problem, fieldErrors: [{ pointer: 1 }, problem.fieldErrors[0]] }, 1],
     ["field errors that are no list", { ...problem, fieldErrors: "all of them" }, undefined],
     ["a title of a megabyte", { ...problem, title: "x".repeat(1_000_000) }, 1],
     ["a title that is no text", { ...problem, title: { a: 1 } }, 1],
     ["retryable as text", { ...problem, retryable: "yes" }, 1],
-  ])("that is half broken is read as far as it makes sense: %s", async (_, body, fieldErrors) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
-    stub.expect(answer(422, body));
-    const facts = await failureOf(readJob(service));
-    expect(facts).toMatchObject({ kind: "rejected", status: 422, code: "stage_failed" });
-    expect(facts.fieldErrors?.length).toBe(fieldErrors);
-    expect(typeof facts.retryable).toBe("boolean");
-    expect(facts.message.length).toBeLessThan(1000);
-  });
+  ] as const)(
+    "that is half broken is read as far as it makes sense: %s",
+    async ([_, body, fieldErrors], { stub, service }) => {
+      stub.expect(answer(422, body));
+      const facts = await failureOf(readJob(service));
+      expect(facts).toMatchObject({ kind: "rejected", status: 422, code: "stage_failed" });
+      expect(facts.fieldErrors?.length).toBe(fieldErrors);
+      expect(typeof facts.retryable).toBe("boolean");
+      expect(facts.message.length).toBeLessThan(1000);
+    },
+  );
 });
 
 describe("an error without a Problem", () => {
-  test.each([
+  test.for([
     ["HTML", "<!doctype html><title>502</title>", "text/html"],
     ["nothing", "", "application/json"],
     ["an empty object", "{}", "application/json"],
@@ -89,7 +87,7 @@ describe("an error without a Problem", () => {
     ["broken JSON", '{"title":', "application/json"],
     ["text in another encoding", Buffer.from([0xff, 0xfe, 0x41]), "text/plain"],
     ["a gateway's words", '{"message":"no route"}', "application/json"],
-  ])("is told by its status: %s", async (_, body, type) => {
+  ] as const)("is told by its status: %s", async ([_, body, type]) => {
     for (const [status, kind] of [
       [400, "rejected"],
       [401, "unauthorized"],
@@ -112,9 +110,7 @@ describe("an error without a Problem", () => {
     }
   });
 
-  test("keeps the request id of its header", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("keeps the request id of its header", async ({ stub, service }) => {
     stub.expect(answer(404, "", { "x-request-id": "edge-77" }));
     expect((await failureOf(readJob(service))).requestId).toBe("edge-77");
   });
@@ -171,9 +167,7 @@ describe("the playground", () => {
       expect(facts).toMatchObject({ kind: "upstream_unavailable", status, code: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
     });
 
-  test("is called without any credential", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("is called without any credential", async ({ stub, service }) => {
     stub.expect(answer(200, statesResponse), answer(200, { openapi: "3.1.1", info: {}, paths: {} }));
     await service.call(listPlaygroundStates, {}, within(5000));
     await service.call(getPlaygroundOpenApi, {}, within(5000));
@@ -182,9 +176,10 @@ describe("the playground", () => {
   });
 });
 
-test("the failure names the operation, so that an agent knows which call of several it was", async () => {
-  const stub = await stubForTest();
-  const { service } = clientForTest(stub.baseUrl);
+test("the failure names the operation, so that an agent knows which call of several it was", async ({
+  stub,
+  service,
+}) => {
   stub.respond(() => answer(404));
   const read = await failureOf(service.call(getMicJob, { path: { jobId: "j" } }, within(5000)));
   const write = await failureOf(submitJob(service, within(5000)));

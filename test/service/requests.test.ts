@@ -1,6 +1,6 @@
 // What goes over the wire: exactly the endpoint that was meant, its bytes and headers, on connections that are kept.
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import {
   cancelMicJob,
   getMicJob,
@@ -13,8 +13,8 @@ import { jobETag } from "../../src/contract/jobs.ts";
 import { Failure } from "../../src/failure.ts";
 import { encodeRequest, wireRequest } from "../../src/service/encode.ts";
 import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
-import { answer, stubForTest } from "../support/stub.ts";
+import { proves, test } from "../support/fixtures.ts";
+import { answer } from "../support/stub.ts";
 import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
 
 /** 1-128 characters of any kind that a URL can carry, dots, slashes, percents and separators more often than chance has it. */
@@ -33,9 +33,7 @@ const anyId = fc
   .filter((id) => id !== "" && id !== "." && id !== ".." && !/\p{Surrogate}/u.test(id));
 
 describe("an id in a path", () => {
-  test("of any characters names exactly its own resource, never another endpoint", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("of any characters names exactly its own resource, never another endpoint", async ({ stub, service }) => {
     stub.respond(() => answer(200, enveloped(job)));
     await fc.assert(
       fc.asyncProperty(anyId, async (jobId) => {
@@ -76,21 +74,20 @@ describe("an id in a path", () => {
     );
   });
 
-  test.each([".", "..", "\ud800", "a\udc00b"])("is refused where no path can carry it: %j", async (jobId) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
-    expect(await failureOf(readJob(service, within(5000), jobId))).toMatchObject({
-      kind: "invalid_arguments",
-      sideEffect: "none",
-    });
-    expect(stub.requests).toHaveLength(0);
-  });
+  test.for([".", "..", "\ud800", "a\udc00b"] as const)(
+    "is refused where no path can carry it: %j",
+    async (jobId, { stub, service }) => {
+      expect(await failureOf(readJob(service, within(5000), jobId))).toMatchObject({
+        kind: "invalid_arguments",
+        sideEffect: "none",
+      });
+      expect(stub.requests).toHaveLength(0);
+    },
+  );
 });
 
 describe("a query value", () => {
-  test("of any characters arrives as it was meant, beside nothing else", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("of any characters arrives as it was meant, beside nothing else", async ({ stub, service }) => {
     stub.respond(() => answer(200, jobList));
     await fc.assert(
       fc.asyncProperty(
@@ -119,9 +116,7 @@ describe("the bytes of a request", () => {
   proves(
     ["4.2/content-type", "4.2/idempotency-key-required", "4.2/accept", "4.2/base-path"],
     "are the body as JSON in UTF-8, sent with its length under the key",
-    async () => {
-      const stub = await stubForTest();
-      const { service } = clientForTest(stub.baseUrl);
+    async ({ stub, service }) => {
       stub.expect(answer(202, enveloped(job)));
       await submitJob(service);
       const [request] = stub.requests;
@@ -138,18 +133,14 @@ describe("the bytes of a request", () => {
     },
   );
 
-  proves("4.2/if-match-required", "of a cancellation quote the job's version", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  proves("4.2/if-match-required", "of a cancellation quote the job's version", async ({ stub, service }) => {
     stub.expect(answer(202, enveloped(operation)));
     const call = { path: { jobId: "job-1" }, body: cancelJob, ifMatch: jobETag(12) };
     await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, within(5000));
     expect(stub.requests[0]?.headers).toMatchObject({ "if-match": '"12"', "idempotency-key": KEY });
   });
 
-  proves("4.2/accept", "of a read have no body, no key and no content type", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  proves("4.2/accept", "of a read have no body, no key and no content type", async ({ stub, service }) => {
     stub.expect(answer(200, enveloped(job)));
     await readJob(service);
     const [request] = stub.requests;
@@ -159,9 +150,7 @@ describe("the bytes of a request", () => {
     expect(request?.body).toHaveLength(0);
   });
 
-  test("survive text of every kind", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("survive text of every kind", async ({ stub, service }) => {
     stub.respond(() => answer(202, enveloped(operation)));
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary" }), async (reason) => {
@@ -175,8 +164,7 @@ describe("the bytes of a request", () => {
 });
 
 describe("the base URL", () => {
-  test.each(["", "/", "///"])("may end in %j", async (end) => {
-    const stub = await stubForTest();
+  test.for(["", "/", "///"] as const)("may end in %j", async (end, { stub }) => {
     const { service } = clientForTest(`${stub.baseUrl}/geo/api${end}`);
     // The token endpoint is below the base, too.
     stub.expect(answer(200, { access_token: "token-below-the-base" }), answer(200, enveloped(job)));
@@ -189,18 +177,14 @@ describe("the base URL", () => {
 });
 
 describe("connections", () => {
-  test("are kept: twenty calls, one after the other, do not make twenty", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("are kept: twenty calls, one after the other, do not make twenty", async ({ stub, service }) => {
     stub.respond(() => answer(200, enveloped(job)));
     for (let n = 0; n < 20; n++) await readJob(service);
     // A second one, since the next call may begin while the first's answer is still being put away.
     expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(2);
   });
 
-  test("that the service closed after an answer are replaced without a lost call", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("that the service closed after an answer are replaced without a lost call", async ({ stub, service }) => {
     stub.respond(() => answer(200, enveloped(job), { connection: "close" }));
     for (let n = 0; n < 5; n++)
       expect((await service.call(getMicJob, { path: { jobId: "j" } }, within(5000))).attempts).toBe(1);

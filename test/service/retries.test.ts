@@ -1,8 +1,8 @@
 // What is tried again and what is not; every attempt sends the same bytes under the same key (docs/architecture.md, "The way of a call").
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
-import { proves } from "../proves.ts";
+import { proves, test } from "../support/fixtures.ts";
 import {
   answer,
   cutShort,
@@ -13,7 +13,6 @@ import {
   resetAfterReading,
   resetUnread,
   type Step,
-  stubForTest,
 } from "../support/stub.ts";
 import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
 
@@ -55,9 +54,7 @@ const sentBytes = ({ method, target, headers, body }: RecordedRequest) => {
 };
 
 describe("a read", () => {
-  test.each(passing)("is tried again after %s", async (_, step) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test.for(passing)("is tried again after %s", async ([_, step], { stub, service }) => {
     stub.expect(step, step, whole);
     const { value, attempts } = await readJob(service);
     expect(value.data.id).toBe(job.id);
@@ -65,20 +62,16 @@ describe("a read", () => {
     expect(new Set(stub.requests.map((request) => JSON.stringify(sentBytes(request)))).size).toBe(1);
   });
 
-  test.each([...lasting, ...wrong, ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const])(
+  test.for([...lasting, ...wrong, ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const])(
     "is not tried again after %s",
-    async (_, step) => {
-      const stub = await stubForTest();
-      const { service } = clientForTest(stub.baseUrl);
+    async ([_, step], { stub, service }) => {
       stub.expect(step);
       expect((await failureOf(readJob(service))).sideEffect).toBe("none");
       expect(stub.requests).toHaveLength(1);
     },
   );
 
-  test("that gets no HTTP at all has no answer, and the fault is not ours", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("that gets no HTTP at all has no answer, and the fault is not ours", async ({ stub, service }) => {
     stub.respond(() => noHttp("220 mail.example ESMTP\r\n"));
     const facts = await failureOf(readJob(service));
     expect(facts).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
@@ -104,9 +97,7 @@ describe("a read", () => {
     expect(attempts).toBeLessThanOrEqual(8);
   });
 
-  test("ends after a handful of attempts", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("ends after a handful of attempts", async ({ stub, service }) => {
     stub.respond(() => answer(503));
     expect(await failureOf(readJob(service))).toMatchObject({ kind: "upstream_unavailable", status: 503 });
     expect(stub.requests.length).toBeGreaterThanOrEqual(3);
@@ -123,9 +114,7 @@ describe("an action", () => {
     proves(
       ["4.2/key-names-one-command", "4.2/idempotency-key-required", "4.2/content-type"],
       `is sent again with the same key and the same bytes after ${cause}`,
-      async () => {
-        const stub = await stubForTest();
-        const { service } = clientForTest(stub.baseUrl);
+      async ({ stub, service }) => {
         stub.expect(step, step, accepted);
         const { attempts } = await submitJob(service);
         expect(attempts).toBe(3);
@@ -137,17 +126,13 @@ describe("an action", () => {
       },
     );
 
-  test.each(lasting)("is not sent again after %s", async (_, step) => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test.for(lasting)("is not sent again after %s", async ([_, step], { stub, service }) => {
     stub.expect(step);
     await failureOf(submitJob(service));
     expect(stub.requests).toHaveLength(1);
   });
 
-  test("says that the answer is a replay when the service does", async () => {
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
+  test("says that the answer is a replay when the service does", async ({ stub, service }) => {
     stub.expect(resetAfterReading, answer(202, enveloped(job), { "idempotent-replayed": "true" }), accepted);
     expect(await submitJob(service)).toMatchObject({ replayed: true, attempts: 2 });
     expect(await submitJob(service)).toMatchObject({ replayed: false, attempts: 1 });

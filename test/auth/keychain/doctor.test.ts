@@ -1,11 +1,12 @@
 // `mic-mcp doctor`: each set-up that is broken is found, on its own line, with what mends it.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import * as z from "zod/v4";
 import { capabilitySet, enveloped, problem, statesResponse } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
 import { emulatorForTest } from "../../support/emulator.ts";
+import { test } from "../../support/fixtures.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, refusingBaseUrl, type Stub, stubForTest } from "../../support/stub.ts";
@@ -113,8 +114,7 @@ test("a service that cannot be reached", async () => {
   for (const { detail } of wrong) expect(detail).toContain("ECONNREFUSED");
 });
 
-test("a service that is out of order is asked once by each check: a person is waiting", async () => {
-  const stub = await stubForTest();
+test("a service that is out of order is asked once by each check: a person is waiting", async ({ stub }) => {
   stub.respond(() => answer(503, { ...problem, status: 503 }));
   const { wrong } = await examine(toStub(stub));
   expect(wrong.map(({ name }) => name)).toEqual(["geography API", "job API"]);
@@ -140,8 +140,7 @@ test("no credentials", async () => {
   expect(wrong[0]?.fix).toContain("MIC_CLIENT_SECRET");
 });
 
-test("a workspace that is not the client's", async () => {
-  const stub = await stubForTest();
+test("a workspace that is not the client's", async ({ stub }) => {
   stub.respond(({ target }) =>
     target.includes("/playground/") ? answer(200, statesResponse) : answer(403, { ...problem, status: 403 }),
   );
