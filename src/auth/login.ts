@@ -1,6 +1,5 @@
 // What `mic-mcp login` stores: one keychain entry with the base URL, the client and its secret. Nothing of it is in a file.
 import * as z from "zod/v4";
-import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { workspaceStyleId } from "../contract/text.ts";
 import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.ts";
@@ -42,7 +41,7 @@ export const tokenAccount = ({ baseUrl, clientId }: TokenOwner, scopes: readonly
 /** The contract's scope sets (section 5), each once: every token there can be. */
 export const scopeSets: readonly (readonly string[])[] = [
   ...new Map(
-    endpoints.map((endpoint) => scopesToRequest(endpoint)).map((scopes) => [[...scopes].sort().join(" "), scopes]),
+    endpoints.map((endpoint) => endpoint.scopesToRequest).map((scopes) => [[...scopes].sort().join(" "), scopes]),
   ).values(),
 ].filter((scopes) => scopes.length > 0);
 

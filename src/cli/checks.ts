@@ -10,7 +10,6 @@ import { type Keychain, KeychainError } from "../auth/keychain/keychain.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
 import { errorCode, Failure, reasonOf } from "../failure.ts";
@@ -87,7 +86,7 @@ export async function checkBaseUrl(identity: Identity): Promise<Check> {
 export async function checkToken(identity: Identity, tokens: Tokens): Promise<Check> {
   try {
     const { clientId } = await identity.credentials();
-    await tokens.get(scopesToRequest(getMicPublicCapabilities), context());
+    await tokens.get(getMicPublicCapabilities.scopesToRequest, context());
     return good("token", `the token endpoint accepts client ${clientId}`);
   } catch (error) {
     return failed("token", error);

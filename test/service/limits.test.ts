@@ -1,6 +1,5 @@
 // A call's own end: 45 s for all of it, 20 s for one attempt, at once when the client cancels. No test waits that long.
 import { describe, expect, onTestFinished, vi } from "vitest";
-import { scopesToRequest } from "../../src/contract/endpoints/endpoint.ts";
 import { createMicJob, getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { CALL_LIMIT_MS } from "../../src/service/attempts.ts";
 import { CONNECTIONS, createTransport, type Transport } from "../../src/service/transport.ts";
@@ -193,7 +192,7 @@ test("no more connections are opened than the limit, however many calls there ar
   stub,
   client: { service, tokens },
 }) => {
-  await tokens.get(scopesToRequest(getMicJob), within(5_000));
+  await tokens.get(getMicJob.scopesToRequest, within(5_000));
   stub.respond(() => slowly(200, enveloped(job), 10, 20));
   await Promise.all(Array.from({ length: 3 * CONNECTIONS }, () => readJob(service)));
   const used = new Set(stub.requests.map(({ connection }) => connection));
@@ -211,7 +210,7 @@ describe("an action that waits for a free connection is never sent when", () => 
     "%s, and it is known that nothing was done",
     async ([_, context], { stub, client: { service, tokens } }) => {
       // Its token must not need a connection then.
-      await tokens.get(scopesToRequest(createMicJob), within(5_000));
+      await tokens.get(createMicJob.scopesToRequest, within(5_000));
       stub.respond(() => neverAnswer);
       const busy = new AbortController();
       const readers = Array.from({ length: CONNECTIONS }, () =>
