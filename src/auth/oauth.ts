@@ -3,10 +3,9 @@ import * as z from "zod/v4";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";
 import { quote, word } from "../outside.ts";
+import { HTML_PAGE, IN_BETWEEN, notJson, retryAfterSeconds } from "../service/classify.ts";
 import { ContractViolation, checkAgainst, parseJson } from "../service/decode.ts";
 import { wireTarget } from "../service/encode.ts";
-import { HTML_PAGE, IN_BETWEEN, notJson } from "../service/in-between.ts";
-import { retryAfterSeconds } from "../service/problems.ts";
 import type { WireAnswer, WireRequest } from "../service/transport.ts";
 
 export interface ClientCredentials {
@@ -142,7 +141,8 @@ export const noToken = (
 export function readTokenAnswer(answer: WireAnswer, scopes: readonly string[]): Token {
   if (answer.status < 200 || answer.status > 299) throw refused(answer, scopes);
   try {
-    const { access_token, expires_in } = checkAgainst(TokenAnswer, parseJson(answer.body)).value;
+    // Checked as it came, then read: a lifetime in digits becomes a number, one that makes no sense is left out.
+    const { access_token, expires_in } = TokenAnswer.parse(checkAgainst(TokenAnswer, parseJson(answer.body)).value);
     return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
   } catch (error) {
     if (!(error instanceof ContractViolation)) throw error;

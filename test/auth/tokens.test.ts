@@ -79,7 +79,9 @@ describe("a token", () => {
         stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
         stub.respond(() => whole);
         await readJob(service);
-        expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
+        await readJob(service);
+        expect(bearersOf(stub.requests)).toEqual(["Bearer good-token", "Bearer good-token"]);
+        expect(stub.tokenRequests).toHaveLength(1);
       },
     );
 
