@@ -3,7 +3,7 @@ import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processi
 import { InputId } from "../src/contract/inputs.ts";
 import { Failure } from "../src/failure.ts";
 import { json, word } from "../src/outside.ts";
-import type { SavedFile } from "../src/service/download.ts";
+import type { SavedFile } from "../src/service/downloads.ts";
 import { fileNameSchema } from "../src/service/file-names.ts";
 import { previewOf } from "../src/service/file-preview.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";

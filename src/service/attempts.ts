@@ -2,17 +2,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";
-import { isTransient } from "./outcomes.ts";
+import { isTransient } from "./classify.ts";
+
+// Three limits, one inside the other: a tool call, an attempt of it, and the least that is worth beginning.
 
 /** A whole tool call ends within this, retries included: many clients give up at 60 s. */
 export const CALL_LIMIT_MS = 45_000;
 /** One attempt: a lost answer must leave time for a second one. */
 export const ATTEMPT_LIMIT_MS = 20_000;
+/** With less time left than this, an attempt is not worth starting. */
+const MIN_ATTEMPT_MS = 250;
+/** Kept back from a call's end, to write its answer. */
+export const ANSWER_MARGIN_MS = 500;
+
 const MAX_ATTEMPTS = 6;
 const BASE_MS = 250;
 const CAP_MS = 5_000;
-/** With less time left than this, an attempt is not worth starting. */
-const MIN_ATTEMPT_MS = 250;
 
 /** An attempt that failed and is followed by another. */
 export interface FailedAttempt {
@@ -60,6 +65,10 @@ export const systemTiming: Timing = {
 
 export const timeLeftMs = (context: CallContext, timing: Timing): number => context.deadlineAt - timing.now();
 
+/** What one attempt may take now. */
+export const attemptLimitMs = (context: CallContext, timing: Timing): number =>
+  Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing)));
+
 /**
  * Waits before the next attempt: the service's Retry-After in full, else exponential backoff with full jitter.
  * False, at once, when the attempts are used up or the wait does not fit the time left.
@@ -92,26 +101,19 @@ interface RetryOptions {
   readonly timing: Timing;
 }
 
-/** Whether what has failed at this attempt is worth another one; the wait for it is over then. */
-export async function isTriedAgain(
-  error: unknown,
-  attempt: number,
+/** The first success of `attempt`, which gets its number, from 1. Throws the Failure that is not worth another one. */
+export async function withRetries<T>(
   { endpoint, context, timing }: RetryOptions,
-): Promise<boolean> {
-  if (!(error instanceof Failure) || !isTransient(endpoint, error)) return false;
-  if (!(await waitBeforeRetry(attempt, error, context, timing))) return false;
-  const { kind, status, requestId } = error.facts;
-  context.onFailedAttempt?.({ operation: endpoint.id, attempt, kind, status, requestId });
-  return true;
-}
-
-/** The first success of `attempt`. Throws the Failure that is not worth another one. */
-export async function withRetries<T>(options: RetryOptions, attempt: () => Promise<T>): Promise<T> {
+  attempt: (attempt: number) => Promise<T>,
+): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     try {
-      return await attempt();
+      return await attempt(attempts);
     } catch (error) {
-      if (!(await isTriedAgain(error, attempts, options))) throw error;
+      if (!(error instanceof Failure) || !isTransient(endpoint, error)) throw error;
+      if (!(await waitBeforeRetry(attempts, error, context, timing))) throw error;
+      const { kind, status, requestId } = error.facts;
+      context.onFailedAttempt?.({ operation: endpoint.id, attempt: attempts, kind, status, requestId });
     }
   }
 }

@@ -1,15 +1,15 @@
 // One call to the service: encode once, send, retry what is safe to retry, decode, or say exactly what failed.
+import { Readable } from "node:stream";
 import type * as z from "zod/v4";
-import { type Endpoint, type JsonEndpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
+import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
 import type { Telemetry } from "../telemetry/port.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, isTriedAgain, type Timing, timeLeftMs } from "./attempts.ts";
+import { attemptLimitMs, type CallContext, type Timing, withRetries } from "./attempts.ts";
+import { cancelled, dateOf, finalFailure, refusal, tooLarge, transportFailure, violation } from "./classify.ts";
+import { type Cooldown, withCooldown } from "./cooldown.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { observedSend, type Sends } from "./observed.ts";
-import { cancelled, finalFailure, refusal, tooLarge, transportFailure, violation } from "./outcomes.ts";
-import { dateOf } from "./problems.ts";
-import { heed, type Rest, sitOut } from "./rest.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 
 /** Where Bearer tokens come from; src/auth/ has one. */
@@ -30,8 +30,8 @@ export interface ServiceOptions {
   readonly timing: Timing;
   /** Looks at each request before it is sent. Throws Failure where it must not be. */
   readonly admit?: ((request: EncodedRequest) => void) | undefined;
-  /** Shared with all who use the same credentials; absent where a call knows only what it was told itself. */
-  readonly rest?: Rest | undefined;
+  /** Shared with all who use the same credentials; without it a call obeys only the Retry-After of its own answers. */
+  readonly cooldown?: Cooldown | undefined;
   readonly telemetry?: Telemetry | undefined;
 }
 
@@ -51,8 +51,6 @@ export interface ServiceAnswer<T> extends Decoded<T> {
   readonly at: number;
 }
 
-const nothing = async (): Promise<void> => undefined;
-
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** A refusal is judged by its status, however much it says. */
@@ -63,36 +61,22 @@ function refusedAtLength(error: unknown): WireAnswer {
 
 export type Service = ReturnType<typeof createService>;
 
-const restfully =
-  <A extends Omit<WireAnswer, "body">>(
-    rest: Rest,
-    context: CallContext,
-    timing: Timing,
-    send: (wire: WireRequest) => Promise<A>,
-  ): typeof send =>
-  async (wire) => {
-    await sitOut(rest, context, timing);
-    const answer = await send(wire);
-    await heed(rest, answer, timing.now());
-    return answer;
-  };
-
-export function createService({ baseUrl, tokens, transport, timing, admit, rest, telemetry }: ServiceOptions) {
+export function createService({ baseUrl, tokens, transport, timing, admit, cooldown, telemetry }: ServiceOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
-   * `drop` ends an answer that nobody is going to read. `sends` counts what one call sends.
+   * `sends` counts what one call sends.
    */
-  async function authorized<A extends Omit<WireAnswer, "body">>(
+  async function authorized<A extends { status: number; headers: WireAnswer["headers"]; body: Buffer | Readable }>(
     endpoint: Endpoint,
     wire: WireRequest,
     context: CallContext,
     sendOnce: (wire: WireRequest) => Promise<A>,
-    { drop = nothing, sends = { count: 0 } }: { drop?: (answer: A) => Promise<void>; sends?: Sends } = {},
+    sends: Sends,
   ): Promise<A> {
     const sendIt = telemetry ? observedSend(telemetry, endpoint, sendOnce, sends) : sendOnce;
-    const scopes = scopesToRequest(endpoint);
+    const scopes = endpoint.scopesToRequest;
     if (scopes.length === 0) return await sendIt(wire);
-    const send = rest ? restfully(rest, context, timing, sendIt) : sendIt;
+    const send = cooldown ? withCooldown(cooldown, context, timing, sendIt) : sendIt;
     const withToken = (token: string): WireRequest => ({
       ...wire,
       headers: { ...wire.headers, authorization: `Bearer ${token}` },
@@ -102,7 +86,8 @@ export function createService({ baseUrl, tokens, transport, timing, admit, rest,
     // How the service reports an ended token is not shown (doubt 27).
     const isRefused = answer.status === 401 || (answer.status === 403 && tokens.mayHaveEnded(scopes, token));
     if (!isRefused) return answer;
-    await drop(answer);
+    // Nobody is going to read it.
+    if (answer.body instanceof Readable) answer.body.destroy();
     tokens.discard(scopes, token);
     const renewed = await tokens.get(scopes, context);
     const second = await send(withToken(renewed));
@@ -144,17 +129,15 @@ export function createService({ baseUrl, tokens, transport, timing, admit, rest,
 
     function sendOnce(wire: WireRequest): Promise<WireAnswer> {
       sent = true;
-      const timeoutMs = Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing)));
-      return transport
-        .exchange(wire, { maxBytes: MAX_ANSWER_BYTES, timeoutMs, signal: context.signal })
-        .catch(refusedAtLength);
+      const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
+      return transport.exchange(wire, { ...limits, maxBytes: MAX_ANSWER_BYTES }).catch(refusedAtLength);
     }
 
     async function attempt(): Promise<WireAnswer> {
       const sentBefore = sent;
       try {
         const wire = wireRequest(await baseUrl(), endpoint, encoded, key);
-        const answer = await authorized(endpoint, wire, context, sendOnce, { sends });
+        const answer = await authorized(endpoint, wire, context, sendOnce, sends);
         lost ||= answer.status >= 500;
         return answer;
       } catch (error) {
@@ -168,15 +151,15 @@ export function createService({ baseUrl, tokens, transport, timing, admit, rest,
 
     try {
       admit?.(encoded);
-      for (let attempts = 1; ; attempts++) {
+      return await withRetries({ endpoint, context, timing }, async (attempts) => {
         onAttempt?.();
         try {
           return read(endpoint, await attempt(), attempts);
         } catch (error) {
           lost ||= error instanceof Failure && error.facts.sideEffect === "unknown";
-          if (!(await isTriedAgain(error, attempts, { endpoint, context, timing }))) throw error;
+          throw error;
         }
-      }
+      });
     } catch (error) {
       if (context.signal.aborted) throw cancelled(endpoint, key, sent);
       throw error instanceof Failure ? finalFailure(endpoint, error, key, lost) : error;

@@ -1,7 +1,6 @@
 // An answer's bytes held against the contract: lossless JSON, strict schema, unknown extra fields dropped and named.
-import { isAscii } from "node:buffer";
 import { type ParseOptions, parse as parseLossless } from "lossless-json";
-import * as z from "zod/v4";
+import type * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
@@ -54,8 +53,7 @@ const LOSSLESS: ParseOptions = { parseNumber: readNumber, onDuplicateKey: ({ new
 export function parseJson(bytes: Buffer): unknown {
   let text: string;
   try {
-    // Nearly all answers are: and then there is nothing to decode.
-    text = isAscii(bytes) ? bytes.toString("latin1") : decoder.decode(bytes);
+    text = decoder.decode(bytes);
   } catch {
     throw new ContractViolation("the body is not valid UTF-8");
   }
@@ -78,43 +76,25 @@ function dropField(root: unknown, path: readonly PropertyKey[], key: string): vo
 
 const MAX_NAMED = 5;
 
-/** Schemas that have judged before, each with what zod has generated of it since. */
-const compiledSchemas = new WeakMap<z.ZodType, z.ZodType | "once">();
-
 /**
- * Whether a body is as the schema has it. It is then passed on as it is, its fields in the service's order: no answer's schema
- * changes anything. By zod's generated validator, from the second answer on: making one takes longer than parsing once without.
+ * Whether a body matches the schema. It is then passed on unchanged, with its fields in the API's order: no schema of an answer
+ * transforms anything.
  */
-function matchesSchema<S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> {
-  const known = compiledSchemas.get(schema);
-  if (known === undefined) {
-    compiledSchemas.set(schema, "once");
-    return schema.safeParse(body).success;
-  }
-  const judge = known === "once" ? z.compile(schema) : known;
-  compiledSchemas.set(schema, judge);
-  return z.validate(judge, body);
-}
+const matches = <S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> => schema.safeParse(body).success;
 
 /** Checks a parsed body. Fields unknown to the contract are removed from `body` (in place) and reported as drift. */
 export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Decoded<z.output<S>> {
-  if (matchesSchema(schema, body)) return { value: body, drift: [] };
-  const first = schema.safeParse(body);
-  if (first.success) return { value: first.data, drift: [] };
-
   const drift: string[] = [];
-  for (const issue of first.error.issues) {
+  if (matches(schema, body)) return { value: body, drift };
+  for (const issue of schema.safeParse(body).error?.issues ?? []) {
     if (issue.code !== "unrecognized_keys") continue;
     for (const key of issue.keys) {
       drift.push(cell(jsonPointer([...issue.path, key])));
       dropField(body, issue.path, key);
     }
   }
-  if (drift.length > 0 && matchesSchema(schema, body)) return { value: body, drift };
-  const second = drift.length > 0 ? schema.safeParse(body) : first;
-  if (second.success) return { value: second.data, drift };
-
-  const { issues } = second.error;
+  if (drift.length > 0 && matches(schema, body)) return { value: body, drift };
+  const issues = schema.safeParse(body).error?.issues ?? [];
   const named = issues
     .slice(0, MAX_NAMED)
     .map(({ path, message }) => `${path.length === 0 ? "the body" : word(jsonPointer(path))}: ${message}`);

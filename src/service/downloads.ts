@@ -1,12 +1,108 @@
-// Downloads that outlive one tool call: a call waits 45 s at most, the next one with the same arguments goes on waiting.
+// Downloads of assets to files: constant memory, a partial file first, hashed on the way, never overwriting. They outlive one tool
+// call: a call waits 45 s at most, the next one with the same arguments continues to wait.
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { join, parse } from "node:path";
 import { within } from "../async.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
-import { type CallContext, timeLeftMs } from "./attempts.ts";
+import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
 import type { Service } from "./call.ts";
-import { type DownloadTarget, downloadFile, type SavedFile } from "./download.ts";
+import { cancelled } from "./classify.ts";
 import type { CallRequest } from "./encode.ts";
-import { cancelled } from "./outcomes.ts";
+import { nameFromHeader } from "./file-names.ts";
+import {
+  claimName,
+  diskFailure,
+  makePartialFile,
+  nameTaken,
+  type PartialFile,
+  prepareFolder,
+  refuseTaken,
+} from "./new-file.ts";
+import { typeOf, withOpenFile } from "./open-file.ts";
+import { type OpenAnswer, TransportError } from "./transport.ts";
+
+export interface SavedFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly contentType: string;
+  readonly fileName: string;
+}
+
+interface DownloadTarget {
+  readonly folder: string;
+  /** Asked for by name; left out, the service's own name is used, numbered when taken. */
+  readonly fileName?: string;
+  /** Makes a name where the service gives none. */
+  readonly fallbackName: string;
+  readonly onBytes?: (bytes: number) => void;
+}
+
+const MAX_NUMBERED = 1000;
+
+async function settleName(part: string, folder: string, name: string, numbered: boolean): Promise<string> {
+  const { name: stem, ext } = parse(name);
+  for (let n = 1; n <= (numbered ? MAX_NUMBERED : 1); n++) {
+    const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
+    if (await claimName(part, join(folder, fileName))) return fileName;
+  }
+  throw nameTaken(name, "fileName");
+}
+
+/** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
+async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of answer.body) {
+    hash.update(chunk);
+    await file.writeFile(chunk);
+    bytes += chunk.length;
+    onBytes?.(bytes);
+  }
+  await file.sync();
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+/** One attempt. Throws TransportError (may be tried again) or Failure. */
+async function save(answer: OpenAnswer, target: DownloadTarget, { signal }: CallContext): Promise<SavedFile> {
+  const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
+  let part: PartialFile | undefined;
+  let file: FileHandle | undefined;
+  try {
+    part = await makePartialFile(target.folder);
+    file = await open(part.path, "wx", 0o600);
+    const { bytes, sha256 } = await pour(answer, file, target.onBytes);
+    await file.close();
+    const fileName = await settleName(part.path, target.folder, name, target.fileName === undefined);
+    const contentType = typeOf(answer);
+    return { path: join(target.folder, fileName), bytes, sha256, contentType, fileName };
+  } catch (error) {
+    answer.body.destroy();
+    await file?.close().catch(() => undefined);
+    if (error instanceof TransportError || error instanceof Failure || signal.aborted) throw error;
+    throw diskFailure(target.folder, error);
+  } finally {
+    await part?.remove();
+  }
+}
+
+/**
+ * Downloads to `target.folder` (made when missing). A broken stream is begun anew while the time lasts; a failure
+ * leaves no file behind.
+ */
+async function downloadFile(
+  service: Service,
+  endpoint: Endpoint,
+  request: CallRequest,
+  target: DownloadTarget,
+  context: CallContext,
+): Promise<SavedFile> {
+  await prepareFolder(target.folder);
+  if (target.fileName !== undefined) await refuseTaken(target.folder, target.fileName, "fileName");
+  return await withOpenFile(service, endpoint, request, context, (answer) => save(answer, target, context));
+}
 
 interface Running {
   readonly done: Promise<SavedFile>;
@@ -15,9 +111,6 @@ interface Running {
   waiting: number;
   settled: boolean;
 }
-
-/** Time kept back from a call's deadline to write its answer. */
-const MARGIN_MS = 500;
 
 const stillRunning = (bytes: number): Failure =>
   new Failure({
@@ -73,7 +166,7 @@ export function createDownloads(service: Service) {
       const key = JSON.stringify([request.path, target.folder, target.fileName]);
       const download = running.get(key) ?? start(key, endpoint, request, target, context.deadlineAt);
       download.waiting++;
-      const timeoutMs = timeLeftMs(context, service.timing) - MARGIN_MS;
+      const timeoutMs = timeLeftMs(context, service.timing) - ANSWER_MARGIN_MS;
       const ticker = setInterval(() => onBytes(download.bytes), 1000);
       try {
         const tooLate = () => stillRunning(download.bytes);

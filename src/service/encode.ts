@@ -28,8 +28,6 @@ function pathSegment(name: string, value: string): string {
   return encodeURIComponent(wellFormed(name, value));
 }
 
-const queryValue = (name: string, value: string | number): string => wellFormed(name, String(value));
-
 /** A request's bytes but for the token: what an action keeps, so that every attempt sends the same. */
 export interface EncodedRequest {
   /** Below {base_url}, percent-encoded, with its query. */
@@ -40,24 +38,13 @@ export interface EncodedRequest {
   readonly body: string;
 }
 
-/** Of each endpoint's path, once: texts, and between them the names of parameters. */
-const pathParts = new WeakMap<Endpoint, readonly string[]>();
-
-function pathOf(endpoint: Endpoint, values: CallRequest["path"] = {}): string {
-  let parts = pathParts.get(endpoint);
-  if (!parts) {
-    parts = endpoint.path.split(/\{(\w+)\}/);
-    pathParts.set(endpoint, parts);
-  }
-  let path = API_PREFIX[endpoint.api];
-  for (const [index, part] of parts.entries()) path += index % 2 === 0 ? part : pathSegment(part, values[part] ?? "");
-  return path;
-}
+const pathOf = ({ api, path }: Endpoint, values: CallRequest["path"] = {}): string =>
+  API_PREFIX[api] + path.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(name, values[name] ?? ""));
 
 function queryOf(values: NonNullable<CallRequest["query"]>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values))
-    if (value !== undefined) query.append(name, queryValue(name, value));
+    if (value !== undefined) query.append(name, wellFormed(name, String(value)));
   return query.size === 0 ? "" : `?${query}`;
 }
 
@@ -70,18 +57,10 @@ export const encodeRequest = (
   body: body === undefined ? "" : JSON.stringify(body),
 });
 
-/** Where the service is: for each base URL, of which a process has one, read once. */
-const bases = new Map<string, { readonly origin: string; readonly prefix: string }>();
-
 /** Where a request goes. `path`: below {base_url}, percent-encoded, with its query; it is sent as it is. */
 export function wireTarget(baseUrl: string, path: string): Pick<WireRequest, "origin" | "path"> {
-  let base = bases.get(baseUrl);
-  if (!base) {
-    const { origin, pathname } = new URL(baseUrl);
-    base = { origin, prefix: pathname.replace(/\/+$/, "") };
-    bases.set(baseUrl, base);
-  }
-  return { origin: base.origin, path: base.prefix + path };
+  const { origin, pathname } = new URL(baseUrl);
+  return { origin, path: pathname.replace(/\/+$/, "") + path };
 }
 
 export function wireRequest(baseUrl: string, endpoint: Endpoint, encoded: EncodedRequest, key?: string): WireRequest {

@@ -1,4 +1,5 @@
 // Names of downloaded files: what an agent may ask for, and what can be made of a Content-Disposition header.
+import { parse } from "content-disposition";
 import * as z from "zod/v4";
 
 // Room for the suffixes that a download adds while it runs or when a name is taken: file systems allow 255 bytes.
@@ -29,22 +30,9 @@ function cleaned(name: string): string {
   return plain;
 }
 
-function decodeExtended(value: string): string | undefined {
-  const match = /^utf-8'[^']*'(.+)$/i.exec(value);
-  try {
-    return match?.[1] === undefined ? undefined : decodeURIComponent(match[1]);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The name a Content-Disposition header gives (RFC 6266; filename* first), made plain; else one made from `fallback`. */
 export function nameFromHeader(disposition: string | undefined, fallback: string): string {
-  const header = disposition ?? "";
-  const extended = /;\s*filename\*\s*=\s*([^;\s]+)/i.exec(header)?.[1];
-  const quoted = /;\s*filename\s*=\s*"((?:[^"\\]|\\.)*)"/i.exec(header)?.[1]?.replace(/\\(.)/g, "$1");
-  const token = /;\s*filename\s*=\s*([^";\s]+)/i.exec(header)?.[1];
-  const wanted = (extended && decodeExtended(extended)) ?? quoted ?? token ?? fallback;
+  const wanted = parse(disposition ?? "").parameters["filename"] ?? fallback;
   for (const candidate of [cleaned(wanted), cleaned(fallback)]) if (isPlain(candidate)) return candidate;
   return "asset";
 }

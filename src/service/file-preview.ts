@@ -1,6 +1,6 @@
 // The first lines of a downloaded file, where it is text.
 import { open } from "node:fs/promises";
-import type { SavedFile } from "./download.ts";
+import type { SavedFile } from "./downloads.ts";
 
 /** So much of a file is enough for its preview. */
 export const PREVIEW_BYTES = 2_048;

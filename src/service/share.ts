@@ -1,65 +1,33 @@
-// A share of a transport's connections: one of several who use it never takes them all.
-import { type ExchangeLimits, type Transport, TransportError, type WireRequest } from "./transport.ts";
-
-interface Waiting {
-  begin(): void;
-}
+// A share of a transport's connections: one of several teams that use it never takes them all.
+import pLimit from "p-limit";
+import { type Transport, TransportError, type WireAnswer } from "./transport.ts";
 
 /** At most `max` exchanges at once; the others wait, and their wait is part of their time. What is streamed is not counted. */
-export function shareOf(transport: Transport, max: number): Pick<Transport, "exchange" | "open"> {
-  const waiting = new Set<Waiting>();
-  let running = 0;
-
-  /** Resolves with what is left of the time. Rejects as an exchange that was not sent. */
-  function turn({ timeoutMs, signal }: ExchangeLimits): Promise<number> {
-    signal.throwIfAborted();
-    if (running < max) {
-      running += 1;
-      return Promise.resolve(timeoutMs);
-    }
-    const since = performance.now();
-    return new Promise((resolve, reject) => {
-      const mine: Waiting = {
-        begin() {
-          end();
-          resolve(Math.max(1, timeoutMs - (performance.now() - since)));
-        },
-      };
-      function end(): void {
-        clearTimeout(alarm);
-        signal.removeEventListener("abort", onAbort);
-        waiting.delete(mine);
-      }
-      function giveUp(error: Error): void {
-        end();
-        reject(error);
-      }
-      const onAbort = () => giveUp(new TransportError("it was given up", { sent: false }));
-      const alarm = setTimeout(
-        () => giveUp(new TransportError("all connections of this team were in use", { sent: false, timedOut: true })),
-        timeoutMs,
-      );
-      signal.addEventListener("abort", onAbort, { once: true });
-      waiting.add(mine);
-    });
-  }
-
-  function next(): void {
-    const [first] = waiting;
-    // Its turn is handed on.
-    if (first) first.begin();
-    else running -= 1;
-  }
-
+export function shareOf(transport: Transport, max: number): Transport {
+  const limit = pLimit(max);
   return {
-    async exchange(request: WireRequest, limits: ExchangeLimits) {
-      const timeoutMs = await turn(limits);
-      try {
-        return await transport.exchange(request, { ...limits, timeoutMs });
-      } finally {
-        next();
-      }
+    async exchange(request, limits) {
+      const { timeoutMs, signal } = limits;
+      signal.throwIfAborted();
+      const since = performance.now();
+      return await new Promise<WireAnswer>((resolve, reject) => {
+        let isWaiting = true;
+        function giveUp(message: string, timedOut: boolean): void {
+          if (isWaiting) reject(new TransportError(message, { sent: false, timedOut }));
+          isWaiting = false;
+        }
+        const timer = setTimeout(() => giveUp("all connections of this team were in use", true), timeoutMs);
+        signal.addEventListener("abort", () => giveUp("it was given up", false), { once: true });
+        limit(async () => {
+          clearTimeout(timer);
+          if (!isWaiting) return;
+          isWaiting = false;
+          const leftMs = Math.max(1, timeoutMs - (performance.now() - since));
+          resolve(await transport.exchange(request, { ...limits, timeoutMs: leftMs }));
+        }).catch(reject);
+      });
     },
     open: transport.open,
+    close: async () => undefined,
   };
 }

@@ -1,4 +1,5 @@
 // Bytes out, bytes in: one HTTP exchange with the service over undici, with proxies, size caps and time limits.
+import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { errorCode, reasonOf } from "../failure.ts";
 
@@ -17,11 +18,11 @@ export interface WireAnswer {
   readonly body: Buffer;
 }
 
-/** A response whose body is still to be read. */
+/** A response whose body is still to be read; it fails with a TransportError when it breaks off. */
 export interface OpenAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Dispatcher.ResponseData["body"];
+  readonly body: Readable;
 }
 
 /** The exchange broke. `sent`: whether the service may have received the request. */
@@ -47,21 +48,22 @@ export class AnswerTooLarge extends Error {
   }
 }
 
-export interface ExchangeLimits {
-  readonly maxBytes: number;
-  /** For all of it, the wait for a free connection included. */
+export interface SendLimits {
+  /** Includes the wait for a free connection. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
+export interface ExchangeLimits extends SendLimits {
+  readonly maxBytes: number;
+}
+
+/** Both send once, and throw TransportError or, if the request may have been sent, the signal's reason. */
 export interface Transport {
-  /**
-   * Sends once; reads the whole body up to `maxBytes`. Throws TransportError, AnswerTooLarge or, when the request may have
-   * gone out, the signal's reason.
-   */
+  /** Reads the whole body within the time. Throws AnswerTooLarge, too. */
   exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireAnswer>;
-  /** Sends once; the caller reads the body under the same signal. Headers must come within about `timeoutMs`. */
-  open(request: WireRequest, limits: { timeoutMs: number; signal: AbortSignal }): Promise<OpenAnswer>;
+  /** Waits for the head within the time. The caller reads the body; the signal ends it. */
+  open(request: WireRequest, limits: SendLimits): Promise<OpenAnswer>;
   close(): Promise<void>;
 }
 
@@ -98,7 +100,7 @@ function describe(error: unknown): string {
 const isNoHttp = (error: unknown): boolean => error instanceof Error && error.name === "HTTPParserError";
 
 /** An error of the network or of undici, as a TransportError; anything else is a fault of our own and stays what it is. */
-function transportError(error: unknown): unknown {
+function transportError<E>(error: E): E | TransportError {
   if (errorCode(error) === "" && !isNoHttp(error)) return error;
   return new TransportError(describe(error), { sent: wasSent(error) }, { cause: error });
 }
@@ -112,80 +114,95 @@ function flatHeaders(headers: Record<string, string | string[] | undefined>): Re
   return flat;
 }
 
-const tooLate = (timeoutMs: number, { sent }: { sent: boolean }, cause?: unknown): TransportError =>
-  new TransportError(
-    `no complete answer in time (this try had ${Math.round(timeoutMs / 100) / 10} s)`,
-    { sent, timedOut: true },
-    { cause },
-  );
-
-/** No stream stands between, and none is made: the answer's pieces are kept as they come, up to `maxBytes`. */
-function wholeAnswer(
-  dispatcher: Dispatcher,
-  { method, origin, path, headers, body }: WireRequest,
-  { maxBytes, timeoutMs, signal }: ExchangeLimits,
-): Promise<WireAnswer> {
-  return new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined;
-    let head: Omit<OpenAnswer, "body"> | undefined;
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    let isGivenUp = false;
-
-    function end(): void {
-      clearTimeout(alarm);
-      signal.removeEventListener("abort", onAbort);
-    }
-    /** Also of a request that still waits for a free connection: it is not sent any more. */
-    function giveUp(error: Error): void {
-      isGivenUp = true;
-      end();
-      reject(error);
-      controller?.abort(error);
-    }
-    const isSent = () => controller !== undefined;
-    const onAbort = () => giveUp(new TransportError("it was given up", { sent: isSent() }));
-    const alarm = setTimeout(() => giveUp(tooLate(timeoutMs, { sent: isSent() })), timeoutMs);
-    signal.addEventListener("abort", onAbort, { once: true });
-
-    const noLimits = { headersTimeout: 0, bodyTimeout: 0 };
-    dispatcher.dispatch(
-      { origin, path, method, headers, body: body ?? null, ...noLimits },
-      {
-        onRequestStart(started) {
-          controller = started;
-          if (isGivenUp) started.abort(new Error("it was given up"));
-        },
-        onResponseStart(_, status, fields) {
-          if (status >= 200) head = { status, headers: flatHeaders(fields) };
-        },
-        onResponseData(_, chunk) {
-          if (isGivenUp) return;
-          bytes += chunk.length;
-          if (head && bytes > maxBytes) giveUp(new AnswerTooLarge(maxBytes, head));
-          else chunks.push(chunk);
-        },
-        onResponseEnd() {
-          end();
-          if (!head) return;
-          const { status, headers } = head;
-          resolve({
-            status,
-            headers,
-            body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes),
-          });
-        },
-        onResponseError(_, error) {
-          end();
-          reject(error);
-        },
-      },
-    );
-  });
-}
-
 /** A body that brings nothing for this long is given up. */
 const STALL_MS = 30_000;
+
+/** Sends once. A request that is given up while it waits for a free connection is not sent any more. */
+async function send<T>(
+  dispatcher: Dispatcher,
+  { method, origin, path, headers, body: content }: WireRequest,
+  { timeoutMs, signal }: SendLimits,
+  read: (answer: OpenAnswer) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      let controller: Dispatcher.DispatchController | undefined;
+      let body: Readable | undefined;
+      let isComplete = false;
+      let broken: TransportError | undefined;
+
+      function end(error: unknown): void {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        reject(error);
+      }
+      function giveUp(message: string, timedOut: boolean): void {
+        broken = new TransportError(message, { sent: controller !== undefined, timedOut });
+        end(broken);
+        controller?.abort(broken);
+      }
+      const onAbort = () => giveUp("it was given up", false);
+      const tooLate = `no complete answer in time (this try had ${Math.round(timeoutMs / 100) / 10} s)`;
+      const timer = setTimeout(() => giveUp(tooLate, true), timeoutMs);
+      signal.addEventListener("abort", onAbort, { once: true });
+
+      dispatcher.dispatch(
+        { origin, path, method, headers, body: content ?? null, headersTimeout: 0, bodyTimeout: STALL_MS },
+        {
+          onRequestStart(started) {
+            controller = started;
+            if (broken) started.abort(broken);
+          },
+          onResponseStart(started, status, fields) {
+            if (status < 200) return;
+            const arriving = new Readable({
+              read: () => started.resume(),
+              destroy(error, done) {
+                if (!isComplete) started.abort(error ?? new Error("the rest is not wanted"));
+                done(error);
+              },
+            });
+            // Whoever reads it gets the error; it may come before anybody does.
+            arriving.on("error", () => undefined);
+            arriving.once("close", () => signal.removeEventListener("abort", onAbort));
+            body = arriving;
+            read({ status, headers: flatHeaders(fields), body: arriving })
+              .then(resolve, end)
+              .finally(() => clearTimeout(timer));
+          },
+          onResponseData(started, chunk) {
+            if (body?.push(chunk) === false) started.pause();
+          },
+          onResponseEnd() {
+            isComplete = true;
+            body?.push(null);
+          },
+          onResponseError(_, error) {
+            if (body) body.destroy(transportError(error));
+            else end(error);
+          },
+        },
+      );
+    });
+  } catch (error) {
+    if (!(error instanceof TransportError) || error.sent) signal.throwIfAborted();
+    throw transportError(error);
+  }
+}
+
+const wholeAnswer =
+  (maxBytes: number) =>
+  async ({ status, headers, body }: OpenAnswer): Promise<WireAnswer> => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new AnswerTooLarge(maxBytes, { status, headers });
+      chunks.push(chunk);
+    }
+    return { status, headers, body: Buffer.concat(chunks, bytes) };
+  };
 
 /** As undici reads them: it asks anew at each request whether one applies. */
 const hasProxy = (): boolean =>
@@ -207,62 +224,28 @@ interface TransportOptions {
 export function createTransport(
   { proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true },
 ): Transport {
-  let undici: typeof import("./undici.ts") | undefined;
-  let dispatcher: Dispatcher | undefined;
-  let streams: Dispatcher | undefined;
+  let calls: Dispatcher | undefined;
+  let files: Dispatcher | undefined;
 
-  async function loaded() {
-    undici ??= await import("./undici.ts");
-    const { Agent, EnvHttpProxyAgent, request } = undici;
-    const create = (connections: number): Dispatcher =>
-      new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections, pipelining: 1 });
-    return { create, request };
-  }
-  async function ready(): Promise<Dispatcher> {
-    const { create } = await loaded();
-    dispatcher ??= create(connections);
-    return dispatcher;
-  }
-  /** Files have connections of their own: however slowly somebody reads them, no call waits for one. */
-  async function readyForStreams() {
-    const { create, request } = await loaded();
-    streams ??= create(STREAMS);
-    return { request, streams };
+  async function factory(): Promise<(atOnce: number) => Dispatcher> {
+    const { Agent, EnvHttpProxyAgent } = await import("./undici.ts");
+    return (atOnce) => new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections: atOnce, pipelining: 1 });
   }
 
   return {
     async exchange(request, limits) {
-      const by = dispatcher ?? (await ready());
-      limits.signal.throwIfAborted();
-      try {
-        return await wholeAnswer(by, request, limits);
-      } catch (error) {
-        const isKnownUnsent = error instanceof TransportError && !error.sent;
-        if (!isKnownUnsent) limits.signal.throwIfAborted();
-        throw transportError(error);
-      }
+      const create = await factory();
+      calls ??= create(connections);
+      return await send(calls, request, limits, wholeAnswer(limits.maxBytes));
     },
-    async open({ method, origin, path, headers, body }, { timeoutMs, signal }) {
-      signal.throwIfAborted();
-      const { request, streams: dispatcher } = await readyForStreams();
-      const limits = { signal, headersTimeout: timeoutMs, bodyTimeout: STALL_MS };
-      try {
-        const answer = await request(origin + path, {
-          dispatcher,
-          method,
-          headers,
-          body: body ?? null,
-          ...limits,
-        });
-        return { status: answer.statusCode, headers: flatHeaders(answer.headers), body: answer.body };
-      } catch (error) {
-        signal.throwIfAborted();
-        if (errorCode(error) === "UND_ERR_HEADERS_TIMEOUT") throw tooLate(timeoutMs, { sent: true }, error);
-        throw transportError(error);
-      }
+    /** Files have connections of their own: however slowly one is read, no call waits for it. */
+    async open(request, limits) {
+      const create = await factory();
+      files ??= create(STREAMS);
+      return await send(files, request, limits, async (answer) => answer);
     },
     async close() {
-      await Promise.all([dispatcher?.destroy(), streams?.destroy()]);
+      await Promise.all([calls?.destroy(), files?.destroy()]);
     },
   };
 }

@@ -3,7 +3,7 @@
 import * as z from "zod/v4";
 import type { Database } from "../actions/database.ts";
 import { soonOr } from "../async.ts";
-import type { Rest } from "../service/rest.ts";
+import type { Cooldown } from "../service/cooldown.ts";
 
 /** Says which team's row has changed. */
 export const REST_CHANNEL = "mic_rest";
@@ -82,7 +82,7 @@ export function createServiceRests({ database: { query }, notices, now }: Servic
       [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
 
     /** Of one team. */
-    of(team: string): Rest {
+    of(team: string): Cooldown {
       return {
         async leftMs() {
           const known = knownOf(team);
@@ -90,7 +90,7 @@ export function createServiceRests({ database: { query }, notices, now }: Servic
           if (known.reading) await soonOr(known.reading, undefined, PATIENCE_MS);
           return known.untilAt - now();
         },
-        async ask(ms) {
+        async record(ms) {
           const known = knownOf(team);
           known.untilAt = Math.max(known.untilAt, now() + ms);
           // Where it cannot be written, this instance rests in any case.

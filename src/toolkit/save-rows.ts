@@ -7,8 +7,15 @@ import { Failure } from "../failure.ts";
 import { plural } from "../geography/format.ts";
 import { word } from "../outside.ts";
 import { fileNameSchema } from "../service/file-names.ts";
-import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "../service/new-file.ts";
-import { makePartialFile, type PartialFile } from "../service/partial-files.ts";
+import {
+  claimName,
+  diskFailure,
+  makePartialFile,
+  nameTaken,
+  type PartialFile,
+  prepareFolder,
+  refuseTaken,
+} from "../service/new-file.ts";
 import type { LinkedFile, LinkedFiles } from "./links/linked-files.ts";
 import type { Link } from "./links/ticket.ts";
 import type { FolderFiles } from "./ports.ts";

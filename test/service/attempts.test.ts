@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { CALL_LIMIT_MS, waitBeforeRetry } from "../../src/service/attempts.ts";
-import { retryAfterSeconds } from "../../src/service/problems.ts";
+import { retryAfterSeconds } from "../../src/service/classify.ts";
 
 const slept: number[] = [];
 

@@ -52,7 +52,7 @@ describe.skipIf(postgresMissing !== undefined)(
         tokens: { get: async () => "token", mayHaveEnded: () => false, discard: () => undefined },
         transport,
         timing,
-        rest: rests.of(team),
+        cooldown: rests.of(team),
       });
       return { service, database };
     }
@@ -125,8 +125,8 @@ describe.skipIf(postgresMissing !== undefined)(
       const [url, stub] = [await server.database(), await stubForTest()];
       const { database } = await instance(url, stub, "alpha", systemTiming);
       const rests = createServiceRests({ database, now: Date.now });
-      await rests.of("alpha").ask(60_000);
-      await createServiceRests({ database, now: Date.now }).of("alpha").ask(1_000);
+      await rests.of("alpha").record(60_000);
+      await createServiceRests({ database, now: Date.now }).of("alpha").record(1_000);
       const left = await createServiceRests({ database, now: Date.now }).of("alpha").leftMs();
       expect(left).toBeGreaterThan(30_000);
     });

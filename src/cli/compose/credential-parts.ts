@@ -17,17 +17,17 @@ export interface CredentialParts {
   readonly watching: Watching;
 }
 
-interface Given extends Pick<CredentialParts, "identity" | "redactor">, Pick<ServiceOptions, "admit" | "rest"> {
+interface Given extends Pick<CredentialParts, "identity" | "redactor">, Pick<ServiceOptions, "admit" | "cooldown"> {
   readonly store: TokenStore;
   readonly transport: Transport;
 }
 
 export function credentialParts(
-  { identity, redactor, store, transport, admit, rest }: Given,
+  { identity, redactor, store, transport, admit, cooldown }: Given,
   { timing, telemetry }: Pick<ProcessParts, "timing" | "telemetry">,
 ): CredentialParts {
   const tokenTransport = telemetry ? observedTokens(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
-  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, admit, rest, telemetry });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, admit, cooldown, telemetry });
   return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
 }

@@ -90,10 +90,10 @@ export function makingGuests(options: GuestOptions): Omit<Making<TeamParts, Runt
       const own = createRedactor(redactor);
       const { find, secrets } = options;
       const identity = createTeamIdentity({ team, find, secrets, redactor: own });
-      const share = { ...shareOf(transport, OF_ONE_TEAM), close: async () => undefined };
+      const share = shareOf(transport, OF_ONE_TEAM);
       const admit = admitOnly(team.workspaceId);
-      const rest = options.rests.of(team.name);
-      const given = { identity, redactor: own, store: noTokenStore, transport: share, admit, rest };
+      const cooldown = options.rests.of(team.name);
+      const given = { identity, redactor: own, store: noTokenStore, transport: share, admit, cooldown };
       const made = credentialParts(given, { ...parts, telemetry: telemetry?.of({ team: team.name }) });
       return { ...made, team, identity };
     },

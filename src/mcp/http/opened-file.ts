@@ -1,7 +1,7 @@
 // What a link to a file leads to: an asset's bytes as the service sends them, or rows that are made anew.
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import { eachTry, lengthOf, openOnce, pieces, typeOf } from "../../service/open-file.ts";
+import { lengthOf, typeOf, withOpenFile } from "../../service/open-file.ts";
 import type { DefinedTool } from "../../toolkit/define-tool.ts";
 import { CSV_TYPE, type LinkedFiles, plainType } from "../../toolkit/links/linked-files.ts";
 import type { Runtime } from "../runtime.ts";
@@ -29,10 +29,9 @@ export async function openAsset(assetId: string, { ports }: Runtime, signal: Abo
   const { service } = ports;
   const context = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
   const request = { path: { assetId } };
-  return await eachTry(service, getMicPublicAssetContent, context, async (sends) => {
-    const answer = await openOnce(service, getMicPublicAssetContent, request, context, sends);
+  return await withOpenFile(service, getMicPublicAssetContent, request, context, async (answer) => {
     const length = lengthOf(answer);
-    return { contentType: plainType(typeOf(answer)), length, pieces: asLongAs(length, pieces(answer)) };
+    return { contentType: plainType(typeOf(answer)), length, pieces: asLongAs(length, answer.body) };
   });
 }
 

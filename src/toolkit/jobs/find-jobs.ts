@@ -3,7 +3,7 @@ import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
-import { SMALLER_LIMIT } from "../../service/outcomes.ts";
+import { SMALLER_LIMIT } from "../../service/classify.ts";
 import { knownRetry, type RetryPorts } from "../advice/job-history.ts";
 import { bytesOf, MAX_WHOLE_BYTES, pageThatFits } from "../page-that-fits.ts";
 import type { Ports } from "../ports.ts";

@@ -6,7 +6,7 @@ import type { Service } from "../../service/call.ts";
 import type { CallRequest } from "../../service/encode.ts";
 import { nameFromHeader } from "../../service/file-names.ts";
 import { PREVIEW_BYTES, previewOfStart, textOf } from "../../service/file-preview.ts";
-import { eachTry, lengthOf, openOnce, pieces, typeOf } from "../../service/open-file.ts";
+import { lengthOf, typeOf, withOpenFile } from "../../service/open-file.ts";
 import type { OpenAnswer } from "../../service/transport.ts";
 import { type Link, type LinkMaker, makeLink } from "./ticket.ts";
 
@@ -73,7 +73,7 @@ async function startOf(
 ): Promise<{ readonly start: Buffer; readonly isWhole: boolean }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of pieces(answer)) {
+  for await (const chunk of answer.body) {
     chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > max) return { start: Buffer.concat(chunks).subarray(0, max), isWhole: false };
@@ -91,8 +91,7 @@ function contentOf(bytes: Buffer, contentType: string): Content | undefined {
 export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFilesOptions): LinkedFiles {
   async function look(endpoint: Endpoint, { assetId, fileName, preview }: WantedAsset, context: CallContext) {
     const request: CallRequest = { path: { assetId } };
-    return await eachTry(service, endpoint, context, async (sends) => {
-      const answer = await openOnce(service, endpoint, request, context, sends);
+    return await withOpenFile(service, endpoint, request, context, async (answer) => {
       const contentType = plainType(typeOf(answer));
       const length = lengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);

@@ -171,8 +171,8 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a request without an answer in its time counts as not sent",
-    code: "giveUp(tooLate(timeoutMs, { sent: isSent() }))",
-    instead: "giveUp(tooLate(timeoutMs, { sent: false }))",
+    code: "new TransportError(message, { sent: controller !== undefined, timedOut })",
+    instead: "new TransportError(message, { sent: false, timedOut })",
     seenBy: cancellation("a request that is not answered in time may have taken effect"),
   },
   {
