@@ -28,8 +28,7 @@ const PARTS = {
   telemetry: { source: "src/telemetry/start.ts", maxKiB: 640 },
   jose: { source: "src/auth/jose.ts", maxKiB: 110 },
   oauth4webapi: { source: "src/auth/oauth4webapi.ts", maxKiB: 90 },
-  "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 5 },
-  "keychain-thread": { source: "src/auth/keychain/thread.ts", maxKiB: 140 },
+  "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 140 },
   "parameter-thread": { source: "src/toolkit/jobs/parameter-thread.ts", maxKiB: 200 },
 } as const;
 

@@ -1,6 +1,5 @@
 // Who this process is to the service: base URL, client credentials, workspace. The environment first; what it leaves out
-// comes from the login in the keychain, read only when needed, and again when its sign says so or every few seconds: a logout
-// is for servers too.
+// comes from the login in the keychain, read only when needed, and again every few seconds: a logout is for servers too.
 import { type Failure, notConfigured } from "../failure.ts";
 import { isLoopback } from "../loopback.ts";
 import { type Keychain, KeychainError } from "./keychain/keychain.ts";
@@ -64,13 +63,11 @@ export interface IdentityOptions {
   readonly keychain: Keychain | undefined;
   /** MIC_KEYCHAIN=require: credentials of the environment are refused too while there is no keychain that works. */
   readonly required: boolean;
-  /** Another text after each login and logout: see login-sign.ts. */
-  readonly loginSign?: () => string;
   readonly redactor: Redactor;
   readonly now: () => number;
 }
 
-/** What no sign was given of, such as an entry that was removed by hand, is noticed after this time. */
+/** A login is read again after this time: within it, a logout or another login is noticed. */
 export const LOOK_AGAIN_MS = 3_000;
 /** A silent keychain costs seconds each time, and a login that is known goes on without it. */
 const REST_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
@@ -83,15 +80,10 @@ const changedLogin = (): Failure =>
   );
 
 export function createIdentity(options: IdentityOptions): Identity {
-  const { given, keychain, required, loginSign = () => "", redactor, now } = options;
+  const { given, keychain, required, redactor, now } = options;
   /** Nobody can log in or out of the environment. */
   const isGiven = given.credentials !== undefined && !required;
-  /** Where all of it is given: it stays what it is. */
-  let ownName: string | undefined;
   let reading: Promise<StoredLogin | undefined> | undefined;
-  /** How often it was read, and under which sign last. */
-  let readings = 0;
-  let readUnder = "";
   let readAgainAt = 0;
   /** The first login: who this process is. */
   let first: StoredLogin | undefined;
@@ -111,14 +103,15 @@ export function createIdentity(options: IdentityOptions): Identity {
     return login;
   }
 
-  async function read(from: Keychain, turn: number): Promise<StoredLogin | undefined> {
-    let restMs = LOOK_AGAIN_MS;
+  async function read(from: Keychain): Promise<StoredLogin | undefined> {
+    let restMs = 0;
     try {
-      const login = await readLogin(from);
-      // It may be the login before the logout that a later reading is for.
-      return turn === readings ? accepted(login) : await stored();
+      const login = accepted(await readLogin(from));
+      // Without a login each call looks for one: the next call after `mic-mcp login` finds it.
+      if (login) restMs = LOOK_AGAIN_MS;
+      return login;
     } catch (error) {
-      if (turn !== readings) return await stored();
+      restMs = LOOK_AGAIN_MS;
       if (!(error instanceof KeychainError)) throw error;
       if (last) restMs = REST_MS.known;
       else if (error.trouble === "silent") restMs = REST_MS.unknown;
@@ -126,19 +119,16 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (last) return last;
       throw error;
     } finally {
-      if (turn === readings) readAgainAt = now() + restMs;
+      readAgainAt = now() + restMs;
     }
   }
 
   function stored(): Promise<StoredLogin | undefined> {
     if (!keychain) return Promise.resolve(undefined);
-    const sign = loginSign();
-    if (reading && sign === readUnder && now() < readAgainAt) return reading;
+    if (reading && now() < readAgainAt) return reading;
     // One reads for all who ask meanwhile.
-    readUnder = sign;
     readAgainAt = Number.POSITIVE_INFINITY;
-    readings += 1;
-    reading = read(keychain, readings);
+    reading = read(keychain);
     return reading;
   }
 
@@ -199,14 +189,11 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (isGiven) return undefined;
       // The keychain was asked a moment ago.
       const isRecent = last !== undefined && readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt;
-      return isRecent && loginSign() === readUnder ? undefined : credentials();
+      return isRecent ? undefined : credentials();
     },
     async serviceName() {
-      if (ownName !== undefined) return ownName;
       const { clientId } = await credentials();
-      const name = JSON.stringify([await baseUrl(), clientId]);
-      if (isGiven && given.baseUrl !== undefined) ownName = name;
-      return name;
+      return JSON.stringify([await baseUrl(), clientId]);
     },
     async workspaceId() {
       if (given.workspaceId !== undefined) return given.workspaceId;

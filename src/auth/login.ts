@@ -35,14 +35,15 @@ export interface TokenOwner {
   readonly clientId: string;
 }
 
+/** The same for the same scopes in any order. */
+export const scopeKey = (scopes: readonly string[]): string => [...scopes].sort().join(" ");
+
 export const tokenAccount = ({ baseUrl, clientId }: TokenOwner, scopes: readonly string[]): string =>
-  JSON.stringify(["token", baseUrl, clientId, [...scopes].sort().join(" ")]);
+  JSON.stringify(["token", baseUrl, clientId, scopeKey(scopes)]);
 
 /** The contract's scope sets (section 5), each once: every token there can be. */
 export const scopeSets: readonly (readonly string[])[] = [
-  ...new Map(
-    endpoints.map((endpoint) => endpoint.scopesToRequest).map((scopes) => [[...scopes].sort().join(" "), scopes]),
-  ).values(),
+  ...new Map(endpoints.map(({ scopesToRequest: scopes }) => [scopeKey(scopes), scopes])).values(),
 ].filter((scopes) => scopes.length > 0);
 
 /** Every account of ours. Where a keychain cannot list them, those that the stored login leads to. */

@@ -1,7 +1,56 @@
-// Seals of a deployment for teams: what it keeps in its database, and what it gives clients to bring back. Any instance with the keys
-// (secret-keys.ts) opens them. Each purpose has a key of its own: what was sealed for one is nothing for another.
+// Seals of a deployment for teams: what it keeps in its database, and what it gives clients to bring back. Any instance with the
+// keys opens them. Each purpose has a key of its own: what was sealed for one is nothing for another.
+import { hkdfSync } from "node:crypto";
 import * as z from "zod/v4";
-import type { SecretKeys } from "./secret-keys.ts";
+
+// The keys, MIC_SECRET_KEYS: the first seals, all of them open. Each use has a key of its own, derived from them.
+
+const KEY_BYTES = 32;
+const LINE = /^(?<id>[A-Za-z0-9._-]{1,64})\s+(?<key>[A-Za-z0-9+/]{43}=)$/;
+
+export interface SecretKeys {
+  /** The id of the key that seals. */
+  readonly first: string;
+  readonly ids: readonly string[];
+  /** Undefined where there is no such key any more. */
+  derive(id: string, purpose: string): Uint8Array | undefined;
+}
+
+/**
+ * `text`: lines `id base64-of-32-bytes`; empty lines and those that begin with # are left out. Throws Error, which says what is wrong and
+ * quotes nothing.
+ */
+export function readSecretKeys(text: string): SecretKeys {
+  const masters = new Map<string, Buffer>();
+  const lines = text.split("\n").map((line, at) => ({ line: line.trim(), at: at + 1 }));
+  for (const { line, at } of lines) {
+    if (line === "" || line.startsWith("#")) continue;
+    const { id, key } = LINE.exec(line)?.groups ?? {};
+    if (id === undefined || key === undefined)
+      throw new Error(
+        `line ${at} is not an id and the base64 of ${KEY_BYTES} bytes (openssl rand -base64 32 makes one)`,
+      );
+    if (masters.has(id)) throw new Error(`line ${at} has the id of an earlier line`);
+    masters.set(id, Buffer.from(key, "base64"));
+  }
+  const [first] = masters.keys();
+  if (first === undefined) throw new Error("there is no key");
+  const derived = new Map<string, Uint8Array>();
+  return {
+    first,
+    ids: [...masters.keys()],
+    derive(id, purpose) {
+      const master = masters.get(id);
+      if (!master) return undefined;
+      const name = `${id} ${purpose}`;
+      const key =
+        derived.get(name) ??
+        new Uint8Array(hkdfSync("sha256", master, new Uint8Array(0), `mic-mcp ${purpose}`, KEY_BYTES));
+      derived.set(name, key);
+      return key;
+    },
+  };
+}
 
 /** What clients bring back: a question to the person, a task, a link to a file. */
 export type Purpose = "question" | "task" | "download";

@@ -7,6 +7,7 @@ import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../service/atte
 import type { TokenSource } from "../service/call.ts";
 import { AnswerTooLarge, type Transport, TransportError } from "../service/transport.ts";
 import type { Identity } from "./identity.ts";
+import { scopeKey } from "./login.ts";
 import {
   type BasicForm,
   basicForms,
@@ -67,15 +68,6 @@ const tooLate = (): Failure =>
 export interface Tokens extends TokenSource {
   /** Waits for what is still being written to the keychain. */
   close(): Promise<void>;
-}
-
-const scopeKeys = new WeakMap<readonly string[], string>();
-
-/** Of each list of scopes made once: an endpoint's are one list. */
-function scopeKey(scopes: readonly string[]): string {
-  const key = scopeKeys.get(scopes) ?? [...scopes].sort().join(" ");
-  scopeKeys.set(scopes, key);
-  return key;
 }
 
 export function createTokens({ identity, store, transport, timing, redactor }: TokenOptions): Tokens {

@@ -4,9 +4,7 @@ import { actionsOfService } from "../actions/of-service.ts";
 import type { JournalHandle } from "../actions/open.ts";
 import { createIdentity, type Identity } from "../auth/identity.ts";
 import { type Keychain, openKeychain } from "../auth/keychain/keychain.ts";
-import { readSign } from "../auth/login-sign.ts";
 import { createSealedIds } from "../auth/sealed-ids.ts";
-import { createSealingKey } from "../auth/sealing.ts";
 import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
 import type { Tokens } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
@@ -66,8 +64,7 @@ export function compose(
 
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
-  const loginSign = () => readSign(config.loginFolder);
-  const identity = createIdentity({ given: config, keychain, required, loginSign, redactor, now: timing.now });
+  const identity = createIdentity({ given: config, keychain, required, redactor, now: timing.now });
   const store = keychain
     ? keychainTokens(keychain, timing.now, ({ trouble, message, detail }) => {
         log.info({ trouble }, `tokens stay in memory: ${message}`);
@@ -91,7 +88,7 @@ export function compose(
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     known: files,
-    taskIds: createSealedIds(StartedJob, createSealingKey(identity)),
+    taskIds: createSealedIds(StartedJob, identity),
     questions: undefined,
     notes,
     async requireConfigured(toolset) {

@@ -1,7 +1,7 @@
 // What a deployment for teams is told by its environment, as validated objects. Names and meaning: docs/interface.md, "Teams".
 import { readFileSync } from "node:fs";
 import type { BlockList } from "node:net";
-import { readSecretKeys, type SecretKeys } from "../auth/secret-keys.ts";
+import { readSecretKeys, type SecretKeys } from "../auth/seals.ts";
 import type { Right } from "../caller.ts";
 import { type Config, readConfig, UsageError } from "../config.ts";
 import { errorCode, reasonOf } from "../failure.ts";

@@ -4,8 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { createSeals, type Purpose, SealBroken } from "../../src/auth/seals.ts";
-import { readSecretKeys } from "../../src/auth/secret-keys.ts";
+import { createSeals, type Purpose, readSecretKeys, SealBroken } from "../../src/auth/seals.ts";
 
 const line = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
 const A = line("a");

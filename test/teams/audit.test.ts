@@ -2,8 +2,7 @@
 // caller's request belongs to; and nothing of what was sent. A row that cannot be written fails nothing but the end of an action.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
-import { createSeals } from "../../src/auth/seals.ts";
-import { readSecretKeys } from "../../src/auth/secret-keys.ts";
+import { createSeals, readSecretKeys } from "../../src/auth/seals.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
 import { telemetryFor } from "../../src/cli/telemetry.ts";
 import { downloadRow } from "../../src/teams/audit.ts";

@@ -3,8 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
-import { createSeals } from "../../src/auth/seals.ts";
-import { readSecretKeys } from "../../src/auth/secret-keys.ts";
+import { createSeals, readSecretKeys } from "../../src/auth/seals.ts";
 import { type Caller, callerId } from "../../src/caller.ts";
 import { openEngine } from "../../src/cli/compose/engine.ts";
 import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";

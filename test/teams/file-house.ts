@@ -1,7 +1,6 @@
 // A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
 import { randomBytes } from "node:crypto";
-import { createSeals, type Seals } from "../../src/auth/seals.ts";
-import { readSecretKeys } from "../../src/auth/secret-keys.ts";
+import { createSeals, readSecretKeys, type Seals } from "../../src/auth/seals.ts";
 import {
   createDownloadDoor,
   type DownloadOptions,

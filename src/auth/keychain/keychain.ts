@@ -2,7 +2,32 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { lstatSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { KeychainReply, type KeychainRequest, type KeychainTrouble } from "./messages.ts";
+import * as z from "zod/v4";
+
+// What the server and the keychain's process (worker.ts) send each other.
+
+export const KeychainRequest = z.object({
+  id: z.int(),
+  operation: z.enum(["get", "set", "delete", "list"]),
+  account: z.string().optional(),
+  password: z.string().optional(),
+});
+export type KeychainRequest = z.infer<typeof KeychainRequest>;
+
+/** Why a keychain gave no answer that can be used. */
+export const KeychainTrouble = z.enum(["absent", "unusable", "locked", "silent", "failed"]);
+export type KeychainTrouble = z.infer<typeof KeychainTrouble>;
+
+export const KeychainReply = z.object({
+  id: z.int(),
+  password: z.string().optional(),
+  existed: z.boolean().optional(),
+  accounts: z.array(z.string()).optional(),
+  trouble: KeychainTrouble.optional(),
+  /** In the words of the addon or of D-Bus: not for users. */
+  message: z.string().optional(),
+});
+export type KeychainReply = z.infer<typeof KeychainReply>;
 
 export class KeychainError extends Error {
   override readonly name = "KeychainError";

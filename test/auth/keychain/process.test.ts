@@ -1,5 +1,6 @@
 // The process that talks to the keychain: never longer there than it is needed, never in the server's way.
 import type { ChildProcess } from "node:child_process";
+import { readdirSync, readlinkSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { openKeychain } from "../../../src/auth/keychain/keychain.ts";
 import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
@@ -57,17 +58,37 @@ describeWithKeychain("the keychain's own process", () => {
   });
 });
 
+/** A keychain of this process, and how to find the process that it has started. */
+function opened(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
+  const others = childrenOf(process.pid);
+  const keychain = openKeychain(20_000, { idleMs, environment: { PATH: process.env["PATH"], ...environment } });
+  onTestFinished(() => keychain.close());
+  return { keychain, own: () => childrenOf(process.pid).filter((pid) => !others.includes(pid) && isAlive(pid)) };
+}
+
 test("it ends when nobody has asked it anything for a while, and is started anew", async () => {
   // No bus: it answers at once that there is no keychain.
-  const environment = { PATH: process.env["PATH"], DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" };
-  const others = childrenOf(process.pid);
-  const own = () => childrenOf(process.pid).filter((pid) => !others.includes(pid) && isAlive(pid));
-  const keychain = openKeychain(20_000, { idleMs: 100, environment });
-  onTestFinished(() => keychain.close());
+  const { keychain, own } = opened({ DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" }, 100);
   for (const _ of ["first", "anew"]) {
     const asked = expect(keychain.getPassword("login")).rejects.toMatchObject({ trouble: "absent" });
     await expect.poll(own).toHaveLength(1);
     await asked;
     await expect.poll(own).toEqual([]);
   }
+});
+
+describeWithKeychain("a keychain that is read again and again", () => {
+  // Of connections to the bus a user has 256, for all programs of the desktop.
+  test("is read over a few connections to the bus", async () => {
+    const { env } = await sessionForTest();
+    const { keychain, own } = opened(env);
+    await keychain.setPassword("login", "first");
+    const sockets = () =>
+      own().flatMap((pid) =>
+        readdirSync(`/proc/${pid}/fd`).filter((fd) => /^socket:/.test(readlinkSync(`/proc/${pid}/fd/${fd}`))),
+      ).length;
+    const before = sockets();
+    for (let reading = 0; reading < 60; reading++) expect(await keychain.getPassword("login")).toBe("first");
+    expect(sockets()).toBeLessThan(before + 10);
+  });
 });

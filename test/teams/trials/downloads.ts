@@ -3,8 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, get } from "node:http";
-import { createSeals } from "../../../src/auth/seals.ts";
-import { readSecretKeys } from "../../../src/auth/secret-keys.ts";
+import { createSeals, readSecretKeys } from "../../../src/auth/seals.ts";
 import { type Deployment, startDeployment } from "../../support/deployment.ts";
 import { startFleet } from "../../support/fleet.ts";
 import { connectHttp } from "../../support/mcp.ts";
