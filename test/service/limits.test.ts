@@ -58,15 +58,6 @@ describe("time", () => {
     expect(facts.sideEffect).toBe("none");
     expect(stub.requests).toHaveLength(0);
   });
-
-  test("an action that ran out of time has an unknown outcome", async ({ stub, service }) => {
-    stub.respond(() => neverAnswer);
-    expect(await failureOf(submitJob(service, within(400)))).toMatchObject({
-      kind: "outcome_unknown",
-      sideEffect: "unknown",
-      retryable: true,
-    });
-  });
 });
 
 describe("Retry-After", () => {
@@ -148,22 +139,6 @@ describe("a call cancelled by the client", () => {
     const facts = await failureOf(submitJob(service, within(10_000, AbortSignal.abort())));
     expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
     expect(stub.requests).toHaveLength(0);
-  });
-
-  test("does not know what became of an action on its way, and says with which key to ask", async ({
-    stub,
-    service,
-  }) => {
-    const client = new AbortController();
-    stub.respond(() => {
-      setTimeout(() => client.abort(), 30);
-      return neverAnswer;
-    });
-    expect(await failureOf(submitJob(service, within(10_000, client.signal)))).toMatchObject({
-      kind: "cancelled",
-      sideEffect: "unknown",
-      idempotencyKey: "test-key-0001",
-    });
   });
 
   test("while it waits for a token that others wait for too leaves them the token", async ({ stub, service }) => {

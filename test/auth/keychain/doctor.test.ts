@@ -5,13 +5,10 @@ import { expect } from "vitest";
 import * as z from "zod/v4";
 import { capabilitySet, enveloped, problem, statesResponse } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
-import { emulatorForTest } from "../../support/emulator.ts";
-import { test } from "../../support/fixtures.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, refusingBaseUrl, type Stub, stubForTest } from "../../support/stub.ts";
-import { thoroughTest } from "../../support/thorough-test.ts";
-import { client, loggedIn, refusedClient, statusOf, stored } from "./session.ts";
+import { client, loggedIn, refusedClient, statusOf, stored, test } from "./session.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -79,8 +76,7 @@ async function soundStub(headers: Environment = {}): Promise<Stub> {
   return stub;
 }
 
-test("a sound set-up without a keychain is well", async () => {
-  const emulator = await emulatorForTest();
+test("a sound set-up without a keychain is well", async ({ emulator }) => {
   const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
   const { ok, checks } = await examine(env);
   expect(ok).toBe(true);
@@ -170,9 +166,7 @@ test("a variable that nobody knows, or that says what cannot be", async () => {
 });
 
 describeWithKeychain("doctor", () => {
-  test("finds a sound login, and leaves nothing of its own behind", async () => {
-    const session = await sessionForTest();
-    const emulator = await emulatorForTest();
+  test("finds a sound login, and leaves nothing of its own behind", async ({ session, emulator }) => {
     await loggedIn(session, emulator);
     const { ok, checks } = await examine(session.env);
     expect(ok).toBe(true);
@@ -181,8 +175,7 @@ describeWithKeychain("doctor", () => {
     expect(await run(["logout"], { env: session.env })).toMatchObject({ stdout: "Nothing was stored.\n" });
   });
 
-  test("finds a secret that is wrong by now, whatever token is still kept", async () => {
-    const session = await sessionForTest();
+  test("finds a secret that is wrong by now, whatever token is still kept", async ({ session }) => {
     const stub = await soundStub();
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     expect(await examine(session.env)).toMatchObject({ ok: true });
@@ -191,8 +184,7 @@ describeWithKeychain("doctor", () => {
     expect(await theFault(session.env)).toMatchObject({ name: "token", fix: expect.stringContaining("mic-mcp login") });
   });
 
-  test("finds a login for another service", async () => {
-    const session = await sessionForTest();
+  test("finds a login for another service", async ({ session }) => {
     const [own, other] = [await stubForTest(), await soundStub()];
     await stored(session, { baseUrl: own.baseUrl });
     const { wrong } = await examine({ ...session.env, MIC_BASE_URL: other.baseUrl });
@@ -200,38 +192,10 @@ describeWithKeychain("doctor", () => {
     for (const url of [own.baseUrl, other.baseUrl]) expect(wrong[0]?.detail).toContain(url);
   });
 
-  test("finds a locked keychain", async () => {
-    const session = await sessionForTest();
-    const stub = await soundStub();
-    await stored(session, { baseUrl: stub.baseUrl });
+  test("finds a locked keychain, and that the credentials in it are missing", async ({ session }) => {
+    await stored(session, { baseUrl: (await stubForTest()).baseUrl });
     await session.lock();
-    const { name, detail, fix } = await theFault({ ...session.env, ...toStub(stub) });
-    expect(name).toBe("keychain");
-    expect(detail).toContain("locked");
-    expect(fix).toContain("Unlock");
-    // With the credentials in it, the service's line says it as well.
     expect((await examine(session.env)).wrong.map((check) => check.name)).toEqual(["keychain", "service"]);
-  });
-
-  // trouble.test.ts has what is said of it.
-  thoroughTest("finds a keychain that does not answer", async () => {
-    const session = await sessionForTest("mute");
-    const stub = await soundStub();
-    const { name, detail, fix } = await theFault({ ...session.env, ...toStub(stub) });
-    expect(name).toBe("keychain");
-    expect(detail).toContain("does not answer");
-    expect(fix).toContain("Restart");
-  });
-
-  test("minds a keychain that is not there only where one is required", async () => {
-    const session = await sessionForTest("absent");
-    const stub = await soundStub();
-    const env = { ...session.env, ...toStub(stub) };
-    const { ok, checks } = await examine(env);
-    expect(ok).toBe(true);
-    expect(checks.find(({ name }) => name === "keychain")?.detail).toContain("memory");
-    const { wrong } = await examine({ ...env, MIC_KEYCHAIN: "require" });
-    expect(wrong[0]).toMatchObject({ name: "keychain", fix: expect.stringContaining("gnome-keyring") });
   });
 
   test("finds folders that cannot be used, or that others can read", async () => {

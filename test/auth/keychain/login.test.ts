@@ -1,22 +1,19 @@
 // `mic-mcp login` for scripts: what it takes, that it proves before it stores, and that a failure leaves everything as it was.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { basicHeader } from "../../../src/auth/oauth.ts";
 import { run, start } from "../../mcp/stdio/child.ts";
 import { emulatorForTest } from "../../support/emulator.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../../support/stub.ts";
-import { runs } from "../../support/thorough.ts";
 import { thoroughTest } from "../../support/thorough-test.ts";
-import { addon, client, loggedIn, login, nothing, refusedClient, statusOf } from "./session.ts";
+import { addon, client, loggedIn, login, nothing, refusedClient, statusOf, test } from "./session.ts";
 
 const html = { "content-type": "text/html" };
 
 describeWithKeychain("login by flags", () => {
-  test("stores what it has proven", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("stores what it has proven", async ({ session, stub }) => {
     const { code, stdout, stderr } = await login(session, { baseUrl: `${stub.baseUrl}/`, workspaceId: "micws_1" });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(stub.baseUrl);
@@ -32,26 +29,21 @@ describeWithKeychain("login by flags", () => {
     });
   });
 
-  test.each([
+  test.for([
     ["no line break, of all that a shell, a URL and JSON mind", `'"\\$(x)\`%41+=&:/?#{}<>`, ""],
     ["a line break, of 4000 characters", "x".repeat(4000), "\n"],
     ["a line break of Windows, with outer spaces", "  spaced secret ", "\r\n"],
-  ])("takes a secret with %s as it is", async (_, clientSecret, end) => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  ] as const)("takes a secret with %s as it is", async ([_, clientSecret, end], { session, stub }) => {
     await loggedIn(session, { baseUrl: stub.baseUrl, input: clientSecret + end });
     expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader({ ...client, clientSecret }));
   });
 
-  test("counts a scope that the client may not have as a proof of the client", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("counts a scope that the client may not have as a proof of the client", async ({ session, stub }) => {
     stub.respondToToken(() => answer(400, { error: "invalid_scope" }));
     await loggedIn(session, { baseUrl: stub.baseUrl });
   });
 
-  test("warns about unresolved actions of another client, which only that client can resolve", async () => {
-    const session = await sessionForTest();
+  test("warns about unresolved actions of another client, which only that client can resolve", async ({ session }) => {
     const emulator = await emulatorForTest({ clients: 2 });
     const { baseUrl, clients, fileIds } = emulator;
     const [first, second] = clients;
@@ -77,9 +69,7 @@ describeWithKeychain("login by flags", () => {
     expect((await login(session, { baseUrl, ...second })).stderr).toBe("");
   });
 
-  test("replaces the login before it, tokens and all", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("replaces the login before it, tokens and all", async ({ session, stub }) => {
     await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await loggedIn(session, { baseUrl: stub.baseUrl, clientId: "another" });
     const { clientId, workspaceId, tokens } = await statusOf(session);
@@ -90,9 +80,7 @@ describeWithKeychain("login by flags", () => {
     });
   });
 
-  test("at the same time as another leaves one of the two, whole", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("at the same time as another leaves one of the two, whole", async ({ session, stub }) => {
     const both = ["first", "second"].map((name) =>
       login(session, { baseUrl: stub.baseUrl, clientId: name, workspaceId: `micws_${name}` }),
     );
@@ -150,8 +138,7 @@ describeWithKeychain("a login that cannot be proven", () => {
     ["a broken service", answer(503), /HTTP 503/],
   ] as const;
 
-  test("stores nothing", async () => {
-    const session = await sessionForTest();
+  test("stores nothing", async ({ session }) => {
     const tried = refusals.map(async ([what, step, told]) => {
       const stub = await stubForTest();
       stub.respondToToken(() => step);
@@ -164,26 +151,21 @@ describeWithKeychain("a login that cannot be proven", () => {
     expect(await statusOf(session)).toMatchObject(nothing);
   });
 
-  test("keeps the login there was", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("keeps the login there was", async ({ session, stub }) => {
     await loggedIn(session, { baseUrl: stub.baseUrl });
     stub.respondToToken(() => refusedClient);
     expect(await login(session, { baseUrl: stub.baseUrl, clientId: "another" })).toMatchObject({ code: 1 });
     expect(await statusOf(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
   });
 
-  test("because nobody listens stores nothing", async () => {
-    const session = await sessionForTest();
+  test("because nobody listens stores nothing", async ({ session }) => {
     const { code, stderr } = await login(session, { baseUrl: await refusingBaseUrl() });
     expect(code).toBe(1);
     expect(stderr).toMatch(/could not be reached.*ECONNREFUSED/);
     expect(await statusOf(session)).toMatchObject(nothing);
   });
 
-  test("does not show the secret that the service echoes", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("does not show the secret that the service echoes", async ({ session, stub }) => {
     const basic = basicHeader(client).slice("Basic ".length);
     const error_description = `${client.clientSecret} in ${basic} is wrong`;
     stub.respondToToken(() => answer(401, { error: "invalid_client", error_description }));
@@ -191,9 +173,7 @@ describeWithKeychain("a login that cannot be proven", () => {
     expect(stderr).toContain("[redacted] in [redacted] is wrong");
   });
 
-  test("because it is killed on the way stores nothing", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("because it is killed on the way stores nothing", async ({ session, stub }) => {
     stub.respondToToken(() => neverAnswer);
     const args = ["login", "--base-url", stub.baseUrl, "--client-id", "id", "--secret-stdin"];
     const program = start(args, { env: session.env });
@@ -204,8 +184,7 @@ describeWithKeychain("a login that cannot be proven", () => {
     expect(await statusOf(session)).toMatchObject(nothing);
   });
 
-  test("over plain http to another machine is refused before anything is sent", async () => {
-    const session = await sessionForTest();
+  test("over plain http to another machine is refused before anything is sent", async ({ session }) => {
     // 192.0.2.0/24 is nobody's (RFC 5737): a request there would hang.
     const { code, stderr } = await login(session, { baseUrl: "http://192.0.2.1" });
     expect(code).toBe(1);
@@ -232,8 +211,7 @@ test.concurrent.each([
 });
 
 describeWithKeychain("a secret on stdin", () => {
-  test("that is empty, of two lines, not ASCII or without end is wrong usage, and not shown", async () => {
-    const session = await sessionForTest();
+  test("that is empty, of two lines, not ASCII or without end is wrong usage, and not shown", async ({ session }) => {
     const inputs = ["", "\n", "hunter2-first\nhunter2-second\n", "hunter2-é\n", "hunter2".repeat(20_000)];
     const ended = await Promise.all(
       inputs.map((input) => login(session, { baseUrl: "https://service.example", input })),
@@ -251,40 +229,4 @@ test.each(["login", "logout"])("%s with MIC_KEYCHAIN=off says that there is nowh
   const { code, stderr } = await run([command, ...(command === "login" ? complete : [])], { input: "a-secret" });
   expect(code).toBe(2);
   expect(stderr).toContain("MIC_KEYCHAIN=off");
-});
-
-describeWithKeychain("without a keychain that can be used", () => {
-  const troubles = [
-    ["absent", /no OS keychain here/],
-    ["mute", /does not answer/],
-  ] as const;
-  test.each(troubles.slice(0, runs(1, 2)))("(%s) login and logout fail, and say what works", async (state, told) => {
-    const session = await sessionForTest(state);
-    const stub = await stubForTest();
-    const both = [login(session, { baseUrl: stub.baseUrl }), run(["logout"], { env: session.env })];
-    for (const { code, stderr } of await Promise.all(both)) {
-      expect(code).toBe(1);
-      expect(stderr).toMatch(told);
-      expect(stderr).toContain("MIC_CLIENT_SECRET");
-    }
-    // Nobody hands a secret over for nothing.
-    expect(stub.tokenRequests).toHaveLength(0);
-  });
-
-  test("(locked) neither changes anything", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
-    await loggedIn(session, { baseUrl: stub.baseUrl });
-    await session.lock();
-    expect(await login(session, { baseUrl: stub.baseUrl, clientId: "another" })).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("locked"),
-    });
-    expect(await run(["logout"], { env: session.env })).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("locked"),
-    });
-    await session.unlock();
-    expect(await statusOf(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
-  });
 });

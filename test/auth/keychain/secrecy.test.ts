@@ -1,14 +1,14 @@
 // Nothing secret is readable anywhere but in the keychain: not in a file, an argument, an environment, a log or a crash.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { basicHeader } from "../../../src/auth/oauth.ts";
 import { enveloped, job, jobList, problem } from "../../contract/samples.ts";
 import { callMessage, initialize, type Program, run, start } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
-import { answer, stubForTest } from "../../support/stub.ts";
-import { childrenOf, client, login, statusOf } from "./session.ts";
+import { answer } from "../../support/stub.ts";
+import { childrenOf, client, login, statusOf, test } from "./session.ts";
 
 const TOKEN = "tok-5f2d8c1e9a7b4d60";
 const BASIC = basicHeader(client).slice("Basic ".length);
@@ -28,9 +28,10 @@ const seenOf = (pid: number): string =>
   ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "latin1")).join("\n");
 
 describeWithKeychain("nothing secret", () => {
-  test("is in a file, an argument, an environment, a log or a result, from login to logout", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("is in a file, an argument, an environment, a log or a result, from login to logout", async ({
+    session,
+    stub,
+  }) => {
     stub.respondToToken(() => answer(200, { access_token: TOKEN, expires_in: 3600 }));
     const echo = `${client.clientSecret} ${TOKEN} ${BASIC}`;
     stub.respond(({ target }) => {

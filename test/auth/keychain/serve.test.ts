@@ -1,17 +1,16 @@
 // A server with nothing in its environment: everything it needs comes from the login, and goes nowhere but where it belongs.
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { LOOK_AGAIN_MS } from "../../../src/auth/identity.ts";
 import { basicHeader } from "../../../src/auth/oauth.ts";
 import { jobList, statesResponse } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
-import { emulatorForTest } from "../../support/emulator.ts";
 import { gate } from "../../support/gate.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";
-import { childrenOf, client, loggedIn, putEntry, refusedClient, stored } from "./session.ts";
+import { childrenOf, client, loggedIn, putEntry, refusedClient, stored, test } from "./session.ts";
 
 async function requiredBy(connection: Connection, name: string): Promise<unknown> {
   const tools = await connection.listTools();
@@ -21,12 +20,10 @@ async function requiredBy(connection: Connection, name: string): Promise<unknown
 describeWithKeychain("after login a server without a MIC_ variable", () => {
   // For its instructions a server waits a second: on a machine that has much to do the keychain may take longer.
   const patient = { retry: 3 };
-  test.each((["v2-modern", "v1-client"] as const).slice(0, runs(1, 2)))(
+  test.for((["v2-modern", "v1-client"] as const).slice(0, runs(1, 2)))(
     "does jobs, the default workspace included (%s)",
     patient,
-    async (era) => {
-      const session = await sessionForTest();
-      const emulator = await emulatorForTest();
+    async (era, { session, emulator }) => {
       const { workspaceId, fileIds } = emulator;
       await loggedIn(session, emulator);
       const connection = await connectionForTest(era, { env: session.env });
@@ -40,9 +37,10 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     },
   );
 
-  test("finds the bus in the user's runtime folder when the client has stripped its address", async () => {
-    const session = await sessionForTest();
-    const emulator = await emulatorForTest();
+  test("finds the bus in the user's runtime folder when the client has stripped its address", async ({
+    session,
+    emulator,
+  }) => {
     await loggedIn(session, emulator);
     const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
     const env = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "" };
@@ -50,9 +48,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
   });
 
-  test("takes each setting of the environment before the login's", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("takes each setting of the environment before the login's", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_login" });
     const own = { clientId: "env-client", clientSecret: "env-secret-0123456789" };
@@ -69,9 +65,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(stub.requests[0]?.target).toContain("workspaceId=micws_env");
   });
 
-  test("picks up a login that came after it started, and a secret that was renewed", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("picks up a login that came after it started, and a secret that was renewed", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     const renewed = "renewed-secret-0123456789";
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
@@ -87,9 +81,10 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("notices a logout within 3 s, whatever token it has left, and a new login at its next call", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("notices a logout within 3 s, whatever token it has left, and a new login at its next call", async ({
+    session,
+    stub,
+  }) => {
     stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
@@ -106,9 +101,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(await jobs()).toMatchObject({ isError: false });
   });
 
-  test("does not use a token that was asked for before a logout", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("does not use a token that was asked for before a logout", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: session.env });
@@ -147,8 +140,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
     expect(await locked.jobs()).toMatchObject({ isError: false });
   });
 
-  test("does not become somebody else when somebody else logs in", async () => {
-    const session = await sessionForTest();
+  test("does not become somebody else when somebody else logs in", async ({ session }) => {
     const [first, second] = [await stubForTest(), await stubForTest()];
     first.respond(() => answer(200, jobList));
     await stored(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
@@ -167,8 +159,7 @@ describeWithKeychain("after login a server without a MIC_ variable", () => {
 });
 
 describeWithKeychain("a stored secret", () => {
-  test("goes to no other service than the one it was stored for", async () => {
-    const session = await sessionForTest();
+  test("goes to no other service than the one it was stored for", async ({ session }) => {
     const [own, other] = [await stubForTest(), await stubForTest()];
     await stored(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
     other.respond(() => answer(200, statesResponse));
@@ -181,8 +172,7 @@ describeWithKeychain("a stored secret", () => {
     expect(other.tokenRequests).toEqual([]);
   });
 
-  test("that is broken is as good as none, and login mends it", async () => {
-    const session = await sessionForTest();
+  test("that is broken is as good as none, and login mends it", async ({ session }) => {
     await putEntry(session, "login", Buffer.from([0xff, 0xfe, 0x00, 0xd8]));
     const connection = await connectionForTest("v2-modern", { env: session.env });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
@@ -206,9 +196,7 @@ test("credentials of the environment leave over plain http for this machine only
 });
 
 describeWithKeychain("MIC_KEYCHAIN=off", () => {
-  test("never touches the keychain", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("never touches the keychain", async ({ session, stub }) => {
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
@@ -220,8 +208,7 @@ describeWithKeychain("MIC_KEYCHAIN=off", () => {
 });
 
 describeWithKeychain("serve --emulator", () => {
-  test("leaves the keychain alone", async () => {
-    const session = await sessionForTest();
+  test("leaves the keychain alone", async ({ session }) => {
     const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
     expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
     expect(childrenOf(connection.pid)).toEqual([]);

@@ -6,8 +6,15 @@ import { promisify } from "node:util";
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { run } from "../../mcp/stdio/child.ts";
+import { emulatorForTest } from "../../support/emulator.ts";
+import { test as base } from "../../support/fixtures.ts";
 import { type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Step } from "../../support/stub.ts";
+
+/** Beside the stub: a session with an unlocked keychain, and an emulator of its own. */
+export const test = base
+  .extend("session", async () => await sessionForTest())
+  .extend("emulator", async () => await emulatorForTest());
 
 export const client = { clientId: "stub-client", clientSecret: "s3cr3t-0123456789abcdef" } as const;
 

@@ -7,7 +7,6 @@ import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";
-import { thoroughTest } from "../../support/thorough-test.ts";
 import { client, onlyFor, putEntry, refusedClient, statusOf, stored } from "./session.ts";
 
 const whole = answer(200, enveloped(job));
@@ -94,16 +93,5 @@ describeWithKeychain("a token in the keychain", () => {
     expect(bearersOf(stub)).toEqual(["Bearer token-1"]);
     expect(fetched()).toBe(1);
     await expect.poll(async () => (await statusOf(session)).tokens.length, { timeout: 10_000 }).toBe(1);
-  });
-
-  thoroughTest("of 16,000 characters is shared as well", async () => {
-    const { session, stub } = await started();
-    const proofs = stub.tokenRequests.length;
-    stub.respondToToken(() => answer(200, { access_token: "t".repeat(16_000) }));
-    const first = await serverIn(session);
-    await readJob(first);
-    await first.close();
-    expect(await readJob(await serverIn(session))).toMatchObject({ isError: false });
-    expect(stub.tokenRequests.length - proofs).toBe(1);
   });
 });

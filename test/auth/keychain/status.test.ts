@@ -1,12 +1,12 @@
 // `mic-mcp status` and `mic-mcp logout`: what is configured and from where, never a secret; and that nothing stays behind.
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { enveloped, job, jobList } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { thoroughTest } from "../../support/thorough-test.ts";
-import { client, nothing, putEntry, statusOf, stored } from "./session.ts";
+import { nothing, putEntry, statusOf, stored, test } from "./session.ts";
 
 const environment = {
   MIC_BASE_URL: "https://other.example",
@@ -29,8 +29,7 @@ async function withTokens(session: Session, stub: Stub): Promise<void> {
 }
 
 describeWithKeychain("status", () => {
-  test("tells the tokens' scopes and ages", async () => {
-    const session = await sessionForTest();
+  test("tells the tokens' scopes and ages", async ({ session }) => {
     await withTokens(session, await stubForTest());
     const { tokens } = await statusOf(session);
     expect(tokens.map(({ scopes }) => scopes).sort()).toEqual(["files:read mic.inputs:read", "mic.jobs:read"]);
@@ -42,9 +41,7 @@ describeWithKeychain("status", () => {
     expect(stdout).toContain("mic.jobs:read");
   });
 
-  test("says where each setting comes from when the environment overrides some", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("says where each setting comes from when the environment overrides some", async ({ session, stub }) => {
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     expect(await statusOf(session, { MIC_WORKSPACE_ID: "micws_env" })).toMatchObject({
       baseUrl: { from: "keychain" },
@@ -59,44 +56,7 @@ describeWithKeychain("status", () => {
     });
   });
 
-  // doctor.test.ts finds it, serve.test.ts shows that it is not used.
-  thoroughTest("does not count a login for another service than MIC_BASE_URL", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
-    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    const status = await statusOf(session, { MIC_BASE_URL: "https://other.example" });
-    expect(status).toMatchObject({ ...nothing, baseUrl: { from: "environment" }, workspaceId: { from: "not set" } });
-    expect(status.keychain.detail).toContain(stub.baseUrl);
-  });
-
-  // secrecy.test.ts looks through all that is said from login to logout.
-  thoroughTest("never shows a secret or a token", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
-    await withTokens(session, stub);
-    const environments = [session.env, { ...session.env, ...environment }];
-    const commands = [["status"], ["status", "--json"]];
-    const ended = environments.flatMap((env) => commands.map((args) => run(args, { env })));
-    for (const { code, stdout, stderr } of await Promise.all(ended)) {
-      expect(code).toBe(0);
-      for (const secret of [client.clientSecret, environment.MIC_CLIENT_SECRET, "token-number-"])
-        expect(stdout + stderr).not.toContain(secret);
-    }
-  });
-
-  test.each([
-    ["absent", /no OS keychain/],
-    ["mute", /does not answer/],
-  ] as const)("works with a keychain that is %s", async (state, told) => {
-    const session = await sessionForTest(state);
-    const { keychain } = await statusOf(session, environment);
-    expect(keychain.state).toBe(state === "mute" ? "silent" : state);
-    expect(keychain.detail).toMatch(told);
-  });
-
-  test("works with one that is locked, and with none", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("works with one that is locked, and with none", async ({ session, stub }) => {
     await stored(session, { baseUrl: stub.baseUrl });
     await session.lock();
     expect(await statusOf(session)).toMatchObject({ ...nothing, keychain: { state: "locked" } });
@@ -105,8 +65,7 @@ describeWithKeychain("status", () => {
 });
 
 describeWithKeychain("logout", () => {
-  test("removes the credentials and every token, and may be repeated", async () => {
-    const session = await sessionForTest();
+  test("removes the credentials and every token, and may be repeated", async ({ session }) => {
     await withTokens(session, await stubForTest());
     const first = await run(["logout"], { env: session.env });
     expect(first).toMatchObject({ code: 0, stderr: "" });
@@ -132,8 +91,7 @@ describeWithKeychain("logout", () => {
     expect((await statusOf(session, env)).tokens).toEqual([]);
   });
 
-  test("removes what it cannot read", async () => {
-    const session = await sessionForTest();
+  test("removes what it cannot read", async ({ session }) => {
     // The second kind keeps a keychain from listing anything.
     for (const entry of ["{ broken", Buffer.from([0xff, 0xfe])]) {
       await putEntry(session, "login", entry);

@@ -1,15 +1,13 @@
 // `mic-mcp login` as a person meets it, on a real terminal: asked for everything, the secret never shown.
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { basicHeader } from "../../../src/auth/oauth.ts";
-import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
+import { describeWithKeychain } from "../../support/secret-service.ts";
 import { stubForTest } from "../../support/stub.ts";
 import { CTRL_C, CTRL_D, CTRL_U, ENTER, hasTerminals, onTerminal, onTerminals } from "../../support/terminal.ts";
-import { client, nothing, refusedClient, statusOf, stored } from "./session.ts";
+import { client, nothing, refusedClient, statusOf, stored, test } from "./session.ts";
 
 describeWithKeychain(onTerminals("login on a terminal"), () => {
-  test.skipIf(!hasTerminals)("asks for everything and shows all but the secret", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test.skipIf(!hasTerminals)("asks for everything and shows all but the secret", async ({ session, stub }) => {
     const terminal = onTerminal(session.env, ["login"]);
     await terminal.answer("Base URL", stub.baseUrl + ENTER);
     await terminal.answer("Client id", `mistyped${CTRL_U}${client.clientId}${ENTER}`);
@@ -23,20 +21,19 @@ describeWithKeychain(onTerminals("login on a terminal"), () => {
     expect(await statusOf(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
   });
 
-  test.skipIf(!hasTerminals)("takes everything pasted at once, and does not show the secret then either", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
-    const terminal = onTerminal(session.env, ["login"]);
-    const paste = [stub.baseUrl, client.clientId, client.clientSecret, "micws_1", ""].join(ENTER);
-    await terminal.answer("Base URL", paste);
-    expect(await terminal.exit).toBe(0);
-    expect(terminal.screen()).not.toContain(client.clientSecret);
-    expect(await statusOf(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
-  });
+  test.skipIf(!hasTerminals)(
+    "takes everything pasted at once, and does not show the secret then either",
+    async ({ session, stub }) => {
+      const terminal = onTerminal(session.env, ["login"]);
+      const paste = [stub.baseUrl, client.clientId, client.clientSecret, "micws_1", ""].join(ENTER);
+      await terminal.answer("Base URL", paste);
+      expect(await terminal.exit).toBe(0);
+      expect(terminal.screen()).not.toContain(client.clientSecret);
+      expect(await statusOf(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+    },
+  );
 
-  test.skipIf(!hasTerminals)("asks only for what the flags leave out", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test.skipIf(!hasTerminals)("asks only for what the flags leave out", async ({ session, stub }) => {
     const flags = ["--base-url", stub.baseUrl, "--client-id", client.clientId, "--workspace-id", "micws_1"];
     // Who asks for the secret on stdin and has a terminal there is asked for it, unseen.
     const terminal = onTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
@@ -46,11 +43,10 @@ describeWithKeychain(onTerminals("login on a terminal"), () => {
     expect(terminal.screen()).not.toContain(client.clientSecret);
   });
 
-  test.skipIf(!hasTerminals).each([
+  test.skipIf(!hasTerminals).for([
     ["Ctrl-C", CTRL_C],
     ["Ctrl-D", CTRL_D],
-  ])("left half-way with %s stores nothing", async (_, keys) => {
-    const session = await sessionForTest();
+  ] as const)("left half-way with %s stores nothing", async ([_, keys], { session }) => {
     const terminal = onTerminal(session.env, ["login"]);
     await terminal.answer("Base URL", `https://service.example${ENTER}`);
     await terminal.answer("Client id", client.clientId + ENTER);
@@ -61,37 +57,39 @@ describeWithKeychain(onTerminals("login on a terminal"), () => {
     expect(await statusOf(session)).toMatchObject(nothing);
   });
 
-  test.skipIf(!hasTerminals)("asks again for what cannot be right, and stores nothing that is refused", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
-    stub.respondToToken(() => refusedClient);
-    const refused = onTerminal(session.env, ["login"]);
-    await refused.answer("Base URL", `service.example${ENTER}`);
-    await refused.shows("base URL must be");
-    await refused.answer("base URL must be", stub.baseUrl + ENTER);
-    await refused.answer("Client id", ENTER);
-    await refused.answer("client id must be", client.clientId + ENTER);
-    await refused.answer("Client secret", client.clientSecret + ENTER);
-    await refused.answer("workspace", `not a workspace${ENTER}`);
-    await refused.answer("workspace id must be", ENTER);
-    expect(await refused.exit).toBe(1);
-    expect(refused.screen()).toContain("invalid_client");
-    expect(refused.screen()).not.toContain(client.clientSecret);
-    expect(await statusOf(session)).toMatchObject(nothing);
-  });
+  test.skipIf(!hasTerminals)(
+    "asks again for what cannot be right, and stores nothing that is refused",
+    async ({ session, stub }) => {
+      stub.respondToToken(() => refusedClient);
+      const refused = onTerminal(session.env, ["login"]);
+      await refused.answer("Base URL", `service.example${ENTER}`);
+      await refused.shows("base URL must be");
+      await refused.answer("base URL must be", stub.baseUrl + ENTER);
+      await refused.answer("Client id", ENTER);
+      await refused.answer("client id must be", client.clientId + ENTER);
+      await refused.answer("Client secret", client.clientSecret + ENTER);
+      await refused.answer("workspace", `not a workspace${ENTER}`);
+      await refused.answer("workspace id must be", ENTER);
+      expect(await refused.exit).toBe(1);
+      expect(refused.screen()).toContain("invalid_client");
+      expect(refused.screen()).not.toContain(client.clientSecret);
+      expect(await statusOf(session)).toMatchObject(nothing);
+    },
+  );
 
-  test.skipIf(!hasTerminals)("asks nobody again who has pasted it all: the secret would be shown", async () => {
-    const session = await sessionForTest();
-    const terminal = onTerminal(session.env, ["login"]);
-    await terminal.answer("Base URL", ["service.example", client.clientId, client.clientSecret].join(ENTER));
-    expect(await terminal.exit).toBe(2);
-    expect(terminal.screen()).toContain("base URL must be");
-    expect(terminal.screen()).not.toContain(client.clientSecret);
-    expect(await statusOf(session)).toMatchObject(nothing);
-  });
+  test.skipIf(!hasTerminals)(
+    "asks nobody again who has pasted it all: the secret would be shown",
+    async ({ session }) => {
+      const terminal = onTerminal(session.env, ["login"]);
+      await terminal.answer("Base URL", ["service.example", client.clientId, client.clientSecret].join(ENTER));
+      expect(await terminal.exit).toBe(2);
+      expect(terminal.screen()).toContain("base URL must be");
+      expect(terminal.screen()).not.toContain(client.clientSecret);
+      expect(await statusOf(session)).toMatchObject(nothing);
+    },
+  );
 
-  test.skipIf(!hasTerminals)("offers what is stored, and for another service none of it", async () => {
-    const session = await sessionForTest();
+  test.skipIf(!hasTerminals)("offers what is stored, and for another service none of it", async ({ session }) => {
     const [stub, other] = [await stubForTest(), await stubForTest()];
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const kept = onTerminal(session.env, ["login"]);

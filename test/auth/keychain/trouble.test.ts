@@ -1,16 +1,19 @@
 // A keychain that is locked, silent, frozen or not there: told apart, within 5 s, and nothing else waits for it.
 // The 5 s are the server's own limit, which a test reads; a clock here would measure how much the machine has to do.
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import * as z from "zod/v4";
 import { SERVER_LIMIT_MS } from "../../../src/auth/keychain/keychain.ts";
-import { jobList, statesResponse } from "../../contract/samples.ts";
+import { capabilitySet, enveloped, jobList, statesResponse } from "../../contract/samples.ts";
 import { callMessage, initialize, run, start } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { client, frozen, login, stored } from "./session.ts";
+import { client, frozen, login, statusOf, stored, test } from "./session.ts";
 
 const Answer = z.object({ id: z.number() });
+const Report = z.object({
+  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), fix: z.string().optional() })),
+});
 
 const inEnvironment = ({ baseUrl }: Stub) => ({
   MIC_BASE_URL: baseUrl,
@@ -30,27 +33,44 @@ async function withoutBus(): Promise<Session> {
   return { ...session, env: { ...session.env, DBUS_SESSION_BUS_ADDRESS: "", XDG_RUNTIME_DIR: session.folder } };
 }
 
-const troubles = [
-  ["locked", locked, /keychain is locked/, /^Ask the user to unlock/],
-  ["mute", () => sessionForTest("mute"), /keychain does not answer/, /MIC_CLIENT_SECRET/],
-  ["on a frozen bus", frozen, /keychain does not answer/, /MIC_CLIENT_SECRET/],
-  ["absent", () => sessionForTest("absent"), /no OS keychain/, /MIC_BASE_URL/],
-  ["absent, bus and all", withoutBus, /no OS keychain/, /MIC_BASE_URL/],
-] as const;
+interface Trouble {
+  readonly what: string;
+  readonly make: () => Promise<Session>;
+  /** In `mic-mcp status --json`. */
+  readonly state: string;
+  readonly told: RegExp;
+  /** What a server's call advises. */
+  readonly next: RegExp;
+  /** What `mic-mcp doctor` advises; without it doctor finds nothing wrong, unless a keychain is required. */
+  readonly fix?: RegExp;
+}
+
+const silent = { state: "silent", told: /keychain does not answer/, next: /MIC_CLIENT_SECRET/, fix: /Restart/ };
+const absent = { state: "absent", told: /no OS keychain/, next: /MIC_BASE_URL/ };
+const mute: Trouble = { what: "mute", make: () => sessionForTest("mute"), ...silent };
+const onFrozenBus: Trouble = { what: "on a frozen bus", make: frozen, ...silent };
+const troubles: readonly Trouble[] = [
+  {
+    ...{ what: "locked", make: locked, state: "locked", told: /keychain is locked/ },
+    ...{ next: /^Ask the user to unlock/, fix: /Unlock/ },
+  },
+  mute,
+  onFrozenBus,
+  { what: "absent", make: () => sessionForTest("absent"), ...absent },
+  { what: "absent, bus and all", make: withoutBus, ...absent },
+];
 
 test("a call waits for the keychain for less than 5 s", () => {
   expect(SERVER_LIMIT_MS).toBeLessThan(5_000);
 });
 
 /** All at once, since most of it is waiting; `work` says of which keychain a failure is. */
-const withEach = (
-  chosen: readonly (typeof troubles)[number][],
-  work: (session: Session, told: RegExp, next: RegExp, what: string) => Promise<void>,
-) => Promise.all(chosen.map(async ([what, make, told, next]) => await work(await make(), told, next, what)));
+const withEach = (chosen: readonly Trouble[], work: (session: Session, trouble: Trouble) => Promise<void>) =>
+  Promise.all(chosen.map(async (trouble) => await work(await trouble.make(), trouble)));
 
 describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent", () => {
   test("is told as what it is, within 5 s; the environment's credentials work, but where one is required", async () => {
-    await withEach(troubles, async (session, told, next, what) => {
+    await withEach(troubles, async (session, { told, next, what }) => {
       const stub = await stubForTest();
       stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
       const own = { ...session.env, ...inEnvironment(stub) };
@@ -82,8 +102,42 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
     });
   });
 
+  test("is told by every command, with what to do; none of them changes anything", async () => {
+    // On a frozen bus a command waits for a minute: a person may be typing the keyring's password.
+    const others = troubles.filter((trouble) => trouble !== onFrozenBus);
+    await withEach(others, async (session, { state, told, fix, what }) => {
+      const stub = await stubForTest();
+      stub.respond(({ target }) =>
+        answer(200, target.includes("/playground/") ? statesResponse : enveloped(capabilitySet)),
+      );
+      const env = { ...session.env, ...inEnvironment(stub), MIC_WORKSPACE_ID: "micws_1" };
+      const keychainCheck = async (more: object) => {
+        const { stdout } = await run(["doctor", "--json"], { env: { ...env, ...more } });
+        return Report.parse(JSON.parse(stdout)).checks.find(({ name }) => name === "keychain");
+      };
+      const [status, check, required, ...entries] = await Promise.all([
+        statusOf(session, inEnvironment(stub)),
+        keychainCheck({}),
+        keychainCheck({ MIC_KEYCHAIN: "require" }),
+        login(session, { baseUrl: stub.baseUrl, clientId: "another" }),
+        run(["logout"], { env: session.env }),
+      ]);
+      expect(status.keychain, what).toMatchObject({ state, detail: expect.stringMatching(told) });
+      expect(check, what).toMatchObject(fix ? { ok: false, fix: expect.stringMatching(fix) } : { ok: true });
+      expect(required, what).toMatchObject({ ok: false, fix: expect.stringMatching(fix ?? /gnome-keyring/) });
+      for (const { code, stderr } of entries) {
+        expect(code, what).toBe(1);
+        expect(stderr, what).toMatch(told);
+        expect(stderr, what).toContain("MIC_CLIENT_SECRET");
+      }
+      if (state !== "locked") return;
+      await session.unlock();
+      expect(await statusOf(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+    });
+  });
+
   test("holds up nothing else where it does not answer", async () => {
-    await withEach([troubles[1], troubles[2]], async (session, _told, _next, what) => {
+    await withEach([mute, onFrozenBus], async (session, { what }) => {
       const stub = await stubForTest();
       stub.respond(() => answer(200, statesResponse));
       const program = start(["serve"], { env: { ...session.env, MIC_BASE_URL: stub.baseUrl } });
@@ -106,9 +160,10 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
 });
 
 describeWithKeychain("a keychain that is", () => {
-  test("out of order is told in our words, by servers and by every command, with what to do", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("out of order is told in our words, by servers and by every command, with what to do", async ({
+    session,
+    stub,
+  }) => {
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.crowd();
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
@@ -131,9 +186,7 @@ describeWithKeychain("a keychain that is", () => {
     );
   });
 
-  test("unlocked again is used without a restart", async () => {
-    const session = await sessionForTest();
-    const stub = await stubForTest();
+  test("unlocked again is used without a restart", async ({ session, stub }) => {
     stub.respond(() => answer(200, jobList));
     await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.lock();
