@@ -14,13 +14,29 @@ import {
 } from "../service/client.ts";
 import { proves, test } from "../support/fixtures.ts";
 import { insideForTest } from "../support/mcp.ts";
-import { answer, cutShort, hangUp, refusingBaseUrl, type Step, slowly, stubForTest } from "../support/stub.ts";
+import {
+  answer,
+  cutShort,
+  hangUp,
+  refusingBaseUrl,
+  type Step,
+  type Stub,
+  slowly,
+  stubForTest,
+} from "../support/stub.ts";
 
 const whole = answer(200, enveloped(job));
 const accepted = answer(202, enveloped(job));
 
 const bearersOf = (requests: readonly { headers: { authorization?: string | undefined } }[]) =>
   requests.map(({ headers }) => headers.authorization);
+
+/** A client on a clock of its own, which a test moves; each call has 10 s. */
+function clientOnClock(stub: Stub) {
+  const clock = { nowMs: Date.now() };
+  const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
+  return { clock, service, context: () => ({ ...within(0), deadlineAt: clock.nowMs + 10_000 }) };
+}
 
 describe("a token", () => {
   test("is fetched once for 32 first calls, once for each scope set", async ({ stub, service }) => {
@@ -109,11 +125,10 @@ describe("a token", () => {
       "5/token-renewed",
       `that lives ${JSON.stringify(expires_in)} s is used, and renewed before its end`,
       async ({ stub }) => {
-        const clock = { nowMs: Date.now() };
-        const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
+        const { clock, service, context } = clientOnClock(stub);
         stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
         stub.respond(() => whole);
-        const read = () => readJob(service, { signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 });
+        const read = () => readJob(service, context());
         await read();
         clock.nowMs += usedMs;
         await read();
@@ -124,11 +139,10 @@ describe("a token", () => {
     );
 
   proves("5/token-renewed", "of unknown lifetime is used until it is refused", async ({ stub }) => {
-    const clock = { nowMs: Date.now() };
-    const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
+    const { clock, service, context } = clientOnClock(stub);
     stub.expect(whole, whole, answer(401), whole, whole);
     for (let day = 0; day < 4; day++) {
-      await readJob(service, { signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 });
+      await readJob(service, context());
       clock.nowMs += 86_400_000;
     }
     expect(stub.tokenRequests).toHaveLength(2);
@@ -158,9 +172,7 @@ describe("a refused token", () => {
     ["5/assumes-no-answer-to-bad-token", "5/token-renewed"],
     "by 403 is replaced when it is old",
     async ({ stub }) => {
-      const clock = { nowMs: Date.now() };
-      const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
-      const context = () => ({ signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 });
+      const { clock, service, context } = clientOnClock(stub);
       stub.expect(accepted, forbidden, accepted);
       await submitJob(service, context());
       clock.nowMs += minuteMs;
@@ -176,10 +188,8 @@ describe("a refused token", () => {
     "5/assumes-no-answer-to-bad-token",
     "by 403 stays when it is new: that is the permission",
     async ({ stub }) => {
-      const clock = { nowMs: Date.now() };
-      const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
-      const read = () =>
-        failureOf(readJob(service, { signal: new AbortController().signal, deadlineAt: clock.nowMs + 10_000 }));
+      const { clock, service, context } = clientOnClock(stub);
+      const read = () => failureOf(readJob(service, context()));
       stub.respond(() => forbidden);
       expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
       expect(stub.tokenRequests).toHaveLength(1);

@@ -199,10 +199,11 @@ describe("an integer", () => {
         const path = { requestId: processingRequest.id };
         return (await service.call(getMicSharedFileProcessingRequest, { path }, within(5000))).value.data.revision;
       };
+      for (const one of ["1", "1.0", "1e0"]) expect(await read(one)).toBe(1);
       expect(await read("9007199254740991")).toBe(9007199254740991);
       expect(await read("9007199254740993")).toBe(9007199254740993n);
       expect(await read("9223372036854775807")).toBe(9223372036854775807n);
-      for (const wrong of ["9223372036854775808", "0", '"2"', "2.5", "true", "1e30"])
+      for (const wrong of ["9223372036854775808", "0", '"2"', "2.5", "true", "null", "1e30", "1e400"])
         expect(await failureOf(read(wrong))).toMatchObject({ kind: "contract_violation" });
     },
   );

@@ -95,17 +95,22 @@ describe("a download", () => {
   });
 
   test.each([
-    [404, "not_found"],
-    [403, "forbidden"],
-    [401, "unauthorized"],
-    [422, "rejected"],
-    [204, "contract_violation"],
-    [302, "contract_violation"],
-  ])("refused with %i is a failure (%s) and no file", async (status, kind) => {
+    [404, "a Problem", problem, "not_found"],
+    [404, "HTML", "<html>gone</html>", "not_found"],
+    [403, "a Problem", problem, "forbidden"],
+    [403, "bytes", Buffer.alloc(70_000, 0xff), "forbidden"],
+    [401, "a Problem", problem, "unauthorized"],
+    [409, "nothing", undefined, "conflict"],
+    [410, "a Problem, wrapped", { error: problem }, "rejected"],
+    [422, "a Problem", problem, "rejected"],
+    [204, "nothing", undefined, "contract_violation"],
+    [302, "a redirect", undefined, "contract_violation"],
+  ])("refused with %i and %s is a failure and no file", async (status, what, body, kind) => {
     const { stub, save, files } = await downloading();
-    const body = status >= 400 ? { ...problem, status } : undefined;
-    stub.respond(() => answer(status, body, status === 302 ? { location: "/elsewhere" } : {}));
-    expect(await failureOf(save())).toMatchObject({ kind, sideEffect: "none" });
+    stub.respond(() => answer(status, body, { location: "/elsewhere" }));
+    const { requestId, code } = problem;
+    const facts = what.includes("Problem") ? { kind, requestId, code } : { kind };
+    expect(await failureOf(save())).toMatchObject({ ...facts, sideEffect: "none" });
     expect(await files()).toEqual([]);
   });
 

@@ -33,22 +33,26 @@ const anyId = fc
   .filter((id) => id !== "" && id !== "." && id !== ".." && !/\p{Surrogate}/u.test(id));
 
 describe("an id in a path", () => {
-  test("of any characters names exactly its own resource, never another endpoint", async ({ stub, service }) => {
-    stub.respond(() => answer(200, enveloped(job)));
-    await fc.assert(
-      fc.asyncProperty(anyId, async (jobId) => {
-        await readJob(service, within(10_000), jobId);
-        const target = stub.requests.at(-1)?.target ?? "";
-        expect(target.startsWith("/sandbox/v1/mic/jobs/")).toBe(true);
-        const segment = target.slice("/sandbox/v1/mic/jobs/".length);
-        expect(segment).toMatch(/^[A-Za-z0-9._~!'()*%-]+$/);
-        expect(decodeURIComponent(segment)).toBe(jobId);
-      }),
-      { numRuns: 300 },
-    );
-  });
+  proves(
+    "4.2/assumes-no-path-id-format",
+    "of any characters names exactly its own resource, never another endpoint",
+    async ({ stub, service }) => {
+      stub.respond(() => answer(200, enveloped(job)));
+      await fc.assert(
+        fc.asyncProperty(anyId, async (jobId) => {
+          await readJob(service, within(10_000), jobId);
+          const target = stub.requests.at(-1)?.target ?? "";
+          expect(target.startsWith("/sandbox/v1/mic/jobs/")).toBe(true);
+          const segment = target.slice("/sandbox/v1/mic/jobs/".length);
+          expect(segment).toMatch(/^[A-Za-z0-9._~!'()*%-]+$/);
+          expect(decodeURIComponent(segment)).toBe(jobId);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
 
-  test("keeps what follows it", () => {
+  proves("4.2/assumes-no-path-id-format", "keeps what follows it", () => {
     fc.assert(
       fc.property(anyId, (id) => {
         for (const [endpoint, name, before, after] of [
