@@ -1,6 +1,7 @@
 // Bytes out, bytes in: one HTTP exchange with the service over undici, with proxies, size caps and time limits.
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
+import { onceUntilFailure } from "../async.ts";
 import { errorCode, reasonOf } from "../failure.ts";
 
 export interface WireRequest {
@@ -224,28 +225,19 @@ interface TransportOptions {
 export function createTransport(
   { proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true },
 ): Transport {
-  let calls: Dispatcher | undefined;
-  let files: Dispatcher | undefined;
-
-  async function factory(): Promise<(atOnce: number) => Dispatcher> {
+  async function create(atOnce: number): Promise<Dispatcher> {
     const { Agent, EnvHttpProxyAgent } = await import("./undici.ts");
-    return (atOnce) => new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections: atOnce, pipelining: 1 });
+    return new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections: atOnce, pipelining: 1 });
   }
+  const calls = onceUntilFailure(() => create(connections));
+  /** Files have connections of their own: however slowly one is read, no call waits for it. */
+  const files = onceUntilFailure(() => create(STREAMS));
 
   return {
-    async exchange(request, limits) {
-      const create = await factory();
-      calls ??= create(connections);
-      return await send(calls, request, limits, wholeAnswer(limits.maxBytes));
-    },
-    /** Files have connections of their own: however slowly one is read, no call waits for it. */
-    async open(request, limits) {
-      const create = await factory();
-      files ??= create(STREAMS);
-      return await send(files, request, limits, async (answer) => answer);
-    },
+    exchange: async (request, limits) => await send(await calls.get(), request, limits, wholeAnswer(limits.maxBytes)),
+    open: async (request, limits) => await send(await files.get(), request, limits, async (answer) => answer),
     async close() {
-      await Promise.all([calls?.destroy(), files?.destroy()]);
+      for (const started of [calls.ifStarted(), files.ifStarted()]) await (await started)?.destroy();
     },
   };
 }
