@@ -12,3 +12,11 @@ export const isLoopback = (address: string): boolean =>
 
 /** An address as it stands in a URL and in a Host header. */
 export const inUrl = (address: string): string => (isIPv6(address) ? `[${address}]` : address);
+
+/** A host as a URL or --host has it. */
+export const isThisMachine = (host: string): boolean =>
+  host === "localhost" || isLoopback(host.replace(/^\[(.*)\]$/, "$1"));
+
+/** Secrets may be sent to such a URL: with https, or with http on this machine. */
+export const isSecure = ({ protocol, hostname }: URL): boolean =>
+  protocol === "https:" || (protocol === "http:" && isThisMachine(hostname));

@@ -1,5 +1,5 @@
 // Questions about India's districts, and what the tables say to them.
-import { type DistrictFacts, readDistricts, readStates } from "../../src/emulator/geography/load.ts";
+import { type DistrictFacts, readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
 import type { Task } from "./task.ts";
 
 const districts = readDistricts();

@@ -1,9 +1,9 @@
 // Agent actions: each POST runs at most once, however often it is called, from anywhere and after any failure (docs/interface.md, "Deduplication").
 import { Failure, reasonOf } from "../failure.ts";
+import type { Hooks } from "../hooks.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 import type { Attempts } from "../service/call.ts";
 import type { EncodedRequest } from "../service/encode.ts";
-import type { Auditor } from "./audit.ts";
 import { readCanonical } from "./canonical.ts";
 import { type ActionIdentity, type ActionTraits, type Arguments, identify } from "./fingerprint.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
@@ -52,10 +52,7 @@ export interface ActionCall extends NamedCall {
   prepare(): Promise<EncodedRequest>;
   /** Removes the secrets of this call's credentials, in addition to those that no outcome may contain. */
   readonly redact?: ((text: string) => string) | undefined;
-  /** Maps a key that the agent names to the Idempotency-Key that the API receives, if they differ. */
-  readonly wireKey?: ((key: string) => string) | undefined;
-  /** Writes the end of the action into the audit, if there is one. */
-  readonly auditor?: Auditor | undefined;
+  readonly hooks?: Hooks | undefined;
   /** Sends the request under its upstream key, and retries it. Throws Failure. */
   send(request: EncodedRequest, key: string, attempts: Attempts): Promise<Reply>;
   /** The id of the resource that an answer is about. */
@@ -158,7 +155,7 @@ export function createActions(options: ActionsOptions) {
    * key. The same holds if another process has taken the action over.
    */
   async function record(open: Journal, stored: StoredAction, resolution: Resolution, call: ActionCall): Promise<void> {
-    await open.resolve(stored, resolution, call.auditor).catch((error: unknown) => onTrouble(reasonOf(error)));
+    await open.resolve(stored, resolution, call.hooks?.auditor).catch((error: unknown) => onTrouble(reasonOf(error)));
   }
 
   /** An outcome as the journal keeps it, without secrets. `ownRedact`: removes those of one call's credentials, too. */
@@ -262,7 +259,7 @@ export function createActions(options: ActionsOptions) {
     const action: NewAction = {
       service: call.service,
       key: call.explicitKey ?? call.proposedKey ?? makeKey(),
-      upstreamKey: call.explicitKey === undefined ? undefined : call.wireKey?.(call.explicitKey),
+      upstreamKey: call.explicitKey === undefined ? undefined : call.hooks?.upstreamKey?.(call.explicitKey),
       tool: call.tool,
       arguments: identity.canonical,
       fingerprint: identity.fingerprint,
@@ -347,7 +344,7 @@ export function createActions(options: ActionsOptions) {
       service: string,
       key: string,
       found: { readonly value: unknown; readonly resourceId: string } | { readonly failure: Failure },
-      { auditor, redact: ownRedact }: Pick<ActionCall, "auditor" | "redact">,
+      { hooks, redact: ownRedact }: Pick<ActionCall, "hooks" | "redact">,
     ): Promise<boolean> {
       const open = await journal();
       const stored = await open.find(service, key);
@@ -371,7 +368,7 @@ export function createActions(options: ActionsOptions) {
               outcome: recordedText({ value: found.value, drift: [] }, ownRedact),
               resourceId: found.resourceId,
             };
-      return (await open.resolve(claimed, resolution, auditor)) !== undefined;
+      return (await open.resolve(claimed, resolution, hooks?.auditor)) !== undefined;
     },
 
     /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` state how the action stands. */

@@ -1,16 +1,7 @@
 // Who did what, in a deployment for teams: facts alone, never an argument or a body. Nobody's reads are written down.
 import { randomUUID } from "node:crypto";
+import type { Auditor } from "../hooks.ts";
 import type { Database, Value } from "./database.ts";
-
-/** Of whom a row speaks: one caller of one team, through one OAuth client; `team` is empty for one who is in none. */
-export interface Auditor {
-  /** As src/caller.ts has it: the SHA-256 of issuer and subject. */
-  readonly caller: string;
-  readonly team: string;
-  readonly client: string;
-  /** Of the call that is under way. */
-  readonly traceId?: () => string | undefined;
-}
 
 /** What is written down beside actions, which their end writes down itself. */
 export interface AuditedEvent {

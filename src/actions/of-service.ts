@@ -1,7 +1,7 @@
 // The actions of one service, or of one caller at it. Code that uses them needs to know neither the journal nor whose Idempotency-Keys these are.
 import * as z from "zod/v4";
+import type { Hooks } from "../hooks.ts";
 import type { ActionCall, Actions, NamedCall, PerformedAction } from "./actions.ts";
-import type { Auditor } from "./audit.ts";
 import { readCanonical } from "./canonical.ts";
 import type { Arguments } from "./fingerprint.ts";
 import { type ActionAbout, actionAbout } from "./history.ts";
@@ -22,7 +22,7 @@ export type NamedAction = Omit<NamedCall, "service">;
 
 export interface ServiceActions {
   /** Runs one call to its end. Throws Failure; its `sideEffect` and `idempotencyKey` state how the action stands. */
-  perform(call: Omit<ActionCall, "service" | "wireKey" | "redact" | "auditor">): Promise<PerformedAction>;
+  perform(call: Omit<ActionCall, "service" | "hooks" | "redact">): Promise<PerformedAction>;
   /** The action that such a call would continue or replay; undefined if it would run. Throws Failure. */
   findKnown(call: NamedAction): Promise<ActionAbout | undefined>;
   /** The arguments of the action under this key. Throws Failure. */
@@ -49,27 +49,15 @@ interface Parts {
   readonly journal: () => Promise<Journal>;
   /** JSON [base URL, client id]. Throws Failure `not_configured`. */
   readonly serviceName: () => Promise<string>;
-  /** One of several callers that share the client's credentials: they share no action. */
-  readonly caller?: string;
-  /** Maps a key that this caller names to the key that the API receives (src/actions/wire-keys.ts). */
-  readonly wireKey?: (key: string) => string;
+  readonly hooks?: Hooks;
   /** Removes the secrets of these credentials; absent: what is removed from every outcome is all. */
   readonly redact?: (text: string) => string;
-  /** Each end of an action is written into the audit, if there is one. */
-  readonly auditor?: Auditor;
 }
 
 const ServiceName = z.tuple([z.string(), z.string()]);
 
-export function actionsOfService({
-  actions,
-  journal,
-  serviceName,
-  caller,
-  wireKey,
-  redact,
-  auditor,
-}: Parts): ServiceActions {
+export function actionsOfService({ actions, journal, serviceName, hooks, redact }: Parts): ServiceActions {
+  const caller = hooks?.caller;
   const ownName =
     caller === undefined
       ? serviceName
@@ -77,13 +65,13 @@ export function actionsOfService({
   // A user at their own machine sees all actions, whatever they are logged in to.
   const listedName = caller === undefined ? () => ownName().catch(() => undefined) : ownName;
   return {
-    perform: async (call) => await actions.perform({ ...call, service: await ownName(), wireKey, redact, auditor }),
+    perform: async (call) => await actions.perform({ ...call, service: await ownName(), hooks, redact }),
     async findKnown(call) {
       const stored = await actions.findKnown({ ...call, service: await ownName() });
       return stored && actionAbout(stored);
     },
     recall: async (tool, key) => await actions.recall(await ownName(), tool, key),
-    conclude: async (key, found) => await actions.conclude(await ownName(), key, found, { auditor, redact }),
+    conclude: async (key, found) => await actions.conclude(await ownName(), key, found, { hooks, redact }),
     list: async (wanted) => await listActions(await journal(), { ...wanted, service: await listedName() }),
     unresolved: async () => await unresolvedActions(await journal(), await ownName()),
     find: async (key) => await findAction(await journal(), await ownName(), key),

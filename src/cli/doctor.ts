@@ -22,7 +22,7 @@ import {
   checkWarnings,
 } from "./checks.ts";
 import { COMMANDS } from "./commands.ts";
-import { compose } from "./compose.ts";
+import { compose } from "./local.ts";
 import { styled } from "./terminal.ts";
 
 const mark = (ok: boolean): string =>
@@ -79,7 +79,7 @@ export async function doctor(args: readonly string[], environment: NodeJS.Proces
   if (values.teams && values.emulator)
     throw new UsageError("--teams and --emulator are two set-ups: give one of them.");
   const checks = values.teams
-    ? await (await import("./teams/program.ts")).examineTeams(environment)
+    ? await (await import("../teams/program.ts")).examineTeams(environment)
     : await examine(environment, values.emulator ?? false);
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All is well." : "Something is wrong; see the lines above.";

@@ -14,7 +14,7 @@ async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv)
   const { isHttp, isTeams, misplaced, host, port, whole } = serveFlags(args, environment);
   if (misplaced !== undefined) throw new UsageError(misplaced);
   const listen = { host, port: wholeNumber("port", port, 65535) };
-  if (isTeams) return await (await import("./teams/program.ts")).serve(whole, listen);
+  if (isTeams) return await (await import("../teams/program.ts")).serve(whole, listen);
   const { serve } = await import("./serve.ts");
   return await serve(whole, isHttp ? listen : undefined);
 }
@@ -36,8 +36,8 @@ const RUN: Readonly<Record<CommandName, Run>> = {
   logout: async (args, environment) => await (await import("./login.ts")).logout(args, environment),
   status: async (args, environment) => await (await import("./status.ts")).status(args, environment),
   doctor: async (args, environment) => await (await import("./doctor.ts")).doctor(args, environment),
-  teams: async (args, environment) => await (await import("./teams/program.ts")).teams(args, environment),
-  migrate: async (args, environment) => await (await import("./teams/program.ts")).migrate(args, environment),
+  teams: async (args, environment) => await (await import("../teams/program.ts")).teams(args, environment),
+  migrate: async (args, environment) => await (await import("../teams/program.ts")).migrate(args, environment),
   emulator: async (args) => await (await import("./emulator.ts")).emulator(args),
   completion: async (args) => await (await import("./completion/completion.ts")).completion(args),
 };

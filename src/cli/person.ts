@@ -3,7 +3,7 @@ import { COMMAND_LIMIT_MS } from "../auth/keychain/keychain.ts";
 import { type Config, readConfig } from "../config.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { backendOf } from "./backend.ts";
-import { compose } from "./compose.ts";
+import { compose } from "./local.ts";
 import { SIGNALS } from "./signals.ts";
 
 export interface AtWork {

@@ -7,8 +7,7 @@ import { type AdjustableClock, DAY, instant } from "./clock.ts";
 import { FaultOrder, type Faults } from "./faults.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { isThisMachine } from "./http/gate.ts";
-import { isMediaType, JsonError, readJson } from "./http/json.ts";
-import type { HttpRequest } from "./http/request.ts";
+import { type HttpRequest, isMediaType, JsonError, readJson } from "./http/request.ts";
 import { GeographyVariant, type Playground } from "./playground.ts";
 import type { Records } from "./records.ts";
 

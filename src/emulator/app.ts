@@ -1,14 +1,16 @@
 // The frame every request goes through: path, method, token, scope, query, headers, body, idempotency, execution.
-import { operations } from "./api/index.ts";
+import { inputOperations } from "./api/inputs.ts";
+import { jobOperations } from "./api/jobs.ts";
 import type { Context, OperationHandler } from "./api/operation.ts";
+import { processingRequestOperations } from "./api/processing-requests.ts";
+import { workspaceOperations } from "./api/workspace.ts";
 import { authorize, type IssuedTokens } from "./authorization.ts";
 import { ID_PREFIX } from "./choices.ts";
 import type { Client } from "./clients.ts";
 import { afterCommit, beforeAnything, type Fault, type FaultOutcome, type Faults } from "./faults.ts";
 import { type Answer, jsonAnswer, withHeaders } from "./http/answer.ts";
 import type { Denial } from "./http/gate.ts";
-import type { HttpRequest } from "./http/request.ts";
-import { type RequestTarget, readTarget } from "./http/target.ts";
+import { type HttpRequest, type RequestTarget, readTarget } from "./http/request.ts";
 import { isClaim } from "./idempotency.ts";
 import { answerTokenRequest, oauthError } from "./oauth.ts";
 import { type Playground, playgroundRefusal } from "./playground.ts";
@@ -49,7 +51,11 @@ interface Passage {
   pause(): Promise<boolean>;
 }
 
-const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(operations.map((each) => [each.endpoint.id, each]));
+const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(
+  [workspaceOperations, inputOperations, jobOperations, processingRequestOperations]
+    .flat()
+    .map((each) => [each.endpoint.id, each]),
+);
 
 export function makeApp({ clients, playground, tokens, faults, records }: AppParts): App {
   const { clock, ids } = clients[0].world;

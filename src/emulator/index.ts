@@ -5,7 +5,7 @@ import { inUrl } from "../loopback.ts";
 import { makeAdmin } from "./admin.ts";
 import { makeApp } from "./app.ts";
 import { IssuedTokens } from "./authorization.ts";
-import { ID_PREFIX, MAX_KEPT, REQUESTS_PER_PEER, STAGE_MS } from "./choices.ts";
+import { MAX_KEPT, REQUESTS_PER_PEER, STAGE_MS } from "./choices.ts";
 import { type ClientFacts, type Credentials, factsOf, makeClients } from "./clients.ts";
 import { adjustable, type Clock, systemClock } from "./clock.ts";
 import { Faults } from "./faults.ts";
@@ -110,7 +110,6 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     app: makeApp({ clients, playground, tokens, faults, records }),
     admin: makeAdmin({ clock, faults, records, tokens, playground }),
     gate: () => gate,
-    nextRequestId: () => world.ids.next(ID_PREFIX.request),
     closing: closing.signal,
   });
   const listening = await listen(server, host, port);

@@ -5,8 +5,7 @@ import type { IssuedTokens } from "./authorization.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
 import type { Client } from "./clients.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
-import { isMediaType } from "./http/json.ts";
-import type { HttpRequest } from "./http/request.ts";
+import { type HttpRequest, isMediaType } from "./http/request.ts";
 
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap((endpoint) => endpoint.scopesToRequest));
 const FORM = "application/x-www-form-urlencoded";

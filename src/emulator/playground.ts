@@ -1,6 +1,7 @@
 // The geography playground: anonymous, read-only, limited by rate; every error body is exactly {"status": …} (7.1).
 import { isIP } from "node:net";
 import * as z from "zod/v4";
+import { BoundedMap } from "../bounded-map.ts";
 import * as endpoints from "../contract/endpoints/playground.ts";
 import {
   DistrictsResponse,
@@ -9,13 +10,12 @@ import {
   type PlaygroundError,
   StatesResponse,
 } from "../contract/playground.ts";
-import { REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
-import type { Clock } from "./clock.ts";
+import { MAX_KEPT, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./choices.ts";
+import { type Clock, SECOND } from "./clock.ts";
 import { makeCatalogue } from "./geography/catalogue.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { makeOpenApiDocument } from "./openapi.ts";
-import { type Limit, RateLimit } from "./rate-limit.ts";
 
 /** Replaces parts of the answers on request, for tests: other names, codes and vintages, states that fail. */
 const Failing = z.strictObject({
@@ -73,6 +73,41 @@ function queryOf({ target }: HttpRequest): Readonly<Record<string, string>> | un
 function reportedAddress(request: HttpRequest): string | undefined {
   const last = request.header("x-forwarded-for").join(",").split(",").at(-1)?.trim() ?? "";
   return isIP(last) === 0 ? undefined : last.toLowerCase();
+}
+
+/** Sliding-window limits (docs/contract.md, 8). */
+interface Limit {
+  /** Undefined: this limit does not apply to the request. */
+  readonly address: string | undefined;
+  readonly max: number;
+}
+
+class RateLimit {
+  /** The times of the admitted requests within the window, oldest first, by limit and address. */
+  readonly #admitted = new BoundedMap<string, readonly number[]>(MAX_KEPT.peers);
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts the request under each limit if all admit it; otherwise returns after how many seconds they will. */
+  admit(limits: readonly Limit[]): { readonly retryAfterSeconds: number } | undefined {
+    const now = this.#clock.now();
+    const applied = limits.flatMap(({ address, max }) => {
+      if (address === undefined) return [];
+      const name = `${max} ${address}`;
+      const times = (this.#admitted.get(name) ?? []).filter((time) => time > now - PLAYGROUND_WINDOW_MS);
+      return [{ name, times, fullUntil: (times.at(-max) ?? Number.NEGATIVE_INFINITY) + PLAYGROUND_WINDOW_MS }];
+    });
+    const fullUntil = Math.max(now, ...applied.map((limit) => limit.fullUntil));
+    for (const { name, times } of applied) {
+      // The oldest entry of the map is the address with the longest silence.
+      this.#admitted.delete(name);
+      this.#admitted.set(name, fullUntil > now ? times : [...times, now]);
+    }
+    return fullUntil > now ? { retryAfterSeconds: Math.max(1, Math.ceil((fullUntil - now) / SECOND)) } : undefined;
+  }
 }
 
 interface PlaygroundLimits {

@@ -1,18 +1,14 @@
 // The HTTP server: node:http and nothing between. Fetch-style adapters normalise the path (`..`, %2e), answer for us
 // where the Host header is odd, and hide the socket, which faults have to cut.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "./admin.ts";
 import type { App, Patience } from "./app.ts";
-import { LINGER_MS, PLAYGROUND_ROOT } from "./choices.ts";
+import { LINGER_MS } from "./choices.ts";
 import type { FaultOutcome } from "./faults.ts";
-import { type Answer, jsonAnswer } from "./http/answer.ts";
+import type { Answer } from "./http/answer.ts";
 import type { HostCheck } from "./http/gate.ts";
-import { readRequest } from "./http/request.ts";
-import { readTarget } from "./http/target.ts";
-import { playgroundRefusal } from "./playground.ts";
-import { makeProblem } from "./problems.ts";
+import { readRequest, readTarget } from "./http/request.ts";
 
 const ADMIN_ROOT = "/__emulator";
 
@@ -65,54 +61,16 @@ function deliver(incoming: IncomingMessage, response: ServerResponse, outcome: F
   else send(incoming, response, outcome.answer);
 }
 
-const PARSE_STATUS: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
-const REASONS: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
-/** What could not be parsed as HTTP is answered too, in the words of the API it seems to be for. */
-function answerUnparsed(
-  error: Error & { code?: string; rawPacket?: Uint8Array },
-  socket: Duplex,
-  requestId: string,
-): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status = PARSE_STATUS[error.code ?? ""] ?? 400;
-  const start = Buffer.from(error.rawPacket ?? []).toString("latin1", 0, 256);
-  const title = "The request is not well-formed HTTP";
-  const answer = start.includes(` ${PLAYGROUND_ROOT}`)
-    ? playgroundRefusal(status)
-    : jsonAnswer(
-        status,
-        makeProblem({ status, title, retryable: status === 408 }, "MALFORMED_REQUEST", requestId),
-        { "X-Request-Id": requestId },
-        "application/problem+json",
-      );
-  const headers = { ...answer.headers, "Content-Length": String(answer.body.length), Connection: "close" };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 ${status} ${REASONS[status] ?? ""}\r\n${lines.join("")}\r\n`);
-  socket.end(answer.body);
-}
-
 export interface ServerParts {
   readonly app: App;
   readonly admin: Admin;
   /** Once it listens. */
   readonly gate: () => HostCheck;
-  readonly nextRequestId: () => string;
   /** Ends the waits of faults when the emulator closes. */
   readonly closing: AbortSignal;
 }
 
-export function makeServer({ app, admin, gate, nextRequestId, closing }: ServerParts): Server {
+export function makeServer({ app, admin, gate, closing }: ServerParts): Server {
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.on("error", () => response.destroy());
     const { url = "/" } = incoming;
@@ -140,13 +98,5 @@ export function makeServer({ app, admin, gate, nextRequestId, closing }: ServerP
     headersTimeout: 30_000,
     requestTimeout: 60_000,
   };
-  const server = createServer(options, listen);
-  // RFC 9110, 10.1.1: an expectation may be ignored, but for 100-continue the client waits.
-  server.on("checkContinue", (incoming: IncomingMessage, response: ServerResponse) => {
-    response.writeContinue();
-    listen(incoming, response);
-  });
-  server.on("checkExpectation", listen);
-  server.on("clientError", (error, socket) => answerUnparsed(error, socket, nextRequestId()));
-  return server;
+  return createServer(options, listen);
 }

@@ -3,6 +3,7 @@ import type { RequestStateCodec } from "@modelcontextprotocol/server";
 import type { Redactor } from "../auth/redaction.ts";
 import type { SealedIds } from "../auth/sealed-ids.ts";
 import type { Config, Toolset } from "../config.ts";
+import type { Hooks } from "../hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { StartedJob } from "../toolkit/jobs/job-task.ts";
@@ -24,13 +25,6 @@ export interface Log {
 
 /** Seals what a question to the person is about: it comes back through the client. Rejects what is not ours, or not this caller's. */
 export type QuestionSeals = RequestStateCodec;
-
-/** What its caller may not do: by the scopes of his token, or because it takes a team or a workspace that is not his. */
-export interface Refusal {
-  /** The tool, or the method where no tool is named. Absent: whatever it was. */
-  readonly tool?: string;
-  readonly why: "insufficient_scope" | "forbidden";
-}
 
 export interface Runtime {
   readonly version: string;
@@ -65,8 +59,5 @@ export interface Runtime {
   readonly countUnresolved: () => Promise<number>;
   /** Sentences for the server instructions that only this process knows. */
   readonly notes: readonly Note[];
-  /** What the journal has forgotten, as a sentence, while that matters. */
-  readonly forgotten?: (() => string | undefined) | undefined;
-  /** Where there is an audit: hears of each action that its caller asked for and may not do. */
-  readonly refused?: ((refusal: Refusal) => void) | undefined;
+  readonly hooks?: Hooks;
 }

@@ -3,10 +3,11 @@ import { Readable } from "node:stream";
 import type * as z from "zod/v4";
 import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../failure.ts";
+import type { Hooks } from "../hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { attemptLimitMs, type CallContext, type Timing, withRetries } from "./attempts.ts";
 import { cancelled, dateOf, finalFailure, refusal, tooLarge, transportFailure, violation } from "./classify.ts";
-import { type Cooldown, withCooldown } from "./cooldown.ts";
+import { withCooldown } from "./cooldown.ts";
 import { ContractViolation, checkSuccess, type Decoded, parseJson } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } from "./encode.ts";
 import { observedSend, type Sends } from "./observed.ts";
@@ -28,10 +29,7 @@ export interface ServiceOptions {
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
-  /** Looks at each request before it is sent. Throws Failure where it must not be. */
-  readonly admit?: ((request: EncodedRequest) => void) | undefined;
-  /** Shared with all who use the same credentials; without it a call obeys only the Retry-After of its own answers. */
-  readonly cooldown?: Cooldown | undefined;
+  readonly hooks?: Hooks | undefined;
   readonly telemetry?: Telemetry | undefined;
 }
 
@@ -61,7 +59,7 @@ function refusedAtLength(error: unknown): WireAnswer {
 
 export type Service = ReturnType<typeof createService>;
 
-export function createService({ baseUrl, tokens, transport, timing, admit, cooldown, telemetry }: ServiceOptions) {
+export function createService({ baseUrl, tokens, transport, timing, hooks, telemetry }: ServiceOptions) {
   /**
    * Sends with a token of the endpoint's scopes; a refused token is renewed once and the same bytes are sent again.
    * `sends` counts what one call sends.
@@ -76,7 +74,7 @@ export function createService({ baseUrl, tokens, transport, timing, admit, coold
     const sendIt = telemetry ? observedSend(telemetry, endpoint, sendOnce, sends) : sendOnce;
     const scopes = endpoint.scopesToRequest;
     if (scopes.length === 0) return await sendIt(wire);
-    const send = cooldown ? withCooldown(cooldown, context, timing, sendIt) : sendIt;
+    const send = hooks?.cooldown ? withCooldown(hooks.cooldown, context, timing, sendIt) : sendIt;
     const withToken = (token: string): WireRequest => ({
       ...wire,
       headers: { ...wire.headers, authorization: `Bearer ${token}` },
@@ -150,7 +148,7 @@ export function createService({ baseUrl, tokens, transport, timing, admit, coold
     }
 
     try {
-      admit?.(encoded);
+      hooks?.checkRequest?.(encoded);
       return await withRetries({ endpoint, context, timing }, async (attempts) => {
         onAttempt?.();
         try {

@@ -1,15 +1,8 @@
 // The pause that the API asks for (429 with Retry-After), if many processes share one set of credentials: all of them obey it.
 import { Failure } from "../failure.ts";
+import type { Cooldown } from "../hooks.ts";
 import { ANSWER_MARGIN_MS, type CallContext, type Timing, timeLeftMs } from "./attempts.ts";
 import { retryAfterSeconds } from "./classify.ts";
-
-/** What all who share the credentials know of the pause. Neither method ever rejects. */
-export interface Cooldown {
-  /** For how many milliseconds nothing may be sent; 0 or less: sending is allowed now. */
-  leftMs(): Promise<number>;
-  /** The API has asked for it. Resolves when the others can know. */
-  record(ms: number): Promise<void>;
-}
 
 /** One odd header must not silence many for days: after this time one request tries again. */
 const LONGEST_MS = 3_600_000;
@@ -50,6 +43,6 @@ export const withCooldown =
     const answer = await send(request);
     const { status, headers } = answer;
     const seconds = status === TOO_MANY_REQUESTS ? retryAfterSeconds(headers, timing.now()) : undefined;
-    if (seconds !== undefined) await cooldown.record(Math.min(seconds * 1000, LONGEST_MS));
+    if (seconds !== undefined) await cooldown.ask(Math.min(seconds * 1000, LONGEST_MS));
     return answer;
   };

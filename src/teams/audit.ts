@@ -1,38 +1,30 @@
-// The audit of a deployment, as those write into it who end no action: a row that cannot be written is logged, and fails nothing.
-import type { AuditedEvent, Auditor } from "../actions/audit.ts";
+// The audit of a deployment, except the ends of actions, which the journal records itself; and the trace ids in its rows. A row that
+// cannot be written is logged, and no call fails because of it.
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { AuditedEvent } from "../actions/audit.ts";
 import type { JournalHandle } from "../actions/open.ts";
 import { reasonOf } from "../failure.ts";
-import type { EndedDownload } from "../mcp/http/downloads.ts";
-import type { Log, Refusal } from "../mcp/runtime.ts";
+import type { Auditor, Refusal } from "../hooks.ts";
+import type { Log } from "../mcp/runtime.ts";
 
-/** Whoever has the database and the keys may change teams: no sign-in says who he is. */
+/** Whoever has the database and the keys may change teams, without a sign-in. */
 export const operatorOf = (team: string): Auditor => ({ caller: "operator", team, client: "mic-mcp" });
-
-/** A download that is over; `outcome` says whether all of it left, or how it was answered instead. */
-export function downloadRow(download: EndedDownload): readonly [Auditor, AuditedEvent] {
-  const { caller, team = "", client, kind, of, status, isWhole, traceId } = download;
-  const outcome = status === 200 ? (isWhole ? "whole" : "broken off") : `HTTP ${status}`;
-  return [
-    { caller, team, client, traceId: () => traceId },
-    { event: "download", outcome, ...(kind === "asset" ? { resourceId: of } : { tool: of }) },
-  ];
-}
 
 export interface Audit {
   /** Never throws. */
   write(auditor: Auditor, event: AuditedEvent): void;
-  /** Resolves when all rows are written, or given up. */
+  /** Resolves when each row is written, or has failed. */
   written(): Promise<void>;
 }
 
-/** What hears of each refusal to one caller. */
+/** Records the refusals of one caller. */
 export const refusalsInto =
   ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
   ({ tool, why }: Refusal): void =>
     write(auditor, { event: "refusal", outcome: why, ...(tool !== undefined && { tool }) });
 
 export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">): Audit {
-  const underway = new Set<Promise<void>>();
+  const writing = new Set<Promise<void>>();
 
   async function put(auditor: Auditor, event: AuditedEvent): Promise<void> {
     try {
@@ -46,13 +38,36 @@ export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log,
 
   return {
     write(auditor, event) {
-      // Whose work it is is known now; a moment later it may be over.
+      // Read now, because the request may have ended when the row is written.
       const traceId = auditor.traceId?.();
-      const row = put({ ...auditor, traceId: () => traceId }, event).finally(() => underway.delete(row));
-      underway.add(row);
+      const row = put({ ...auditor, traceId: () => traceId }, event).finally(() => writing.delete(row));
+      writing.add(row);
     },
     async written() {
-      await Promise.all(underway);
+      await Promise.all(writing);
     },
+  };
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
+const NOT_A_TRACE = /^(?:ff|00-0{32})/;
+
+/** The trace that a caller's request names (W3C Trace Context). It needs no telemetry. */
+export interface CallersTrace {
+  /** Runs what serves a request. `traceparent`: as it was sent; an invalid one changes nothing. */
+  within<R>(traceparent: unknown, serve: () => R): R;
+  /** The trace id of the request that is served now. */
+  id(): string | undefined;
+}
+
+export function createCallersTrace(): CallersTrace {
+  const current = new AsyncLocalStorage<string>();
+  return {
+    within(traceparent, serve) {
+      const isTrace = typeof traceparent === "string" && !NOT_A_TRACE.test(traceparent);
+      const id = isTrace ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+      return id === undefined ? serve() : current.run(id, serve);
+    },
+    id: () => current.getStore(),
   };
 }

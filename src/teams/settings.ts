@@ -1,22 +1,20 @@
-// What a deployment for teams is told by its environment, as validated objects. Names and meaning: docs/interface.md, "Teams".
+// The settings of a deployment from its environment, validated. Names and meaning: docs/interface.md, "Teams".
 import { readFileSync } from "node:fs";
-import type { BlockList } from "node:net";
-import { readSecretKeys, type SecretKeys } from "../auth/seals.ts";
-import type { Right } from "../caller.ts";
 import { type Config, readConfig, UsageError } from "../config.ts";
 import { errorCode, reasonOf } from "../failure.ts";
-import { isLoopback } from "../loopback.ts";
+import { isThisMachine } from "../loopback.ts";
 import { givenVariables, readVariables } from "../variables.ts";
-import type { Span } from "./readers.ts";
-import { ELSEWHERE, IN_VAIN, misplaced, type Values, variables } from "./variables.ts";
+import type { Right } from "./caller.ts";
+import { readSecretKeys, type SecretKeys } from "./keys/encryption.ts";
+import { misplaced, REPLACED, type Span, type Values, variables, WITHOUT_EFFECT } from "./variables.ts";
 
 export interface SignInSettings {
-  /** Exactly as tokens name it. */
+  /** Exactly as in the claim `iss`. */
   readonly issuer: string;
-  /** An audience that is accepted at every path, beside the URL of the path. */
+  /** An audience that is accepted at every path, in addition to the URL of the path. */
   readonly audience: string;
   readonly tokens: "jwt" | "introspection";
-  /** What this deployment is to its identity provider: for introspection. */
+  /** The client of this deployment at its identity provider, for introspection. */
   readonly client: { readonly id: string; readonly secret: string } | undefined;
   /** The claim whose values are a caller's groups: its name, or a path to it with dots. */
   readonly teamClaim: string;
@@ -27,54 +25,49 @@ export interface DatabaseSettings {
   /** The primary's and its replicas', in any order. */
   readonly urls: readonly string[];
   readonly pool: number;
-  /** "local": one server without replicas is meant. */
+  /** "local": one server without replicas. */
   readonly durability: "synchronous" | "local";
   /** Whether a start brings the tables up to date. */
   readonly migrate: boolean;
 }
 
-/** What every command on a deployment needs. */
+/** The settings that every command of a deployment needs. */
 export interface StoreSettings {
-  /** What `serve` knows as well. Its credentials, workspace, folders and journal are a team's here, or the database's. */
+  /** Shared with `serve`. Credentials and workspaces belong to teams, and the journal is in the database. */
   readonly config: Config;
   readonly database: DatabaseSettings;
   readonly secretKeys: SecretKeys;
-  /** Not to be shown, whatever happens: for the redactor. */
+  /** For the redactor. */
   readonly secrets: readonly string[];
 }
 
-export interface TeamsSettings extends StoreSettings {
-  /** An address or a name of this machine. */
-  readonly host: string;
-  /** Of the URL that clients call. */
+/** The settings of what callers are served, apart from HTTP and sign-in. */
+export interface DeploymentSettings extends StoreSettings {
+  /** The origin of the URL that clients call. */
   readonly publicOrigin: string;
-  readonly signIn: SignInSettings;
-  /** Whose X-Forwarded-* are believed. */
-  readonly trustedProxies: BlockList | undefined;
-  readonly allowedOrigins: readonly string[];
-  /** For each caller, in each instance: calls a minute, and at once. */
-  readonly callerRate: number;
-  readonly callerCalls: number;
-  /** Runtimes that are kept, of teams and callers lately seen. */
+  /** Teams whose parts are cached. */
   readonly teamsAtHand: number;
-  /** Who shares the playground's minute: the instances whose requests leave by one address. */
+  /** Names the group of instances that share the rate limit of the geography API, because they share an address. */
   readonly geographyBudget: string;
   readonly auditDays: number;
-  readonly drainDelaySeconds: number;
   readonly inlineBytes: number;
   readonly downloadSeconds: number;
-  /** "bearer": a link is opened with the caller's token as well. */
-  readonly downloadLinks: "ticket" | "bearer";
-  /** What a restored backup has forgotten. */
+  /** The actions of this span are missing after a restore. */
   readonly restoredAt: Span | undefined;
 }
 
-const missing = (values: Values, names: Readonly<Partial<Record<keyof Values, string>>>, wrong: readonly string[]) =>
-  Object.entries(names).flatMap(([name, what]) => {
-    const value = Object.entries(values).find(([each]) => each === name)?.[1];
-    const isSaid = wrong.some((sentence) => sentence.startsWith(`${name} `));
-    return value !== undefined || isSaid ? [] : [`${name} is missing: ${what}.`];
-  });
+export interface TeamsSettings extends DeploymentSettings {
+  readonly signIn: SignInSettings;
+  /** The balancers whose X-Forwarded-* headers are trusted, by address. */
+  readonly isTrustedProxy: ((address: string) => boolean) | undefined;
+  readonly allowedOrigins: readonly string[];
+  /** For each caller, in each instance: calls in a minute, and calls at the same time. */
+  readonly callerRate: number;
+  readonly callerCalls: number;
+  readonly drainDelaySeconds: number;
+  /** "bearer": a link also needs the caller's token. */
+  readonly downloadLinks: "ticket" | "bearer";
+}
 
 interface Keys {
   readonly keys?: SecretKeys;
@@ -100,7 +93,7 @@ function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Value
   }
 }
 
-/** Both spellings of a password in a URL; what cannot be decoded stands as it is. */
+/** The password in a URL, as it is and decoded. */
 function passwordsIn(url: string): string[] {
   const { password } = new URL(url);
   try {
@@ -116,10 +109,10 @@ const SIGN_IN = {
   MIC_AUTH_ISSUER: "the identity provider whose tokens are accepted, such as https://login.example.org",
 };
 
-/** Everything that is wrong is told at once. Throws UsageError. */
+/** Reports all errors together. Throws UsageError. */
 function readAll(
   environment: NodeJS.ProcessEnv,
-  needed: Readonly<Partial<Record<keyof Values, string>>>,
+  needed: Readonly<Record<string, string>>,
   more: (values: Values) => readonly string[],
 ) {
   const given = givenVariables(environment);
@@ -127,7 +120,9 @@ function readAll(
   const own = new Set(Object.keys(values));
   const { keys, text = "", wrong: keysWrong } = readKeys(values);
   const refused = [
-    ...missing(values, needed, wrong),
+    ...Object.entries(needed).flatMap(([name, what]) =>
+      given[name] === undefined ? [`${name} is missing: ${what}.`] : [],
+    ),
     ...(keysWrong === undefined ? [] : [keysWrong]),
     ...wrong,
     ...misplaced(given),
@@ -136,7 +131,7 @@ function readAll(
   let config: Config | undefined;
   try {
     const shared = Object.entries(given).filter(
-      ([name]) => !own.has(name) && !(name in ELSEWHERE) && !IN_VAIN.includes(name),
+      ([name]) => !own.has(name) && !(name in REPLACED) && !WITHOUT_EFFECT.includes(name),
     );
     config = readConfig({ ...Object.fromEntries(shared), MIC_KEYCHAIN: "off" });
   } catch (error) {
@@ -144,7 +139,7 @@ function readAll(
     refused.push(error.message);
   }
   if (!config || !keys || refused.length > 0) throw new UsageError(refused.join("\n"));
-  const idle = IN_VAIN.filter((name) => given[name] !== undefined).map(
+  const idle = WITHOUT_EFFECT.filter((name) => given[name] !== undefined).map(
     (name) => `${name} has no effect on serve --teams.`,
   );
   const urls = values.MIC_DATABASE_URL ?? [];
@@ -166,7 +161,7 @@ function readAll(
   return { store, values };
 }
 
-/** For the commands that look after a deployment. Throws UsageError, which names every wrong variable and what mends it. */
+/** For the commands that manage a deployment. Throws UsageError, which names every wrong variable and its fix. */
 export const readStoreSettings = (environment: NodeJS.ProcessEnv): StoreSettings =>
   readAll(environment, DATABASE, () => []).store;
 
@@ -174,16 +169,15 @@ function clientOf({ MIC_AUTH_CLIENT_ID: id, MIC_AUTH_CLIENT_SECRET: secret }: Va
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
-/** `host`: what is listened on. Throws UsageError, which names every wrong variable and what mends it. */
+/** `host`: the address or name on which the server listens. Throws UsageError, which names every wrong variable and its fix. */
 export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.0.1"): TeamsSettings {
-  const isOfThisMachine = host === "localhost" || isLoopback(host.replace(/^\[(.*)\]$/, "$1"));
   const { store, values } = readAll(environment, { ...SIGN_IN, ...DATABASE }, (read) => [
     ...(read.MIC_AUTH_TOKENS === "introspection" && !clientOf(read)
       ? [
           "MIC_AUTH_TOKENS=introspection needs MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET: who asks the identity provider about tokens.",
         ]
       : []),
-    ...(isOfThisMachine || read.MIC_TRUST_PROXY
+    ...(isThisMachine(host) || read.MIC_TRUST_PROXY
       ? []
       : [
           `MIC_TRUST_PROXY is missing: beyond this machine (--host ${host}) plain http is taken from a balancer that ends TLS alone; name its addresses.`,
@@ -194,7 +188,6 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
     throw new UsageError("MIC_PUBLIC_URL and MIC_AUTH_ISSUER are missing.");
   return {
     ...store,
-    host,
     publicOrigin: origin,
     signIn: {
       issuer,
@@ -204,7 +197,7 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
       teamClaim: values.MIC_AUTH_TEAM_CLAIM ?? "groups",
       scopes: { read: values.MIC_AUTH_SCOPE_READ ?? "mic:read", act: values.MIC_AUTH_SCOPE_ACT ?? "mic:act" },
     },
-    trustedProxies: values.MIC_TRUST_PROXY,
+    isTrustedProxy: values.MIC_TRUST_PROXY,
     allowedOrigins: values.MIC_ALLOWED_ORIGINS ?? [],
     callerRate: values.MIC_CALLER_RATE ?? 120,
     callerCalls: values.MIC_CALLER_CALLS ?? 8,

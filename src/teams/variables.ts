@@ -1,6 +1,91 @@
-// The variables of a deployment for teams, and those of a server of one person that it refuses (docs/interface.md, "Teams").
-import { anyText, oneOf, printable, type Read, type Variables, wholeNumber } from "../variables.ts";
-import { addressRanges, issuerUrl, origins, postgresUrls, publicOrigin, scopeToken, span } from "./readers.ts";
+// The variables of a deployment, and those of a server for one user that it refuses (docs/interface.md, "Teams").
+import proxyaddr from "proxy-addr";
+import { isSecure } from "../loopback.ts";
+import {
+  anyText,
+  isHttpUrl,
+  oneOf,
+  postgresUrl,
+  printable,
+  type Read,
+  type Reader,
+  type Variables,
+  Wrong,
+  wholeNumber,
+} from "../variables.ts";
+
+/** Access tokens are sent to this URL, so it has https, or http on this machine. */
+function secureUrl(text: string): URL | undefined {
+  const url = isHttpUrl(text) ? new URL(text) : undefined;
+  return url && isSecure(url) ? url : undefined;
+}
+
+/** The origin of the URL that clients call. */
+const publicOrigin: Reader<string> = (text) => {
+  const url = secureUrl(text);
+  if (url && /^\/(mcp)?$/.test(url.pathname)) return url.origin;
+  throw new Wrong(
+    "the https URL that clients call, with no path but /mcp (https://mic.example.org); http on this machine alone",
+  );
+};
+
+/** Exactly as the identity provider writes it, with or without a slash at its end. */
+const issuerUrl: Reader<string> = (text) => {
+  if (secureUrl(text)) return text;
+  throw new Wrong(
+    "the https URL of the identity provider, exactly as its tokens have it in iss; http on this machine alone",
+  );
+};
+
+const entries = (text: string): readonly string[] => text.split(",").map((entry) => entry.trim());
+
+const origins: Reader<readonly string[]> = (text) =>
+  entries(text).map((entry) => {
+    if (isHttpUrl(entry) && new URL(entry).origin === entry) return entry;
+    throw new Wrong("a comma list of origins, such as https://app.example.org");
+  });
+
+const postgresUrls: Reader<readonly string[]> = (text) => {
+  try {
+    return entries(text).map(postgresUrl);
+  } catch {
+    throw new Wrong("a postgres:// URL, or several in a comma list: the primary's and its replicas'");
+  }
+};
+
+/** An address, or a range with a prefix length: proxy-addr also accepts names and netmasks. */
+const RANGE = /^[\da-f:.]+(?:\/\d{1,3})?$/i;
+
+/** Whether an address is one of these addresses or in one of these ranges. */
+const trustedAddresses: Reader<(address: string) => boolean> = (text) => {
+  const ranges = entries(text);
+  try {
+    const trust = proxyaddr.compile([...ranges]);
+    if (ranges.every((range) => RANGE.test(range))) return (address) => trust(address, 0);
+  } catch {
+    // The reason names no example.
+  }
+  throw new Wrong("a comma list of addresses or ranges of them, such as 10.0.0.5, 10.1.0.0/16 or fd00::/8");
+};
+
+/** RFC 6749, 3.3. */
+const scopeToken: Reader<string> = (text) => {
+  if (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)) return text;
+  throw new Wrong("one scope, without spaces");
+};
+
+export interface Span {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+const span: Reader<Span> = (text) => {
+  const [from = "", to = "", ...more] = text.split("/");
+  const [first, last] = [new Date(from), new Date(to)];
+  // A comparison with NaN is false.
+  if (more.length === 0 && first.getTime() <= last.getTime()) return { from: first, to: last };
+  throw new Wrong("two instants, the earlier first: 2026-07-28T01:00:00Z/2026-07-28T09:30:00Z");
+};
 
 const DAY_SECONDS = 86_400;
 
@@ -20,7 +105,7 @@ export const variables = (read: Read) => ({
   MIC_MIGRATE: read("MIC_MIGRATE", oneOf(["auto", "off"], "auto or off")),
   MIC_SECRET_KEYS: read("MIC_SECRET_KEYS", anyText),
   MIC_SECRET_KEYS_FILE: read("MIC_SECRET_KEYS_FILE", anyText),
-  MIC_TRUST_PROXY: read("MIC_TRUST_PROXY", addressRanges),
+  MIC_TRUST_PROXY: read("MIC_TRUST_PROXY", trustedAddresses),
   MIC_ALLOWED_ORIGINS: read("MIC_ALLOWED_ORIGINS", origins),
   MIC_CALLER_RATE: read("MIC_CALLER_RATE", wholeNumber(1, 100_000)),
   MIC_CALLER_CALLS: read("MIC_CALLER_CALLS", wholeNumber(1, 1_000)),
@@ -38,8 +123,8 @@ export type Values = ReturnType<typeof variables>;
 const OF_A_TEAM = "each team has its own (mic-mcp teams add)";
 const IN_THE_DATABASE = "what it keeps is in MIC_DATABASE_URL";
 
-/** What belongs to a server of one person, and what takes its place here. */
-export const ELSEWHERE: Variables = {
+/** Variables of a server for one user, and what replaces them in a deployment. */
+export const REPLACED: Variables = {
   MIC_CLIENT_ID: OF_A_TEAM,
   MIC_CLIENT_SECRET: OF_A_TEAM,
   MIC_WORKSPACE_ID: OF_A_TEAM,
@@ -48,12 +133,12 @@ export const ELSEWHERE: Variables = {
   MIC_JOURNAL_URL: IN_THE_DATABASE,
 };
 
-/** Of `serve --http`. */
-export const IN_VAIN = ["MIC_HTTP_TOKEN", "MIC_HTTP_MAX_SESSIONS", "MIC_HTTP_SESSION_IDLE_MINUTES"];
+/** Variables of `serve --http`, which have no effect. */
+export const WITHOUT_EFFECT = ["MIC_HTTP_TOKEN", "MIC_HTTP_MAX_SESSIONS", "MIC_HTTP_SESSION_IDLE_MINUTES"];
 
-/** A sentence for each variable that a deployment for teams refuses. */
+/** A sentence for each variable that a deployment refuses. */
 export function misplaced(given: Variables): string[] {
-  const wrong = Object.entries(ELSEWHERE).flatMap(([name, instead]) =>
+  const wrong = Object.entries(REPLACED).flatMap(([name, instead]) =>
     given[name] === undefined ? [] : [`${name} is not for teams: ${instead}.`],
   );
   const { MIC_EMULATOR: emulator = "0" } = given;

@@ -5,7 +5,7 @@ import type { Service } from "../service/call.ts";
 import type { Downloads } from "../service/downloads.ts";
 import type { Offers } from "./jobs/offers.ts";
 import type { Retries } from "./jobs/retries.ts";
-import type { LinkedFiles } from "./links/linked-files.ts";
+import type { LinkedFiles } from "./linked-files.ts";
 
 /** The one folder that tools write to, and how a file gets there. */
 export interface FolderFiles extends Pick<Downloads, "save"> {

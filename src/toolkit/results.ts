@@ -4,7 +4,7 @@ import { isJsonObject } from "../contract/json.ts";
 import { escaped, json, word } from "../outside.ts";
 import type { Decoded } from "../service/decode.ts";
 import { isNothing } from "./lean.ts";
-import type { LinkedFile } from "./links/linked-files.ts";
+import type { LinkedFile } from "./linked-files.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import { isTable, wholeTable } from "./whole-table.ts";

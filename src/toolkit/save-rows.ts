@@ -16,8 +16,7 @@ import {
   prepareFolder,
   refuseTaken,
 } from "../service/new-file.ts";
-import type { LinkedFile, LinkedFiles } from "./links/linked-files.ts";
-import type { Link } from "./links/ticket.ts";
+import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { FolderFiles } from "./ports.ts";
 
 /** The argument of a tool that can save its rows instead of showing them. */

@@ -1,8 +1,9 @@
 // The audit of a deployment for teams: a row for each end of an action, with it or not at all; who it was, and never what was in it.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type Auditor, auditedResolution } from "../../src/actions/audit.ts";
+import { auditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
+import type { Auditor } from "../../src/hooks.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { newAction } from "./samples.ts";
 

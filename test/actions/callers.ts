@@ -5,8 +5,8 @@ import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService, type ServiceActions } from "../../src/actions/of-service.ts";
 import { openSqlite } from "../../src/actions/sqlite.ts";
-import { wireKeysOf } from "../../src/actions/wire-keys.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
+import { upstreamKeysOf } from "../../src/teams/tenancy/hooks.ts";
 import { folderForTest } from "../support/home.ts";
 
 export const SECRET = new Uint8Array(32).fill(7);
@@ -92,7 +92,7 @@ export async function openFloor(): Promise<Floor> {
         actions,
         journal: async () => journal,
         serviceName,
-        ...(name !== undefined && { caller: name, wireKey: wireKeysOf(SECRET, name) }),
+        ...(name !== undefined && { hooks: { caller: name, upstreamKey: upstreamKeysOf(SECRET, name) } }),
       });
       return {
         actions: own,

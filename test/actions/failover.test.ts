@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { isAnswerLost } from "../../src/actions/database.ts";
-import { createDeploymentDatabase } from "../../src/actions/deployment.ts";
 import { type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { createNotices, MAX_NOTICE_BYTES, NoticeTooLong } from "../../src/actions/notices.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
+import { connectToPrimary } from "../../src/teams/database.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
 import { newAction } from "./samples.ts";
@@ -143,7 +143,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     beforeEach(() => running().setSynchronous(true));
     const look = async (durability: "synchronous" | "local") => {
       const urls = (await running().database()).split(",");
-      const deployment = createDeploymentDatabase({ urls, durability });
+      const deployment = connectToPrimary({ urls, durability });
       onTestFinished(() => deployment.close());
       return await deployment.durability();
     };
@@ -179,7 +179,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     test("replicas that commits wait for, and that are not there, are told of: every write hangs", async () => {
       const urls = (await running().database()).split(",");
       await running().cutReplicas();
-      const deployment = createDeploymentDatabase({ urls, durability: "synchronous" });
+      const deployment = connectToPrimary({ urls, durability: "synchronous" });
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toMatchObject({
         isDurable: false,
@@ -189,7 +189,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     });
 
     test("a database that is not there is not durable, and that is no rejection", async () => {
-      const deployment = createDeploymentDatabase({ urls: ["postgres://mic@127.0.0.1:1/none"], durability: "local" });
+      const deployment = connectToPrimary({ urls: ["postgres://mic@127.0.0.1:1/none"], durability: "local" });
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toMatchObject({
         isDurable: false,

@@ -85,14 +85,6 @@ proves("9/if-match-current", "an earlier or later version is not accepted, and c
   expect((await cancel(service, job)).status).toBe(202);
 });
 
-test("the ETag of a reading is what If-Match takes", async () => {
-  const service = await serviceForTest();
-  const job = await submitJob(service, FILE.succeeds);
-  const { headers } = await service.call(operations.getMicJob, { path: { jobId: job.id } });
-  const answer = await service.call(operations.cancelMicJob, { ...parts(job), ifMatch: headers["etag"] ?? "" });
-  expect(answer.status).toBe(202);
-});
-
 test("a job that is over cannot be cancelled", async () => {
   const service = await serviceForTest();
   for (const file of [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood]) {

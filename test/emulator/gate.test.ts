@@ -1,10 +1,8 @@
 // Who may come in: no page of somebody else's, under whatever name (DNS rebinding, other origins); every client that means it.
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
 import { operations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { connectionForTest } from "../support/mcp.ts";
 import { at, expectPlaygroundError, expectProblem, parseJson, rawClient } from "./http.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
 
@@ -146,38 +144,3 @@ describe("beyond this machine", () => {
     },
   );
 });
-
-/** The TCP ports that a process listens on. */
-function listeningPorts(pid: number): number[] {
-  const inodes = new Set(
-    readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-      try {
-        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
-      } catch {
-        return [];
-      }
-    }),
-  );
-  const listening = readFileSync(`/proc/${pid}/net/tcp`, "utf8").matchAll(
-    /^ *\d+: \w+:(\w+) \S+ 0A (?:\S+ +){5}(\d+)/gm,
-  );
-  return [...listening].flatMap(([, port = "", inode = ""]) => (inodes.has(inode) ? Number.parseInt(port, 16) : []));
-}
-
-test.skipIf(process.platform !== "linux")(
-  "the emulator inside serve --emulator has the same gate (needs Linux)",
-  async () => {
-    const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
-    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
-    const statuses = await Promise.all(
-      listeningPorts(connection.pid).map(async (port) => {
-        const inner = rawClient(`http://127.0.0.1:${port}`);
-        const headers = { host: "evil.example", origin: "http://evil.example" };
-        return [(await inner({ path: CLOCK })).status, (await inner({ path: CLOCK, headers })).status];
-      }),
-    );
-    // Over HTTP (MIC_TEST_OVER) the server itself listens as well, and has no such path.
-    expect(statuses).toContainEqual([200, 403]);
-    for (const [, hostile] of statuses) expect(hostile).toBe(403);
-  },
-);

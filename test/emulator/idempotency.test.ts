@@ -78,17 +78,6 @@ test("a key is scoped by its operation", async () => {
   expect(await service().executions(key)).toBe(posts.length);
 });
 
-test("keys are told apart by every character", async () => {
-  const { body } = await example(await world(), "createMicPublicInput");
-  const ids = [];
-  for (const key of ["case-key-1", "CASE-KEY-1", "case-key-1.", "case-key-1/"]) {
-    const answer = await service().call(operations.createMicPublicInput, { body: body ?? null, key });
-    expect(answer.status).toBe(201);
-    ids.push(at(dataOf(answer), "id"));
-  }
-  expect(new Set(ids).size).toBe(4);
-});
-
 proves("4.2/key-names-one-command", "twenty at once under one key run once", async () => {
   const parts = { body: await jobBodyFor(service(), FILE.succeeds), key: nextKey() };
   const before = await idsInList();

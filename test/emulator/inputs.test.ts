@@ -33,19 +33,6 @@ proves(
   },
 );
 
-test("every file can be registered, again and again, as an input of its own", async () => {
-  const ids = [];
-  for (const index of service().emulator.fileIds.keys())
-    for (let again = 0; again < 2; again += 1) ids.push((await registerInput(service(), index)).id);
-  expect(new Set(ids).size).toBe(ids.length);
-  for (const id of ids) expect(id).toMatch(/^micinput_[0-9a-f]{32}$/);
-});
-
-test("the inputs that the emulator starts with can be read", async () => {
-  expect(service().emulator.inputIds.length).toBeGreaterThan(0);
-  for (const inputId of service().emulator.inputIds) expect((await readInput(service(), inputId)).id).toBe(inputId);
-});
-
 proves(
   "4.2/input-reference-file",
   "a file whose scan has not ended is registered, and no job runs with it",
@@ -111,20 +98,3 @@ proves(
     expect(kinds.sort()).toEqual(["ACQUISITION", "DATASET_VERSION"]);
   },
 );
-
-test("a reference to nothing is refused for every kind", async () => {
-  const { workspaceId } = service().emulator;
-  for (const inputKind of ["M4_FILE", "ACQUISITION", "DATASET_VERSION"]) {
-    const body = { workspaceId, inputKind, referenceId: "no-such-thing" };
-    expectProblem(await service().call(operations.createMicPublicInput, { body }), noSuch(inputKind));
-  }
-});
-
-test("a created input says where it is", async () => {
-  const { workspaceId } = service().emulator;
-  const answer = await service().call(operations.createMicPublicInput, {
-    body: { workspaceId, inputKind: "M4_FILE", referenceId: fileId(service(), FILE.succeeds), alias: "Villages" },
-  });
-  expect(answer.status).toBe(201);
-  expect(answer.headers["location"]).toMatch(new RegExp(`/sandbox/v1/mic/inputs/${JSON.parse(answer.text).data.id}$`));
-});

@@ -103,8 +103,3 @@ proves("8/reported-address-trusted", "where the edge reports no address, only th
   const service = await serviceForTest({ trustReportedAddress: true });
   expect(countOf(await ask(service, 60), 200)).toBe(60);
 });
-
-test("a limit of its own for an emulator that nobody shares", async () => {
-  const service = await serviceForTest({ requestsPerPeer: 700 });
-  expect(countOf(await ask(service, 710), 429)).toBe(10);
-});

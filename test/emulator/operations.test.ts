@@ -15,17 +15,21 @@ test("the hand-written table has the contract's 18 operations", () => {
 });
 
 for (const operation of rows)
-  test(`${operation.id} succeeds with its status and body; its refusal is JSON, too`, async () => {
-    const parts = await example(await world(), operation.id);
-    const { status, text, headers } = await service().call(operation, parts);
-    expect(status, text).toBe(operation.success);
-    expect(headers["content-type"]).toBe(operation.answer ? "application/json" : "application/octet-stream");
-    expect(operation.answer?.safeParse(parseJson(text)).error?.issues).toBeUndefined();
-    const refused = await service().call(operation, { ...parts, query: "nothing=of-this" });
-    expect(refused.status).toBe(400);
-    expect(refused.headers["content-type"]).toMatch(/^application\/(problem\+)?json$/);
-    expect(parseJson(refused.text)).toBeTypeOf("object");
-  });
+  proves(
+    ["2.1/closed-objects", "2.2/closed-objects", "2.2/all-fields-required"],
+    `${operation.id} succeeds with its status and body; its refusal is JSON, too`,
+    async () => {
+      const parts = await example(await world(), operation.id);
+      const { status, text, headers } = await service().call(operation, parts);
+      expect(status, text).toBe(operation.success);
+      expect(headers["content-type"]).toBe(operation.answer ? "application/json" : "application/octet-stream");
+      expect(operation.answer?.safeParse(parseJson(text)).error?.issues).toBeUndefined();
+      const refused = await service().call(operation, { ...parts, query: "nothing=of-this" });
+      expect(refused.status).toBe(400);
+      expect(refused.headers["content-type"]).toMatch(/^application\/(problem\+)?json$/);
+      expect(parseJson(refused.text)).toBeTypeOf("object");
+    },
+  );
 
 proves("4.2/base-path", "job-processing paths lie under /sandbox and nowhere else", async () => {
   const { path, scopes } = operations.listMicJobs;
@@ -34,6 +38,26 @@ proves("4.2/base-path", "job-processing paths lie under /sandbox and nowhere els
   expect((await service().send({ path: path + query, headers })).status).toBe(200);
   expect((await service().send({ path: path.replace("/sandbox", "") + query, headers })).status).toBe(404);
 });
+
+proves(
+  ["3/job-state", "1/nine-stages-in-order", "7.2/failure-when-failed", "1/workspace-id-prefix"],
+  "the first page of jobs has all eight states, and only failed jobs carry a Problem",
+  async () => {
+    const { workspaceId, inputIds } = service().emulator;
+    expect(workspaceId).toMatch(/^micws_./);
+    const { data } = await service().ok(operations.listMicJobs, { query: { workspaceId } });
+    const states = ["CANCELLED", "FAILED", "PAUSED", "PREPARING", "QUEUED", "RUNNING", "SUCCEEDED", "WAITING_REVIEW"];
+    expect([...new Set(data.map(({ state }) => state))].sort()).toEqual(states);
+    expect(data.map(({ failure }) => failure !== null)).toEqual(data.map(({ state }) => state === "FAILED"));
+    expect(new Set(data.map(({ failure }) => failure?.retryable))).toEqual(new Set([undefined, true, false]));
+    const inputs = await Promise.all(
+      inputIds.map((inputId) => service().ok(operations.getMicPublicInput, { path: { inputId } })),
+    );
+    expect(new Set([...data, ...inputs.map((input) => input.data)].map((each) => each.workspaceId))).toEqual(
+      new Set([workspaceId]),
+    );
+  },
+);
 
 test("a job, however it is answered, carries its version as a strong ETag", async () => {
   const answers = await Promise.all(

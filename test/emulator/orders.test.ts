@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { operations, type PostId } from "../operations.ts";
 import { proves } from "../proves.ts";
 import { example, worldFor } from "./example.ts";
-import { at, expectProblem, parseJson } from "./http.ts";
+import { at, expectProblem } from "./http.ts";
 import { nextKey, serviceForFile, serviceForTest } from "./service.ts";
 import { FILE, oneInputOffer, processingBody, registerInput } from "./work.ts";
 
@@ -90,15 +90,4 @@ proves("7.2/bounds-refused", "a body with many faults is refused with all of the
   const inputBindings = Array.from({ length: 400 }, () => ({ port: "", inputId: "" }));
   const many = expectProblem(await post("createMicJob", { inputBindings }), 400);
   expect(many.fieldErrors.length).toBeLessThanOrEqual(100);
-});
-
-proves("7.2/bounds-refused", "after refusals the list of jobs is as it was", async () => {
-  const list = async () => {
-    const query = { workspaceId: service().emulator.workspaceId };
-    return at(parseJson((await service().call(operations.listMicJobs, { query })).text), "data");
-  };
-  const before = await list();
-  await post("createMicJob", { recipeVersionId: "nothing" });
-  await post("createMicJob", { workspaceId: "" });
-  expect(await list()).toEqual(before);
 });

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
-import { readStates } from "../../src/emulator/geography/load.ts";
+import { readStates } from "../../src/emulator/geography/catalogue.ts";
 import { Failure } from "../../src/failure.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { findDistrict } from "../../src/geography/find.ts";

@@ -1,7 +1,7 @@
 // The public record of names: its tables are well-formed, agree with each other and with the list of districts, and cite what they rest on.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { readDistricts, readStates } from "../../src/emulator/geography/load.ts";
+import { readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
 import { fold } from "../../src/geography/names/fold.ts";
 
 type Row = Readonly<Record<string, string>>;

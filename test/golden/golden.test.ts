@@ -1,17 +1,22 @@
-// Every sentence that an agent reads, as it reads it: whoever changes one sees it here. `npm run fix` writes the pages anew.
-import { readdir } from "node:fs/promises";
-import { expect, test } from "vitest";
+// Every text that an agent reads, tool by tool and state by state, as pages that are reviewed (`npm run fix` writes them), and the rules that all
+// of them follow: what was refused did not take effect, each nextStep is a valid call, and no state in which a skill says "stop" leads back to
+// polling.
+import { readdirSync, readFileSync } from "node:fs";
+import { Ajv } from "ajv";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { isJsonObject } from "../../src/contract/json.ts";
 import { tools } from "../../tools/index.ts";
-import { pageOf } from "./page.ts";
+import { pageOf, type Seen } from "./page.ts";
 import { actionScenes } from "./scenes/actions.ts";
 import { fewCallsScenes } from "./scenes/few-calls.ts";
 import { geographyScenes } from "./scenes/geography.ts";
 import { jobScenes } from "./scenes/jobs.ts";
 import { viewScenes } from "./scenes/views.ts";
 import { workspaceScenes } from "./scenes/workspace.ts";
-import { play } from "./stage.ts";
+import { play, type Scene } from "./stage.ts";
 
-const scenes = {
+const scenes: Readonly<Record<string, Scene>> = {
   ...geographyScenes,
   ...workspaceScenes,
   ...jobScenes,
@@ -20,15 +25,210 @@ const scenes = {
   ...viewScenes,
 };
 
+const played = new Map<string, Promise<readonly Seen[]>>();
+
+/** The states of a tool; its scene is played once for all tests. */
+function statesOf(tool: string, scene: Scene): Promise<readonly Seen[]> {
+  const states = played.get(tool) ?? play(tool, scene);
+  played.set(tool, states);
+  return states;
+}
+
 for (const [tool, scene] of Object.entries(scenes))
-  test.concurrent(`${tool}: what an agent is given, state by state`, { timeout: 90_000 }, async ({ expect }) => {
-    const page = pageOf(tool, await play(tool, scene));
+  test.concurrent(`${tool} returns the reviewed texts`, { timeout: 90_000 }, async ({ expect }) => {
+    const page = pageOf(tool, await statesOf(tool, scene));
     await expect(page, "not as before: npm run fix writes it; review the change").toMatchFileSnapshot(`${tool}.md`);
   });
 
-test("each tool is shown, and no page is of a tool that there was once", async () => {
+test("each tool has a page, and each page a tool", () => {
   const names = tools.map(({ name }): string => name).sort();
   expect(Object.keys(scenes).sort()).toEqual(names);
-  const pages = (await readdir(import.meta.dirname)).filter((file) => file.endsWith(".md"));
-  expect(pages.filter((file) => !names.includes(file.slice(0, -3)))).toEqual([]);
+  const pages = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".md"));
+  expect(pages.map((file) => file.slice(0, -3)).sort()).toEqual(names);
+});
+
+const WAITS =
+  "advice.ts still offers to wait for a review or a pause; that wait is removed when such jobs return at once";
+
+/** Texts that a later change corrects: rule and place, with the reason. An entry that is no longer needed fails the test. */
+const KNOWN: Readonly<Record<string, string>> = {
+  "polling | run_job: A person has to review it": WAITS,
+  "waiting | get_job: WAITING_REVIEW": WAITS,
+  "waiting | get_job: PAUSED": WAITS,
+  "waiting | run_job: A person has to review it": WAITS,
+};
+
+interface Step {
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+const Step = z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
+
+/** Each nextStep, however deep. */
+function stepsIn(value: unknown): readonly Step[] {
+  if (Array.isArray(value)) return value.flatMap(stepsIn);
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, part]) => (name === "nextStep" ? [Step.parse(part)] : stepsIn(part)));
+}
+
+/** The end of the JSON object that begins at `from`. */
+function endOfObject(text: string, from: number): number {
+  for (let end = text.indexOf("}", from); end >= 0; end = text.indexOf("}", end + 1))
+    try {
+      JSON.parse(text.slice(from, end + 1));
+      return end + 1;
+    } catch {
+      // A brace inside of it.
+    }
+  throw new Error(`no JSON object: ${text.slice(from, from + 80)}`);
+}
+
+const CALL = new RegExp(`\\b(${tools.map(({ name }) => name).join("|")}) (?=\\{")`, "g");
+
+/** The complete calls in the text, such as those behind "Next:". */
+const callsIn = (text: string): readonly Step[] =>
+  [...text.matchAll(CALL)].map(({ 0: whole, 1: tool = "", index }) => {
+    const from = index + whole.length;
+    return {
+      tool,
+      arguments: z.record(z.string(), z.unknown()).parse(JSON.parse(text.slice(from, endOfObject(text, from)))),
+    };
+  });
+
+const ajv = new Ajv({ strict: false, validateFormats: false });
+const judges = new Map(
+  tools.map((tool) => {
+    const { required, ...schema } = { required: [], ...tool.inputSchema() };
+    return [String(tool.name), ajv.compile({ ...schema, required: z.array(z.string()).parse(required) })];
+  }),
+);
+
+/** What is wrong with a call; undefined if it can be made as it is. */
+function faultOf({ tool, arguments: args }: Step): string | undefined {
+  const judge = judges.get(tool);
+  if (!judge) return `there is no tool ${tool}`;
+  // An action's key alone stands for its other arguments.
+  if (Object.keys(args).join() === "idempotencyKey") return undefined;
+  return judge(args) ? undefined : `${tool}: ${ajv.errorsText(judge.errors)}`;
+}
+
+const skills = ["run-a-job", "retry-safely"].map((name) => readFileSync(`skills/${name}/SKILL.md`, "utf8"));
+/** The states in the rows of the skills' tables that say to stop. */
+const STOP = new Set(
+  skills
+    .flatMap((skill) => [...skill.matchAll(/^\s*\| ([A-Z_]+(?:, [A-Z_]+)*) \| (.*) \|$/gm)])
+    .filter(([, , advice = ""]) => /\bstop\b/.test(advice))
+    .flatMap(([, states = ""]) => states.split(", ")),
+);
+const ENDED = new Set(["SUCCEEDED", "FAILED", "CANCELLED"]);
+
+const Answer = z.looseObject({
+  nextStep: Step.optional(),
+  data: z.looseObject({ id: z.string().optional(), state: z.string().optional() }).optional(),
+  jobs: z.array(z.looseObject({ state: z.string().optional() })).optional(),
+});
+
+/** The polling call that an answer offers although all that it could wait for has ended or needs a person. */
+function pollsInVain(structured: unknown): Step | undefined {
+  const { nextStep, data, jobs } = Answer.safeParse(structured).data ?? {};
+  if (nextStep === undefined) return undefined;
+  const isStill = (state: string | undefined): boolean => state !== undefined && (STOP.has(state) || ENDED.has(state));
+  const polls = /^(get_|wait_for_)/.test(nextStep.tool);
+  const itself = data?.id !== undefined && Object.values(nextStep.arguments).includes(data.id);
+  if (polls && itself && isStill(data.state)) return nextStep;
+  const all = jobs !== undefined && jobs.length > 0 && jobs.every(({ state }) => isStill(state));
+  return nextStep.tool === "wait_for_jobs" && all ? nextStep : undefined;
+}
+
+/** Kinds of failure after which nothing can have taken effect. */
+const REFUSED = ["invalid_arguments", "not_configured", "unauthorized", "forbidden", "not_found", "rejected"];
+
+interface Shown {
+  /** Tool and state. */
+  readonly where: string;
+  readonly text: string;
+  readonly structured: unknown;
+  readonly failure: { readonly kind: string; readonly sideEffect: string } | undefined;
+}
+
+const Meta = z.looseObject({ "mic-mcp/error": z.looseObject({ kind: z.string(), sideEffect: z.string() }).optional() });
+
+const shownFor = ({ tool, state, text, structured, meta }: Seen): Shown => ({
+  where: `${tool}: ${state}`,
+  text,
+  structured,
+  failure: Meta.parse(meta)["mic-mcp/error"],
+});
+
+/** Whether a skill says to stop in the state that the result shows. */
+function isStopped(structured: unknown): boolean {
+  const state = Answer.safeParse(structured).data?.data?.state;
+  return state !== undefined && STOP.has(state);
+}
+
+interface Rule {
+  readonly name: string;
+  readonly title: string;
+  /** What breaks the rule in this result. */
+  readonly faults: (shown: Shown) => unknown;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    name: "took effect",
+    title: "a refused call never says that it took effect",
+    faults: ({ failure, text }) =>
+      failure !== undefined &&
+      REFUSED.includes(failure.kind) &&
+      (failure.sideEffect !== "none" || /took effect|has taken effect/i.test(text))
+        ? [text]
+        : [],
+  },
+  {
+    name: "next step",
+    title: "each next step and each call in a text is valid",
+    faults: ({ structured, text }) => [...stepsIn(structured), ...callsIn(text)].flatMap((step) => faultOf(step) ?? []),
+  },
+  {
+    name: "polling",
+    title: "no call is offered that waits for a state in which a skill says to stop",
+    faults: ({ structured }) => pollsInVain(structured) ?? [],
+  },
+  {
+    name: "waiting",
+    title: "no text advises to wait in a state in which a skill says to stop",
+    faults: ({ structured, text }) => (isStopped(structured) && /waitSeconds/.test(text) ? [text] : []),
+  },
+  {
+    name: "restart",
+    title: "a text that advises RESTART says that the user is asked first",
+    faults: ({ structured, text }) =>
+      stepsIn(structured).some(({ arguments: args }) => args["retryMode"] === "RESTART") && !/ask/i.test(text)
+        ? [text]
+        : [],
+  },
+];
+
+describe("all results", () => {
+  const all = async (): Promise<readonly Shown[]> =>
+    (await Promise.all(Object.entries(scenes).map(([tool, scene]) => statesOf(tool, scene)))).flat().map(shownFor);
+
+  test("include texts, structured results, failures and next steps", async () => {
+    const shown = await all();
+    expect(shown.length).toBeGreaterThan(150);
+    expect(shown.filter(({ structured }) => structured !== undefined).length).toBeGreaterThan(80);
+    expect(shown.filter(({ failure }) => failure !== undefined).length).toBeGreaterThan(50);
+    expect(shown.flatMap(({ structured }) => stepsIn(structured)).length).toBeGreaterThan(40);
+    expect([...STOP].sort()).toEqual(["PAUSED", "QUARANTINED", "WAITING_REVIEW", "WITHDRAWN"]);
+  });
+
+  test.each(RULES)("$title", async ({ name, faults }) => {
+    const found = (await all()).flatMap((shown) =>
+      [faults(shown)].flat().map((fault) => ({ key: `${name} | ${shown.where}`, fault })),
+    );
+    const known = Object.keys(KNOWN).filter((key) => key.startsWith(`${name} | `));
+    expect(found.filter(({ key }) => !known.includes(key))).toEqual([]);
+    // An entry that is no longer needed fails, too.
+    expect(known.filter((key) => !found.some((each) => each.key === key))).toEqual([]);
+  });
 });

@@ -1,10 +1,11 @@
-// One tool's page, for people who review what agents read.
+// Writes one tool's page, for people who review what agents read.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { wideJson } from "../support/wide-json.ts";
 
 export interface Seen {
   readonly state: string;
   readonly tool: string;
-  readonly arguments: unknown;
+  readonly arguments: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
   readonly text: string;
   readonly structured: unknown;
@@ -14,27 +15,37 @@ export interface Seen {
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-const WIDTH = 120;
+/** Objects in structuredContent that are nested deeper than this are on one line. */
+const MAX_DEPTH = 3;
+/** Items of a list and rows of a table that are shown, if there are more than one above it. */
+const SHOWN = 2;
 
-/** JSON with a line for each thing that fits into one; `name` stands before it on its line. */
-function pretty(value: unknown, indent = "", name = ""): string {
-  const line = spaced(value);
-  const isShort = indent.length + name.length + line.length < WIDTH;
-  if (typeof value !== "object" || value === null || isShort) return name + line;
-  const deeper = `${indent}  `;
-  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  const parts = Array.isArray(value)
-    ? value.map((item) => pretty(item, deeper))
-    : Object.entries(value).map(([key, item]) => pretty(item, deeper, `${JSON.stringify(key)}: `));
-  return `${name}${open}\n${parts.map((part) => deeper + part).join(",\n")}\n${indent}${close}`;
+const firstOf = (rows: readonly string[]): readonly string[] =>
+  rows.length > SHOWN + 1 ? [...rows.slice(0, SHOWN), `… ${rows.length - SHOWN} more rows`] : rows;
+
+/** The value with the first items of each list. */
+function withoutTails(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (!Array.isArray(value))
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutTails(part)]));
+  const isLong = value.length > SHOWN + 1;
+  const shown = (isLong ? value.slice(0, SHOWN) : value).map(withoutTails);
+  return isLong ? [...shown, `… ${value.length - SHOWN} more`] : shown;
 }
 
-/** JSON on one line, with a space behind commas and colons. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const parts = Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${spaced(item)}`);
-  return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
+/** The text with the first rows of each table. */
+function abridged(text: string): string {
+  const runs: string[][] = [];
+  let columns = 0;
+  for (const line of text.split("\n")) {
+    const tabs = line.split("\t").length - 1;
+    const run = runs.at(-1);
+    if (run && tabs > 0 && tabs === columns) run.push(line);
+    else runs.push([line]);
+    columns = tabs;
+  }
+  // The first line of a run is the table's head.
+  return runs.flatMap(([head = "", ...rows]) => [head, ...firstOf(rows)]).join("\n");
 }
 
 function fenced(language: string, content: string): string {
@@ -43,39 +54,32 @@ function fenced(language: string, content: string): string {
   return `${fence}${language}\n${content}\n${fence}`;
 }
 
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, "")
-    .replaceAll(" ", "-");
-
-/** As it crosses the wire: without the spaces. */
-const weigh = (value: unknown): number =>
-  value === undefined ? 0 : countTokens(typeof value === "string" ? value : JSON.stringify(value));
+/** Without the spaces, as it is sent. */
+const tokensOf = (value: unknown): string =>
+  countTokens(typeof value === "string" ? value : JSON.stringify(value)).toLocaleString("en");
 
 function section({ state, tool, arguments: args, isError, text, structured, links, meta }: Seen): string {
-  const call = fenced("", pretty(args, "", `${tool} `));
-  const said = `${isError ? "Fails. The text" : "The text"}, ${weigh(text)} tokens:\n\n${fenced("text", text)}`;
-  const data =
-    structured === undefined
-      ? []
-      : [`structuredContent, ${weigh(structured)} tokens:\n\n${fenced("json", pretty(structured))}`];
-  const linked = links.length === 0 ? [] : [`It links to ${links.map((link) => `\`${link}\``).join(", ")}.`];
-  const facts = Object.keys(meta).length === 0 ? [] : [`\`_meta\`:\n\n${fenced("json", pretty(meta))}`];
-  return [`## ${state}`, call, said, ...data, ...linked, ...facts].join("\n\n");
+  const facts = [
+    `${tokensOf(text)} tokens`,
+    ...(isError ? ["an error"] : []),
+    ...(structured === undefined ? [] : [`structuredContent ${tokensOf(structured)} tokens`]),
+    ...links,
+    ...Object.entries(meta).map(([name, fact]) => `${name} ${JSON.stringify(fact)}`),
+  ];
+  return `## ${state}\n${fenced("text", `> ${tool} ${JSON.stringify(args)}\n< ${facts.join(", ")}\n${abridged(text)}`)}`;
 }
 
-const number = (count: number): string => (count === 0 ? "" : count.toLocaleString("en"));
-
+/** Each state's call, text and facts; the structuredContent of the first state that has one. */
 export function pageOf(tool: string, seen: readonly Seen[]): string {
-  const rows = seen.map(
-    ({ state, text, structured }) =>
-      `| [${state}](#${anchorOf(state)}) | ${number(weigh(text))} | ${number(weigh(structured))} |`,
-  );
+  const whole = seen.find(({ structured }) => structured !== undefined);
   return `${[
     `# ${tool}`,
-    "What an agent is given, whole. Made by `npm run fix`; the weights are o200k tokens.",
-    ["| state | text | structuredContent |", "|---|--:|--:|", ...rows].join("\n"),
+    "What an agent reads, state by state: `>` the call, `<` the facts of its result, then the text. Made by `npm run fix`; tokens are o200k.",
     ...seen.map(section),
+    ...(whole
+      ? [
+          `## structuredContent of "${whole.state}"\n${fenced("json", wideJson(withoutTails(whole.structured), MAX_DEPTH))}`,
+        ]
+      : []),
   ].join("\n\n")}\n`;
 }

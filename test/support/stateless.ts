@@ -6,7 +6,7 @@ import { LISTENER_LIMITS } from "../../src/mcp/http/listener.ts";
 import type { HttpService } from "../../src/mcp/http/port.ts";
 import { routeMcp } from "../../src/mcp/http/routes.ts";
 import { httpServiceOf } from "../../src/mcp/http/serve.ts";
-import { createStateless } from "../../src/mcp/http/stateless.ts";
+import { createStateless } from "../../src/teams/frontend/stateless.ts";
 import { composed } from "./composed.ts";
 import { startForwarder } from "./forwarder.ts";
 

@@ -2,10 +2,10 @@
 // caller's request belongs to; and nothing of what was sent. A row that cannot be written fails nothing but the end of an action.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
-import { createSeals, readSecretKeys } from "../../src/auth/seals.ts";
-import { type Caller, callerId } from "../../src/caller.ts";
 import { telemetryFor } from "../../src/cli/telemetry.ts";
-import { downloadRow } from "../../src/teams/audit.ts";
+import { type Caller, callerId } from "../../src/teams/caller.ts";
+import { auditRow } from "../../src/teams/downloads/downloads.ts";
+import { createEncryption, readSecretKeys } from "../../src/teams/keys/encryption.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE, jobBodyFor } from "../emulator/work.ts";
 import { legacySpeaker, modernSpeaker, resultOf } from "../mcp/http/raw.ts";
@@ -103,10 +103,10 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const telemetry = await telemetryFor(process.env, { hasPort: true });
+    const startTelemetry = await telemetryFor(process.env, { hasPort: true });
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
-    const { rows, clientOf, calls, instance } = await scene({ telemetry });
+    const { rows, clientOf, calls, instance } = await scene({ startTelemetry });
     expect(
       (await (await clientOf(callerNamed("ann", ["reds"]))).callTool("register_input", calls["register_input"]))
         .isError,
@@ -127,7 +127,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
 test("a download is whole, or broken off, or was answered otherwise", () => {
   const ended = { ...{ caller: "ann", team: undefined, client: "agent", traceId: undefined, bytes: 1 }, of: "it" };
   const outcomeOf = (kind: "asset" | "rows", status: number, isWhole: boolean) =>
-    downloadRow({ ...ended, kind, status, isWhole });
+    auditRow({ ...ended, kind, status, isWhole });
   expect(outcomeOf("asset", 200, true)[1]).toEqual({ event: "download", outcome: "whole", resourceId: "it" });
   expect(outcomeOf("rows", 200, false)[1]).toEqual({ event: "download", outcome: "broken off", tool: "it" });
   expect(outcomeOf("rows", 502, false)).toMatchObject([{ caller: "ann", team: "" }, { outcome: "HTTP 502" }]);
@@ -205,7 +205,7 @@ describe.skipIf(deploymentMissing !== undefined)(`the audit of a deployment${ski
     const row = { ...NOTHING, ...it.ann, event: "download" };
     const whole = { ...row, resource_id: assetId, outcome: "whole", trace_id: TRACES[1] };
     await it.become(whole);
-    const seals = createSeals(readSecretKeys(it.env["MIC_SECRET_KEYS"] ?? ""));
+    const seals = createEncryption(readSecretKeys(it.env["MIC_SECRET_KEYS"] ?? ""));
     const holder = { issuer: it.env["MIC_AUTH_ISSUER"] ?? "", subject: "ann", groups: [it.team.claim] };
     const missing = { caller: it.ann.caller, team: it.team.name, holder, assetId: "there-is-none" };
     const ticket = await assetTicket(seals, missing);

@@ -1,15 +1,14 @@
-// A deployment for teams in this process: an identity provider, and something small to serve behind the public door. It notes what
-// reaches the service.
+// A deployment in this process: an identity provider, and small tools behind the product's HTTP front end. It records their calls.
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { type AccessTokenOptions, createAccessTokens } from "../../src/auth/access-tokens/access-tokens.ts";
-import type { Caller } from "../../src/caller.ts";
 import type { HttpServer } from "../../src/mcp/http/http-server.ts";
-import type { HttpService } from "../../src/mcp/http/port.ts";
-import { type PublicServerOptions, startPublicServer } from "../../src/mcp/http/public/serve.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import { createTransport } from "../../src/service/transport.ts";
+import type { Caller } from "../../src/teams/caller.ts";
+import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
+import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
+import { modernSpeaker, type Speaker } from "../mcp/http/raw.ts";
 import { freePort } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";
 import {
@@ -17,15 +16,20 @@ import {
   type IdentityProviderOptions,
   SCOPES,
   startIdentityProvider,
+  type TokenOptions,
 } from "../support/identity-provider.ts";
 
 export const TEAM = "red";
 
 export interface Deployment extends HttpServer {
   readonly provider: IdentityProvider;
-  /** What tokens are issued for. */
+  /** The audience of tokens. */
   readonly resource: string;
-  /** Calls of tools that were begun, and whose. */
+  /** The headers of a request with a new token: alice's, unless `options` name another subject. */
+  bearer(options?: TokenOptions): Promise<{ readonly authorization: string }>;
+  /** A client of 2026-07-28 with such a token. */
+  as(options?: TokenOptions): Promise<Speaker>;
+  /** Calls of tools that began, and their callers. */
   readonly calls: readonly { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[];
   readonly log: readonly string[];
   /** Lets all calls of `wait` end. */
@@ -43,13 +47,11 @@ export async function providerForTest(options: IdentityProviderOptions = {}): Pr
   return provider;
 }
 
+const nothing = (): void => undefined;
 const noSubscriptions = (): Subscriptions => ({
-  deliverTo: () => undefined,
+  ...{ deliverTo: nothing, leave: nothing, leaveAll: nothing, close: nothing },
   canWatch: () => true,
   join: () => Promise.resolve(true),
-  leave: () => undefined,
-  leaveAll: () => undefined,
-  close: () => undefined,
 });
 
 /** Tools: `look` reads, `act` changes something, `wait` reads until it is released. */
@@ -64,9 +66,10 @@ export async function deploymentForTest({
   const { opened, open } = gate();
   const transport = createTransport({ proxies: false });
   onTestFinished(() => transport.close());
-  const lines = (_facts: object, line: string) => void log.push(line);
+  const write = (_facts: object, line: string) => void log.push(line);
+  const lines = { debug: nothing, info: write, warn: write, error: write };
 
-  function serviceOf(caller: Caller, team: string | undefined): HttpService {
+  function serviceFor(caller: Caller, team: string | undefined): CallerService {
     const toolOf = (server: McpServer, tool: string, until: Promise<void>) =>
       server.registerTool(tool, { inputSchema: z.object({}) }, async () => {
         calls.push({ tool, caller, team });
@@ -85,23 +88,21 @@ export async function deploymentForTest({
       rightFor: ({ method, params }) =>
         method === "tasks/cancel" || (method === "tools/call" && Object(params)["name"] === "act") ? "act" : "read",
       redact: (json) => json,
-      log: { debug: () => undefined, info: lines, warn: lines, error: lines },
+      log: lines,
     };
   }
 
-  const services = new Map<string, HttpService>();
+  const services = new Map<string, CallerService>();
   const port = options.port ?? (await freePort());
   const publicOrigin = options.publicOrigin ?? `http://127.0.0.1:${port}`;
   const resource = `${publicOrigin}/mcp`;
   const server = await startPublicServer({
-    guests: {
-      async enter(caller, team) {
-        if (team !== undefined && team !== TEAM) return undefined;
-        const key = JSON.stringify([caller.id, team]);
-        const service = services.get(key) ?? serviceOf(caller, team);
-        services.set(key, service);
-        return service;
-      },
+    async serviceOf(caller, team) {
+      if (team !== undefined && team !== TEAM) return undefined;
+      const key = JSON.stringify([caller.id, team]);
+      const service = services.get(key) ?? serviceFor(caller, team);
+      services.set(key, service);
+      return service;
     },
     tokens: createAccessTokens({
       issuer: provider.issuer,
@@ -118,10 +119,10 @@ export async function deploymentForTest({
     scopes: SCOPES,
     callerLimits: { rate: 1_000, calls: 100 },
     readiness: async () => ({}),
-    trustedProxies: undefined,
+    isTrustedProxy: undefined,
     allowedOrigins: [],
     redact: (json) => json,
-    log: { debug: () => undefined, info: lines, warn: lines, error: lines },
+    log: lines,
     monotonicMs: () => performance.now(),
     address: "127.0.0.1",
     ...options,
@@ -129,5 +130,9 @@ export async function deploymentForTest({
     publicOrigin,
   });
   onTestFinished(() => server.drain(0, AbortSignal.abort()));
-  return { ...server, provider, resource, calls, log, release: open };
+  const bearer: Deployment["bearer"] = async (token = {}) => ({
+    authorization: `Bearer ${await provider.token(resource, token)}`,
+  });
+  const as: Deployment["as"] = async (token) => modernSpeaker(server.url, {}, await bearer(token));
+  return { ...server, provider, resource, bearer, as, calls, log, release: open };
 }

@@ -1,107 +1,92 @@
-// How much a caller may ask of an instance: beyond it 429 with Retry-After, for him alone, before anything is done.
+// Limits of one caller at an instance: beyond them 429 with Retry-After, for this caller only, before anything is done.
 import { expect, onTestFinished, test } from "vitest";
-import { legacySpeaker, type Message, modernSpeaker, post, resultOf } from "../mcp/http/raw.ts";
-import { type Deployment, deploymentForTest } from "./bench.ts";
+import { legacySpeaker, type Message, post, resultOf } from "../mcp/http/raw.ts";
+import { deploymentForTest } from "./bench.ts";
 
 const listening = { notifications: { toolsListChanged: true } };
 const isAcknowledged = ({ method }: Message) => method === "notifications/subscriptions/acknowledged";
+const note = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params });
 
-const bearer = async ({ provider, resource }: Deployment, subject = "alice") => ({
-  authorization: `Bearer ${await provider.token(resource, { subject })}`,
-});
-
-test("calls a minute: the next is told when, and another caller goes on", async () => {
+/** `rate` calls in a minute and `calls` at the same time; the minute passes with `pass`. */
+async function limited(rate: number, calls: number, more: Parameters<typeof deploymentForTest>[0] = {}) {
   let nowMs = 0;
-  const deployment = await deploymentForTest({
-    callerLimits: { rate: 6, calls: 100 },
-    monotonicMs: () => nowMs,
-  });
-  const { url, calls } = deployment;
-  const alice = modernSpeaker(url, {}, await bearer(deployment));
+  const deployment = await deploymentForTest({ callerLimits: { rate, calls }, monotonicMs: () => nowMs, ...more });
+  const pass = (ms: number): void => {
+    nowMs += ms;
+  };
+  return { ...deployment, pass, alice: await deployment.as() };
+}
+
+test("a call beyond the rate is told when to call again, and another caller is served", async () => {
+  const { alice, as, calls, pass } = await limited(6, 100);
   for (let id = 1; id <= 6; id++) await resultOf(alice.call(id, "look", {}), id);
-  const refused = await alice.call(7, "look", {}).answer;
-  expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "10"]);
-  expect(refused.messages).toMatchObject([
-    { id: 7, error: { message: expect.stringContaining("6 calls within a minute") } },
-  ]);
-  await resultOf(modernSpeaker(url, {}, await bearer(deployment, "bob")).call(1, "look", {}), 1);
+  const { status, headers, messages } = await alice.call(7, "look", {}).answer;
+  expect([status, headers["retry-after"]]).toEqual([429, "10"]);
+  expect(messages).toMatchObject([{ id: 7, error: { message: expect.stringContaining("6 calls within a minute") } }]);
+  await resultOf((await as({ subject: "bob" })).call(1, "look", {}), 1);
   expect(calls).toHaveLength(7);
-  nowMs += 10_000;
+  pass(10_000);
   await resultOf(alice.call(8, "look", {}), 8);
   expect((await alice.call(9, "look", {}).answer).status).toBe(429);
 });
 
-test("a notification counts as a call of the minute, but for what ends a call or answers its question", async () => {
-  let nowMs = 0;
-  const deployment = await deploymentForTest({ callerLimits: { rate: 6, calls: 1 }, monotonicMs: () => nowMs });
+test("a notification counts as a call, except what ends a call or answers its question", async () => {
+  const { url, bearer, pass } = await limited(6, 1);
   // initialize and notifications/initialized took two.
-  const session = await legacySpeaker(deployment.url, {}, await bearer(deployment));
-  const note = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params });
-  const said = async (body: unknown) => (await post(deployment.url, body, session.headers).answer).status;
+  const session = await legacySpeaker(url, {}, await bearer());
+  const statusOf = async (body: unknown) => (await post(url, body, session.headers).answer).status;
   const moved = note("notifications/roots/list_changed");
-  expect([await said(moved), await said([moved, moved, moved])]).toEqual([202, 202]);
-  const refused = await post(deployment.url, moved, session.headers).answer;
+  expect([await statusOf(moved), await statusOf([moved, moved, moved])]).toEqual([202, 202]);
+  const refused = await post(url, moved, session.headers).answer;
   expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "10"]);
   expect((await session.call(1, "look", {}).answer).status).toBe(429);
-  expect(await said(note("notifications/cancelled", { requestId: 9 }))).toBe(202);
-  expect(await said({ jsonrpc: "2.0", id: 9, result: {} })).toBe(202);
-  nowMs += 10_000;
-  expect([await said(moved), await said(moved)]).toEqual([202, 429]);
+  expect(await statusOf(note("notifications/cancelled", { requestId: 9 }))).toBe(202);
+  expect(await statusOf({ jsonrpc: "2.0", id: 9, result: {} })).toBe(202);
+  pass(10_000);
+  expect([await statusOf(moved), await statusOf(moved)]).toEqual([202, 429]);
 });
 
-test("a refusal for lack of a scope counts as a call of the minute, and is told once for each", async () => {
+test("a refusal for a missing scope counts as a call, and is reported once for each", async () => {
   const refused: string[] = [];
-  const deployment = await deploymentForTest({
-    callerLimits: { rate: 2, calls: 1 },
-    monotonicMs: () => 0,
-    refused: ({ subject }, team, { why }) => refused.push(`${subject} ${team} ${why}`),
+  const { as, calls } = await limited(2, 1, {
+    onRefusal: ({ subject }, team, { why }) => refused.push(`${subject} ${team} ${why}`),
   });
-  const authorization = `Bearer ${await deployment.provider.token(deployment.resource, { scope: "mic:act" })}`;
-  const alice = modernSpeaker(deployment.url, {}, { authorization });
+  const alice = await as({ scope: "mic:act" });
   const statuses: number[] = [];
   for (const id of [1, 2, 3]) statuses.push((await alice.call(id, "look", {}).answer).status);
   expect(statuses).toEqual([403, 403, 429]);
   expect(refused).toEqual(["alice undefined insufficient_scope", "alice undefined insufficient_scope"]);
-  expect(deployment.calls).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
-test("calls at once, each message of a batch counted: one that ends makes room", async () => {
-  const deployment = await deploymentForTest({ callerLimits: { rate: 1_000, calls: 2 } });
-  const { url, calls, release } = deployment;
-  const { headers } = await legacySpeaker(url, {}, await bearer(deployment));
-  const message = (id: number) => ({
-    jsonrpc: "2.0",
-    id,
-    method: "tools/call",
-    params: { name: "wait", arguments: {} },
-  });
+test("each message of a batch counts as a call at the same time, and a call that ends frees its slot", async () => {
+  const { url, bearer, calls, release } = await limited(1_000, 2);
+  const { headers } = await legacySpeaker(url, {}, await bearer());
+  const message = (id: number) => ({ ...note("tools/call", { name: "wait", arguments: {} }), id });
   const first = post(url, message(1), headers);
   await expect.poll(() => calls.length).toBe(1);
   const batch = await post(url, [message(2), message(3)], headers).answer;
   expect([batch.status, batch.headers["retry-after"]]).toEqual([429, "1"]);
   expect(calls).toHaveLength(1);
-  // What tells a call to end must get in whatever is under way.
-  const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 9 } };
+  // A cancellation must get in while all slots are in use.
+  const cancelled = note("notifications/cancelled", { requestId: 9 });
   expect((await post(url, cancelled, headers).answer).status).toBe(202);
   release();
   await first.answer;
   expect((await post(url, [message(4), message(5)], headers).answer).status).toBe(200);
 });
 
-test("a client that goes in the middle makes room, too", async () => {
-  const deployment = await deploymentForTest({ callerLimits: { rate: 1_000, calls: 1 } });
-  const { url, calls } = deployment;
-  const alice = modernSpeaker(url, {}, await bearer(deployment));
-  const gone = alice.call(1, "wait", {});
+test("a client that disconnects during a call frees its slot", async () => {
+  const { alice, calls } = await limited(1_000, 1);
+  const call = alice.call(1, "wait", {});
   await expect.poll(() => calls.length).toBe(1);
   expect((await alice.call(2, "look", {}).answer).status).toBe(429);
-  await gone.cut();
+  await call.cut();
   await expect.poll(async () => (await alice.call(3, "look", {}).answer).status).toBe(200);
 });
 
-test("streams are counted apart from calls, and are no calls", async () => {
-  const deployment = await deploymentForTest({ callerLimits: { rate: 1_000, calls: 1 } });
-  const alice = modernSpeaker(deployment.url, {}, await bearer(deployment));
+test("streams do not count as calls", async () => {
+  const { alice } = await limited(1_000, 1);
   const streams = [1, 2, 3].map((id) => alice.request(id, "subscriptions/listen", listening));
   onTestFinished(async () => {
     for (const stream of streams) await stream.cut();
@@ -110,14 +95,12 @@ test("streams are counted apart from calls, and are no calls", async () => {
   expect((await alice.call(4, "look", {}).answer).status).toBe(200);
 });
 
-test("a stream ends with the token that opened it, and opens again with another", async () => {
-  const deployment = await deploymentForTest();
-  const { url, provider, resource } = deployment;
-  const short = { authorization: `Bearer ${await provider.token(resource, { seconds: 2 })}` };
-  // It resolves at its end: nobody here cuts it.
-  const ended = await modernSpeaker(url, {}, short).request(1, "subscriptions/listen", listening).answer;
+test("a stream ends when the token that opened it expires, and opens again with another token", async () => {
+  const { as } = await deploymentForTest();
+  // It resolves when the server ends the stream: the test does not.
+  const ended = await (await as({ seconds: 2 })).request(1, "subscriptions/listen", listening).answer;
   expect(ended.status).toBe(200);
-  const alice = modernSpeaker(url, {}, await bearer(deployment));
+  const alice = await as();
   const stream = alice.request(2, "subscriptions/listen", listening);
   onTestFinished(() => stream.cut());
   await stream.message(isAcknowledged);

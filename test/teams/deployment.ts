@@ -3,16 +3,14 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
-import { createSeals, readSecretKeys } from "../../src/auth/seals.ts";
-import { type Caller, callerId } from "../../src/caller.ts";
-import { openEngine } from "../../src/cli/compose/engine.ts";
-import { type ComposedTeams, composeTeams, type Deployment } from "../../src/cli/compose/teams.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
-import { prepareTables } from "../../src/teams/tables.ts";
-import { createTeams, type Member, type Teams } from "../../src/teams/teams.ts";
+import { type Caller, callerId } from "../../src/teams/caller.ts";
+import { type ComposedTeams, composeTeams, type Deployment } from "../../src/teams/compose.ts";
+import { createEncryption, readSecretKeys } from "../../src/teams/keys/encryption.ts";
+import { createTeams, type Member, prepareTables, type Teams } from "../../src/teams/tenancy/teams.ts";
 
 export const ISSUER = "https://login.example.org";
 export const PUBLIC = "https://mic.example.org";
@@ -57,14 +55,14 @@ export async function addTeam({ url, keys, emulator }: Place, team: TestTeam): P
   const teams = await teamsAt(url);
   const facts = emulator.clients[team.client];
   if (!facts) throw new Error("the emulator has no such client");
-  const seals = createSeals(readSecretKeys(keys));
+  const seals = createEncryption(readSecretKeys(keys));
   const taken = await teams.add({
     name: team.name,
     baseUrl: emulator.baseUrl,
     clientId: facts.clientId,
     workspaceId: facts.workspaceId,
     claim: team.claim,
-    secret: { sealed: await seals.sealSecret(team.name, team.secret ?? facts.clientSecret) },
+    secret: { sealed: await seals.encryptSecret(team.name, team.secret ?? facts.clientSecret) },
   });
   if (taken !== undefined) throw new Error(`the team ${taken} is there already`);
   await teams.addMembers(team.name, team.members ?? []);
@@ -90,13 +88,13 @@ export async function instanceForTest(
     geographyBudget: "default",
     inlineBytes: 32_768,
     downloadSeconds: 600,
+    auditDays: 365,
+    restoredAt: undefined,
     ...more,
   };
-  const engine = openEngine({ ...settings, auditDays: 365 });
-  onTestFinished(() => engine.close());
-  const instance = composeTeams(settings, engine);
+  const instance = composeTeams(settings);
   onTestFinished(() => instance.close());
-  await engine.notices.listening();
+  await instance.notices.listening();
   return instance;
 }
 

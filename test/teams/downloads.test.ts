@@ -8,12 +8,10 @@ import * as z from "zod/v4";
 import { serviceForTest } from "../emulator/service.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
 import { stubEnv } from "../service/client.ts";
-import { deploymentMissing } from "../support/deployment.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type ClientFace, connectHttp, emulatorEnv } from "../support/mcp.ts";
 import { answer, cutShort, flood, type Stub, stubForTest } from "../support/stub.ts";
 import { assetTicket, CLIENT, type FileHouse, type FileHouseOptions, newKeys, startFileHouse } from "./file-house.ts";
-import { downloadsTrial, SMALL } from "./trials/downloads.ts";
 
 const TEAM = "alpha";
 const ANN = "ann";
@@ -171,8 +169,8 @@ describe("a link", () => {
     stub = await stubForTest();
   });
   const open = (more: Partial<FileHouseOptions> = {}) => houseForTest({ teams: { [TEAM]: stubEnv(stub) }, ...more });
-  const ticketIn = ({ seals }: FileHouse, seconds = 600) =>
-    assetTicket(seals, { caller: ANN, team: TEAM, assetId: "a", seconds });
+  const ticketIn = ({ encryption }: FileHouse, seconds = 600) =>
+    assetTicket(encryption, { caller: ANN, team: TEAM, assetId: "a", seconds });
 
   test("that is opened late answers 410 and says to call again; nothing is sent", async () => {
     const house = await open();
@@ -187,7 +185,12 @@ describe("a link", () => {
     const other = await open();
     const ticket = await ticketIn(house);
     const at = ticket.length - 40;
-    const task = await house.seals.seal("task", ANN, { kind: "asset", team: TEAM, assetId: "a", fileName: "a" }, 600);
+    const task = await house.encryption.encrypt(
+      "task",
+      ANN,
+      { kind: "asset", team: TEAM, assetId: "a", fileName: "a" },
+      600,
+    );
     for (const wrong of [
       ticket.slice(0, at) + (ticket[at] === "A" ? "B" : "A") + ticket.slice(at + 1),
       await ticketIn(other),
@@ -368,14 +371,3 @@ describe("rows", () => {
     expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
   });
 });
-
-describe.skipIf(deploymentMissing !== undefined)(
-  `an instance behind a balancer (trial 11)${deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`}`,
-  () => {
-    test("streams many files at once in bounded memory, and killed in the middle leaves none that seems whole", async () => {
-      const { counts, wrong } = await downloadsTrial(SMALL);
-      expect(wrong).toEqual([]);
-      expect(counts.whole).toBe(SMALL.atOnce);
-    }, 240_000);
-  },
-);

@@ -1,16 +1,9 @@
 // What is asked of every request to a public address: Host, Origin, the way it came; and what stands on every answer.
-import { BlockList } from "node:net";
 import { describe, expect, test } from "vitest";
 import { ACCEPT, bytes, get, initializeMessage, post, send } from "../mcp/http/raw.ts";
 import { deploymentForTest, TEAM } from "./bench.ts";
 
 const PUBLIC = "https://mic.example.org";
-
-const proxies = (...addresses: readonly string[]): BlockList => {
-  const list = new BlockList();
-  for (const address of addresses) list.addAddress(address);
-  return list;
-};
 
 /** A GET in bare bytes, with these headers only. */
 const raw = (url: string, path: string, headers: readonly string[]) =>
@@ -94,7 +87,10 @@ describe("Origin", () => {
 
 describe("the way it came", () => {
   test("where the balancer says that its client came by plain http, it is refused", async () => {
-    const { url } = await deploymentForTest({ publicOrigin: PUBLIC, trustedProxies: proxies("127.0.0.1") });
+    const { url } = await deploymentForTest({
+      publicOrigin: PUBLIC,
+      isTrustedProxy: (address) => address === "127.0.0.1",
+    });
     const host = "host: mic.example.org";
     expect(await raw(url, "/mcp", [host, "x-forwarded-proto: http"])).toMatch(/^HTTP\/1\.1 403 /);
     expect(await raw(url, "/mcp", [host, "x-forwarded-proto: http, https"])).toMatch(/^HTTP\/1\.1 401 /);
@@ -107,7 +103,7 @@ describe("the way it came", () => {
       const write = (facts: object) => void lines.push(facts);
       const { url } = await deploymentForTest({
         publicOrigin: PUBLIC,
-        trustedProxies: proxies(...balancers),
+        isTrustedProxy: (address) => balancers.includes(address),
         log: { debug: write, info: write, warn: write, error: write },
       });
       const headers = ["host: mic.example.org", `x-forwarded-for: ${forwarded}`, "authorization: Bearer bad"];

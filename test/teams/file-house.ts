@@ -1,12 +1,5 @@
 // A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
 import { randomBytes } from "node:crypto";
-import { createSeals, readSecretKeys, type Seals } from "../../src/auth/seals.ts";
-import {
-  createDownloadDoor,
-  type DownloadOptions,
-  type EndedDownload,
-  type LinkCaller,
-} from "../../src/mcp/http/downloads.ts";
 import { startServer } from "../../src/mcp/http/http-server.ts";
 import { LISTENER_LIMITS } from "../../src/mcp/http/listener.ts";
 import { plain } from "../../src/mcp/http/port.ts";
@@ -14,8 +7,11 @@ import { refusal } from "../../src/mcp/http/refusal.ts";
 import { pathOf } from "../../src/mcp/http/routes.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
-import { createLinkedFiles } from "../../src/toolkit/links/linked-files.ts";
-import type { Holder } from "../../src/toolkit/links/ticket.ts";
+import { createDownloads, type DownloadOptions, type EndedDownload } from "../../src/teams/downloads/downloads.ts";
+import type { Holder } from "../../src/teams/downloads/links.ts";
+import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
+import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/keys/encryption.ts";
+import type { Candidate } from "../../src/teams/tenancy/runtimes.ts";
 import { tools } from "../../tools/index.ts";
 import { composed } from "../support/composed.ts";
 
@@ -33,7 +29,7 @@ export interface FileHouseOptions extends Partial<Pick<DownloadOptions, "links" 
   readonly inlineBytes?: number;
 }
 
-const callerNamed = (id: string): LinkCaller => ({
+const callerNamed = (id: string): Candidate => ({
   id,
   issuer: "https://login.example.org",
   subject: id,
@@ -51,7 +47,7 @@ export async function startFileHouse({
   links = "ticket",
   limits,
 }: FileHouseOptions) {
-  const seals = createSeals(readSecretKeys(keys));
+  const encryption = createEncryption(readSecretKeys(keys));
   const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composed(env)] as const));
   const ended: EndedDownload[] = [];
   const logged: string[] = [];
@@ -60,19 +56,19 @@ export async function startFileHouse({
 
   let isCutOff = false;
 
-  async function runtimeOf({ id: caller, issuer, subject }: LinkCaller, team?: string): Promise<Runtime | undefined> {
+  async function runtimeOf({ id: caller, issuer, subject }: Candidate, team?: string): Promise<Runtime | undefined> {
     if (isCutOff) throw new Error("the database cannot be reached");
     const runtime = compositions.get(team ?? "")?.runtime;
     if (!runtime) return undefined;
     const { service } = runtime.ports;
     const holder = { issuer, subject, groups: [] };
-    const maker = { seals, publicUrl: url, seconds, caller, holder, team, client: CLIENT, now: Date.now };
+    const maker = { encryption, publicUrl: url, seconds, caller, holder, team, client: CLIENT, now: Date.now };
     const ports = { ...runtime.ports, files: createLinkedFiles({ ...maker, service, inlineBytes }) };
     return { ...runtime, ports, tools: tools.map((tool) => tool.create(ports)) };
   }
 
-  const serve = createDownloadDoor({
-    seals,
+  const serve = createDownloads({
+    encryption,
     tools,
     runtimeOf,
     links,
@@ -101,7 +97,7 @@ export async function startFileHouse({
 
   return {
     url,
-    seals,
+    encryption,
     ended,
     /** Every line of the log. */
     logged,
@@ -139,10 +135,10 @@ interface AssetTicket {
 
 /** The ticket of an asset's link, made by whoever has the keys. */
 export const assetTicket = (
-  seals: Seals,
+  encryption: Encryption,
   { caller, team, assetId, holder, seconds = 600 }: AssetTicket,
 ): Promise<string> =>
-  seals.seal(
+  encryption.encrypt(
     "download",
     caller,
     {

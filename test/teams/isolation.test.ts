@@ -8,10 +8,11 @@ import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { Service } from "../emulator/service.ts";
-import { FILE } from "../emulator/work.ts";
+import { FILE, retryableJob } from "../emulator/work.ts";
 import { jobArguments } from "../mcp/tasks/bench.ts";
 import { emulatorForTest, manualClock } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
+import { readResult } from "../support/results.ts";
 import { runs } from "../support/thorough.ts";
 import { ask } from "./asking.ts";
 import { addTeam, callerNamed, instanceForTest, keyLine, urlOf } from "./deployment.ts";
@@ -22,7 +23,7 @@ const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runs(100, 1_000));
 const TRIES = 4;
 const PATIENCE = { timeout: 60_000 + PAIRS * 300 };
 const MARK = "only-ann-knows-this";
-const KEYS = ["ann-input-key-0001", "ann-job-key-0001"] as const;
+const KEYS = ["ann-input-key-0001", "ann-job-key-0001", "ann-retry-key-0001"] as const;
 
 const Sent = z.array(z.object({ clientId: z.string().optional(), idempotencyKey: z.string().optional() }));
 const Told = z.looseObject({ taskId: z.string().optional(), requestState: z.string().optional() });
@@ -49,7 +50,9 @@ describeWithPostgres("isolation", (postgres) => {
     }
     const [ann, bob, cid] = [await guest("ann", "reds"), await guest("bob", "reds"), await guest("cid", "blues")];
 
-    const job = await jobArguments(new Service(emulator, clock), FILE.succeeds);
+    const service = new Service(emulator, clock);
+    const failed = await retryableJob(service);
+    const job = await jobArguments(service, FILE.succeeds);
     const input = { inputKind: "M4_FILE", referenceId: red.fileIds[1], alias: MARK, idempotencyKey: KEYS[0] };
     const call = (name: string, args: object) => ask(ann.url, "tools/call", { name, arguments: args });
     const submitted = { ...job, clientReference: MARK, idempotencyKey: KEYS[1] };
@@ -62,7 +65,10 @@ describeWithPostgres("isolation", (postgres) => {
     const cancelAnswer = await ask(ann.url, "tools/call", cancel);
     const { requestState = "" } = Told.parse(cancelAnswer.result);
     const linked = JSON.stringify(await call("download_asset", { assetId: red.assetIds[0] }));
-    answers.push(await call("retry_job", { jobId, retryMode: "RESUME" }), await call("list_actions", {}));
+    const again = { jobId: failed.id, retryMode: "SAFE_RESUME", reason: MARK, idempotencyKey: KEYS[2] };
+    const retried = await call("retry_job", again);
+    expect(readResult(retried.result)).toMatchObject({ isError: false });
+    answers.push(retried, await call("list_actions", {}));
     const all = JSON.stringify(answers) + linked;
     const found = (pattern: RegExp): string[] => [...new Set(all.match(pattern) ?? [])];
     const links = found(/https:\/\/[^"\\\s]*\/downloads\/[\w.-]+/g);

@@ -1,7 +1,7 @@
 // Who belongs to which team, and what a caller gets who belongs to none, to several, or to another one than he asks for.
 import { expect, test, vi } from "vitest";
-import type { Caller } from "../../src/caller.ts";
-import type { ComposedTeams } from "../../src/cli/compose/teams.ts";
+import type { Caller } from "../../src/teams/caller.ts";
+import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { type ClientFace, connectHttp } from "../support/mcp.ts";
 import {

@@ -58,13 +58,6 @@ describe.each(OLDER)("%s", (era) => {
     expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
   });
 
-  test("is offered no subscriptions, and cannot subscribe", async () => {
-    const client = await clientForTest(era);
-    expect(client.capabilities()["resources"]).toEqual({});
-    const { id } = await submitJob(bench.service, FILE.succeeds);
-    await expect(client.listen(`mic://jobs/${id}`)).rejects.toThrow();
-  });
-
   test("cancels a job without a question to the user, whom the server cannot ask", async () => {
     const questions: string[] = [];
     const client = await clientForTest(era, (question) => {

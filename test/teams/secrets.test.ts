@@ -4,11 +4,11 @@ import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/postgres.ts";
-import { createSeals, readSecretKeys } from "../../src/auth/seals.ts";
-import type { ComposedTeams } from "../../src/cli/compose/teams.ts";
-import { rewrapTeams } from "../../src/cli/teams/rewrap.ts";
 import { readConfig } from "../../src/config.ts";
-import { createSecrets } from "../../src/teams/secrets.ts";
+import { rewrapTeams } from "../../src/teams/commands/teams.ts";
+import type { ComposedTeams } from "../../src/teams/compose.ts";
+import { createEncryption, readSecretKeys } from "../../src/teams/keys/encryption.ts";
+import { createSecrets } from "../../src/teams/keys/team-secrets.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
 import { jobArguments } from "../mcp/tasks/bench.ts";
@@ -115,7 +115,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const { emulator, place } = await scene({ secret: "not-the-secret-yet" });
     const client = await clientOf(await instanceForTest(place));
     expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "unauthorized" });
-    const sealed = await createSeals(readSecretKeys(place.keys)).sealSecret("red", emulator.clientSecret);
+    const sealed = await createEncryption(readSecretKeys(place.keys)).encryptSecret("red", emulator.clientSecret);
     await (await teamsAt(place.url)).replaceSecret("red", { sealed });
     expect((await client.callTool("list_jobs")).isError).toBe(false);
   });
@@ -127,7 +127,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const client = await clientOf(instance);
     const said: string[] = [];
     const teams = await teamsAt(place.url);
-    const secrets = createSecrets({ seals: createSeals(readSecretKeys(keys)), now: Date.now });
+    const secrets = createSecrets({ encryption: createEncryption(readSecretKeys(keys)), now: Date.now });
     let isOver = false;
     let calls = 0;
     const failed: unknown[] = [];
@@ -170,9 +170,9 @@ describeWithPostgres("secrets of teams", (postgres) => {
     expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
     expect(error?.message).toContain('the key "one", which MIC_SECRET_KEYS does not have');
     expect(error?.next).toContain("mic-mcp teams rotate");
-    const seals = createSeals(readSecretKeys(place.keys));
+    const encryption = createEncryption(readSecretKeys(place.keys));
     await (await teamsAt(place.url)).replaceSecret("red", {
-      sealed: await seals.sealSecret("blue", emulator.clientSecret),
+      sealed: await encryption.encryptSecret("blue", emulator.clientSecret),
     });
     const own = await clientOf(await instanceForTest(place));
     expect((await own.callTool("list_jobs")).error?.message).toContain('it was sealed for the team "blue"');
@@ -183,20 +183,20 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const file = join(await folderForTest(), "secret");
     writeFileSync(file, "first-secret\n");
     let now = 1_000;
-    const secrets = createSecrets({ seals: createSeals(readSecretKeys(keyLine("one"))), now: () => now });
+    const secrets = createSecrets({ encryption: createEncryption(readSecretKeys(keyLine("one"))), now: () => now });
     const read = () => secrets.of({ name: "red", secret: { file } });
     expect(await read()).toBe("first-secret");
     writeFileSync(file, "second-secret");
-    now += 9_999;
+    now += 10_000;
     expect(await read()).toBe("first-secret");
     now += 1;
     expect(await read()).toBe("second-secret");
     for (const content of ["", "two\nlines", "tab\tbed", "x".repeat(5_000)]) {
       writeFileSync(file, content);
-      now += 10_000;
+      now += 10_001;
       await expect(read()).rejects.toThrow("holds no printable ASCII text alone");
     }
-    now += 10_000;
+    now += 10_001;
     await expect(secrets.of({ name: "red", secret: { file: `${file}-missing` } })).rejects.toThrow("ENOENT");
     expect(readFileSync(file, "utf8")).toHaveLength(5_000);
   });

@@ -13,7 +13,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     const receiver = await receiverForTest();
     vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
     onTestFinished(() => void vi.unstubAllEnvs());
-    const telemetry = await telemetryFor(process.env, { hasPort: true });
+    const startTelemetry = await telemetryFor(process.env, { hasPort: true });
     // The lines are looked at as they arrive; whoever runs the tests need not read them.
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
@@ -25,7 +25,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     await addTeam(place, { name: "red", client: 0, claim: "reds" });
     await addTeam(place, { name: "blue", client: 1, claim: "blues" });
     const config = readConfig({ MIC_BASE_URL: place.emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "info" });
-    const instance = await instanceForTest(place, { config, telemetry });
+    const instance = await instanceForTest(place, { config, startTelemetry });
     const ann = callerNamed("ann", ["reds"]);
     const bob = callerNamed("bob", ["blues"]);
     for (const caller of [ann, bob]) {

@@ -9,8 +9,16 @@ import { sha256 } from "../ids.ts";
 import { Refusal, refuseField } from "../problems.ts";
 import { type InputRecord, inputAt, inputOfFile } from "../world/inputs.ts";
 import type { World } from "../world/world.ts";
-import { checkWorkspace, enveloped, found, location } from "./answers.ts";
-import { type ActionRequest, act, type OperationHandler, read } from "./operation.ts";
+import {
+  type ActionRequest,
+  act,
+  checkWorkspace,
+  enveloped,
+  found,
+  location,
+  type OperationHandler,
+  read,
+} from "./operation.ts";
 
 /** What a referenceId of this kind names; undefined when the workspace owns no such thing. */
 function makeInput(

@@ -17,9 +17,18 @@ import { type JobRecord, operationAt } from "../world/jobs.ts";
 import { isTerminal, newJob } from "../world/lifecycle.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
-import { checkWorkspace, enveloped, found, jobAnswer, location } from "./answers.ts";
 import { checkJobOrder, checkQuota } from "./job-order.ts";
-import { act, type Context, type OperationHandler, read } from "./operation.ts";
+import {
+  act,
+  type Context,
+  checkWorkspace,
+  enveloped,
+  found,
+  jobAnswer,
+  location,
+  type OperationHandler,
+  read,
+} from "./operation.ts";
 import { offeredRecipe } from "./workspace.ts";
 
 /** What befalls a job happens once: its retry succeeds. A review or a hold comes again. */

@@ -1,10 +1,13 @@
-// An endpoint of the contract joined with what it does: all rules are judged first, then it is executed once.
+// Joins an endpoint of the contract with its execution, which happens once and after all rules are checked, and makes successful answers in the
+// contract's envelopes (docs/contract.md, 2.2).
 import type * as z from "zod/v4";
 import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
-import type { Answer } from "../http/answer.ts";
+import { type Job, jobETag } from "../../contract/jobs.ts";
+import { type Answer, jsonAnswer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { Command } from "../idempotency.ts";
 import { sha256 } from "../ids.ts";
+import { refuseField } from "../problems.ts";
 import type { World } from "../world/world.ts";
 import { readBody, readIdempotencyKey, readIfMatch, readPath, readQuery, refuseBody } from "./validate.ts";
 
@@ -87,4 +90,33 @@ function fingerprint(
 ): string {
   const head = JSON.stringify([method, path, Object.entries(parameters), ifMatch ?? null]);
   return sha256(`${head}\n${sha256(body)}`);
+}
+
+export const enveloped = (
+  status: 200 | 201 | 202,
+  data: unknown,
+  { requestId }: Context,
+  headers: Readonly<Record<string, string>> = {},
+): Answer => jsonAnswer(status, { data, meta: { requestId } }, headers);
+
+/** A single job carries its ETag (doubts.md 3). */
+export const jobAnswer = (
+  status: 200 | 202,
+  job: Job,
+  context: Context,
+  headers: Readonly<Record<string, string>> = {},
+): Answer => enveloped(status, job, context, { ETag: jobETag(job.resourceVersion), ...headers });
+
+export const location = (path: string): Readonly<Record<string, string>> => ({ Location: `/sandbox/v1/mic${path}` });
+
+/** The application has one workspace. */
+export function checkWorkspace(workspaceId: string, { world }: Context, pointer: string): void {
+  if (workspaceId !== world.workspaceId)
+    throw refuseField("WORKSPACE_FORBIDDEN", pointer, "This application has no access to this workspace.");
+}
+
+/** The resource, or a refusal that names the path parameter. */
+export function found<T>(resource: T | undefined, name: string, what: string): T {
+  if (resource === undefined) throw refuseField("NOT_FOUND", `/path/${name}`, `There is no such ${what}.`);
+  return resource;
 }

@@ -9,8 +9,7 @@ import { sha256 } from "../ids.ts";
 import { refuseField } from "../problems.ts";
 import { inputEndsAt } from "../world/inputs.ts";
 import { millisecondsOf, processingRequestAt } from "../world/processing-requests.ts";
-import { checkWorkspace, enveloped, found, location } from "./answers.ts";
-import { act, type OperationHandler, read } from "./operation.ts";
+import { act, checkWorkspace, enveloped, found, location, type OperationHandler, read } from "./operation.ts";
 import { offeredRecipe } from "./workspace.ts";
 
 const createProcessingRequest = act(requestMicSharedFileProcessing, ({ body }, context) => {

@@ -5,8 +5,7 @@ import { JobETag } from "../../contract/jobs.ts";
 import { jsonPointer } from "../../contract/json-pointer.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import { inputKey, processingKey, textKey } from "../../contract/text.ts";
-import { isMediaType, JsonError, readJson } from "../http/json.ts";
-import type { HttpRequest } from "../http/request.ts";
+import { type HttpRequest, isMediaType, JsonError, readJson } from "../http/request.ts";
 import { Refusal, refuseField } from "../problems.ts";
 
 const CODES: Readonly<Partial<Record<z.core.$ZodIssue["code"], string>>> = {

@@ -12,8 +12,7 @@ import { refuseField } from "../problems.ts";
 import { CAPABILITIES } from "../world/capabilities.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
-import { checkWorkspace, enveloped, found } from "./answers.ts";
-import { type OperationHandler, read } from "./operation.ts";
+import { checkWorkspace, enveloped, found, type OperationHandler, read } from "./operation.ts";
 
 const versionIdOf = ({ definition }: Recipe): string => definition.versionId;
 

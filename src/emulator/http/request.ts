@@ -1,7 +1,63 @@
-// A request, read whole: what the frame judges. Bodies are held up to MAX_BODY_BYTES; beyond that reading stops.
+// Reads a whole request: its target from its raw bytes, without normalization, so that "..", %2F and broken escapes stay visible; its headers; its
+// body, up to MAX_BODY_BYTES; and the JSON in a body.
 import type { IncomingMessage } from "node:http";
+import { parse } from "lossless-json";
 import { MAX_BODY_BYTES } from "../choices.ts";
-import { type RequestTarget, readTarget } from "./target.ts";
+
+export interface RequestTarget {
+  /** As it was sent, without the query. */
+  readonly rawPath: string;
+  /** The path's segments, percent-decoded; undefined when an escape is malformed or a segment is `.` or `..`. */
+  readonly segments: readonly string[] | undefined;
+  /** The query's pairs in order, decoded; undefined when an escape is malformed. */
+  readonly query: readonly (readonly [name: string, value: string])[] | undefined;
+}
+
+/** RFC 3986, 2.1: each % stands before two hexadecimal digits and the bytes are UTF-8. */
+function percentDecode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const isWhole = <T>(list: readonly (T | undefined)[]): list is readonly T[] => !list.includes(undefined);
+
+function splitPath(rawPath: string): readonly string[] | undefined {
+  const segments = rawPath.slice(1).split("/").map(percentDecode);
+  return isWhole(segments) && !segments.some((segment) => segment === "." || segment === "..") ? segments : undefined;
+}
+
+function splitQuery(raw: string): readonly (readonly [string, string])[] | undefined {
+  const pairs: (readonly [string, string])[] = [];
+  for (const part of raw.split("&")) {
+    if (part === "") continue;
+    const plain = part.replaceAll("+", " ");
+    const equals = plain.indexOf("=");
+    const name = percentDecode(equals < 0 ? plain : plain.slice(0, equals));
+    const value = percentDecode(equals < 0 ? "" : plain.slice(equals + 1));
+    if (name === undefined || value === undefined) return undefined;
+    pairs.push([name, value]);
+  }
+  return pairs;
+}
+
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+/** What a request target may hold (RFC 3986, 3.3 and 3.4), and the few more characters that clients send unescaped. */
+const TARGET_CHARACTERS = /^[\x21-\x7e]*$/;
+
+export function readTarget(url: string): RequestTarget {
+  const target = url.replace(ABSOLUTE_FORM, "");
+  const mark = target.indexOf("?");
+  const rawPath = (mark < 0 ? target : target.slice(0, mark)) || "/";
+  const readable = TARGET_CHARACTERS.test(target) && !target.includes("#");
+  return {
+    rawPath,
+    segments: readable ? splitPath(rawPath) : undefined,
+    query: readable ? splitQuery(mark < 0 ? "" : target.slice(mark + 1)) : undefined,
+  };
+}
 
 export interface HttpRequest {
   readonly method: string;
@@ -75,4 +131,41 @@ export async function readRequest(incoming: IncomingMessage): Promise<HttpReques
     hasHost: incoming.httpVersion === "1.0" || headers.get("host")?.length === 1,
     peer: incoming.socket.remoteAddress ?? "",
   };
+}
+
+export class JsonError extends Error {
+  override readonly name = "JsonError";
+}
+
+/** Keeps a byte order mark, which is no JSON. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function finiteNumber(digits: string): number {
+  const value = Number(digits);
+  if (!Number.isFinite(value)) throw new JsonError("a number is too large");
+  return value;
+}
+
+/** The value a body holds; throws JsonError. The bytes must be UTF-8 without a byte order mark. */
+export function readJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw new JsonError("the bytes are not UTF-8");
+  }
+  try {
+    return parse(text, null, finiteNumber);
+  } catch (error) {
+    // A RangeError: no stack is deep enough for it.
+    throw new JsonError(
+      error instanceof SyntaxError || error instanceof JsonError ? error.message : "it is nested too deep",
+    );
+  }
+}
+
+/** Whether `value` is this media type, without parameters other than charset=utf-8 (RFC 9110, 8.3.1). */
+export function isMediaType(value: string, expected: string): boolean {
+  const [type = "", ...parameters] = value.split(";").map((part) => part.trim().toLowerCase());
+  return type === expected && parameters.every((parameter) => /^(|charset=("?)utf-8\2)$/.test(parameter));
 }

@@ -1,7 +1,7 @@
 // The workspace's files: real bytes, and the fate that a job bound to one of them meets.
 import { createHash } from "node:crypto";
 import { ID_PREFIX } from "../choices.ts";
-import { readDistricts, readStates } from "../geography/load.ts";
+import { readDistricts, readStates } from "../geography/catalogue.ts";
 import { bytesOf } from "../http/answer.ts";
 import { type Ids, sha256 } from "../ids.ts";
 

@@ -4,7 +4,7 @@ import type { Job } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { CANCELLATION_TYPE, MAX_KEPT } from "../choices.ts";
 import { instant } from "../clock.ts";
-import { type Cancellation, type Glimpse, isTerminal, jobAt, type Plan } from "./lifecycle.ts";
+import { type Cancellation, isTerminal, jobAt, type Plan } from "./lifecycle.ts";
 import type { Recipe } from "./recipes.ts";
 
 export interface JobRecord {
@@ -18,7 +18,6 @@ export interface JobRecord {
   readonly outcomeOfRetry: Plan["outcome"];
   cancellation?: Cancellation;
   latestRetry?: JobRecord;
-  glimpse?: Glimpse;
 }
 
 export class Jobs {
@@ -48,14 +47,11 @@ export class Jobs {
   }
 
   at(record: JobRecord, now: number): Job {
-    if (record.glimpse === undefined || record.glimpse.until <= now)
-      record.glimpse = jobAt(record.initial, record.plan, record.cancellation, now);
-    return record.glimpse.job;
+    return jobAt(record.initial, record.plan, record.cancellation, now);
   }
 
   cancel(record: JobRecord, cancellation: Cancellation): void {
     record.cancellation = cancellation;
-    delete record.glimpse;
   }
 
   /** Whether a retry of this job is under way or has succeeded. */

@@ -155,26 +155,18 @@ function apply(job: Job, change: JobChange): void {
   job.updatedAt = instant(change.at);
 }
 
-export interface Glimpse {
-  readonly job: Job;
-  /** The job stays as it is up to this instant, exclusive. */
-  readonly until: number;
-}
-
 /** The job as it is at `now`. */
-export function jobAt(initial: Job, plan: Plan | undefined, cancel: Cancellation | undefined, now: number): Glimpse {
+export function jobAt(initial: Job, plan: Plan | undefined, cancel: Cancellation | undefined, now: number): Job {
   const attempts = initial.stages.map(({ attemptCount }) => attemptCount);
   const end = cancel?.requestedAt ?? Number.POSITIVE_INFINITY;
   const job: Job = { ...initial, stages: initial.stages.map((stage) => ({ ...stage })) };
   for (const change of plan === undefined ? [] : changesOf(plan, attempts)) {
     if (change.at > end) break;
-    if (change.at > now) return { job, until: change.at };
+    if (change.at > now) return job;
     apply(job, change);
   }
-  if (cancel === undefined) return { job, until: Number.POSITIVE_INFINITY };
-  if (cancel.doneAt > now) return { job, until: cancel.doneAt };
-  apply(job, cancelled(job, cancel.doneAt));
-  return { job, until: Number.POSITIVE_INFINITY };
+  if (cancel !== undefined && cancel.doneAt <= now) apply(job, cancelled(job, cancel.doneAt));
+  return job;
 }
 
 const open = (stage: StageName, attemptCount: number): Stage => ({

@@ -65,7 +65,7 @@ function makeJob(world: World, kind: string, recipe: Recipe, createdAt: number):
   if (kind === "running") return { initial, plan: { ...plan, startsAt: world.clock.now() - 3.5 * SEEDED_STAGE_MS } };
   const requestedAt = createdAt + 3.4 * SEEDED_STAGE_MS;
   const cancellation = kind === "cancelled" ? { requestedAt, doneAt: requestedAt + MINUTE } : undefined;
-  const { job } = jobAt(initial, plan, cancellation, createdAt + stages * SEEDED_STAGE_MS);
+  const job = jobAt(initial, plan, cancellation, createdAt + stages * SEEDED_STAGE_MS);
   if (kind !== "withdrawn") return { initial: job, plan: undefined };
   const updatedAt = instant(createdAt + 10 * HOUR);
   const resourceVersion = job.resourceVersion + 1;

@@ -1,12 +1,11 @@
 // What is served over HTTP, apart from how. The product is one implementation (serve.ts); tests and the conformance fixture give
 // startHttpServer another one, and get the same serving of sessions, single requests, subscriptions and limits.
 import type { McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
-import type { Right } from "../../caller.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import type { Redact } from "../messages/redact.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
-import type { Log, Refusal } from "../runtime.ts";
+import type { Log } from "../runtime.ts";
 
 /** Made for one server alone, and gone with it. */
 export interface HttpConnection {
@@ -24,8 +23,6 @@ export interface Asking {
   readonly params?: unknown;
 }
 
-export type RightFor = (message: Asking) => Right;
-
 /** Those in a body that ask or tell; answers and what is no message are left out. `body`: the parsed JSON of a POST. */
 export const messagesIn = (body: unknown): readonly Asking[] =>
   [body].flat().flatMap((message) => {
@@ -42,10 +39,6 @@ export interface HttpService {
   readonly readiness?: () => Promise<object>;
   /** Carries further events to all subscriptions/listen streams, such as lists that change. */
   readonly bus?: ServerEventBus;
-  /** Where callers sign in: the right that a message takes; absent: reading. */
-  readonly rightFor?: RightFor;
-  /** Where there is an audit: this caller asked for what he has no right to. */
-  readonly refused?: ((refusal: Refusal) => void) | undefined;
   /** Takes secrets out of every message that leaves. */
   readonly redact: Redact;
   readonly log: Log;

@@ -1,24 +1,13 @@
 // Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without.
-import { isJsonObject } from "../../contract/json.ts";
-import type { Tool } from "../../toolkit/define-tool.ts";
 import { createRedact } from "../messages/redact.ts";
 import { createSubscriptions } from "../resources/subscriptions.ts";
 import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
-import type { HttpService, RightFor } from "./port.ts";
+import type { HttpService } from "./port.ts";
 
 const MINUTE_MS = 60_000;
-
-/** Whatever may change something at the service is an action. */
-function rightsOf(tools: readonly Tool[]): RightFor {
-  const actions = new Set<unknown>(tools.flatMap(({ name, kind }) => (kind === "reading" ? [] : [name])));
-  return ({ method, params }) => {
-    const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
-    return isAction || method === "tasks/cancel" ? "act" : "read";
-  };
-}
 
 /** What the clients of one runtime are served. */
 export function httpServiceOf(runtime: Runtime): HttpService {
@@ -26,8 +15,6 @@ export function httpServiceOf(runtime: Runtime): HttpService {
   return {
     createServer: (connection, era) => createServer(runtime, { ...connection, confirmation, network: "tcp" }, era),
     createSubscriptions: () => createSubscriptions(runtime),
-    rightFor: rightsOf(runtime.tools),
-    refused: runtime.refused,
     readiness: async () => ({
       journal: {
         engine: runtime.config.journalUrl === undefined ? "SQLite" : "PostgreSQL",

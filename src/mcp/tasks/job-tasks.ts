@@ -37,7 +37,7 @@ export function createJobTasks(runtime: Runtime, linkOf: LinkOf): JobTasks {
 
   function shown(taskId: string, tool: ToolName, standing: Standing): Task {
     const { summary, createdAt, lastUpdatedAt } = standing;
-    const forgotten = runtime.forgotten?.();
+    const forgotten = runtime.hooks?.restoreNotice?.();
     const statusMessage = forgotten === undefined ? summary : `${summary} ${forgotten}`;
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
     switch (standing.status) {

@@ -155,7 +155,7 @@ export async function callTool(
       shownVersion: consent.shownVersion,
       followsTasks: situation.asTask !== undefined,
     });
-    answer = withForgotten(await use(tool, complete, call, situation), tool, runtime.forgotten?.());
+    answer = withForgotten(await use(tool, complete, call, situation), tool, runtime.hooks?.restoreNotice?.());
     told.answered(answer.structuredContent);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
@@ -164,7 +164,8 @@ export async function callTool(
     const facts = signal.aborted && thrown.kind === "internal" ? cancelledFacts : thrown;
     answer = failureResult(tool.name, facts);
     told.failed(facts, error);
-    if (tool.kind !== "reading" && isOurRefusal(facts)) runtime.refused?.({ tool: tool.name, why: "forbidden" });
+    if (tool.kind !== "reading" && isOurRefusal(facts))
+      runtime.hooks?.onRefusal?.({ tool: tool.name, why: "forbidden" });
   }
   return answer;
 }

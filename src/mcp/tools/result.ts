@@ -1,6 +1,6 @@
 // Shows a tool's result as the protocol wants it, its members in the order in which the SDK writes them.
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import type { LinkedFile } from "../../toolkit/links/linked-files.ts";
+import type { LinkedFile } from "../../toolkit/linked-files.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 
 /** The link to the resource of this URI; undefined where there is none. */

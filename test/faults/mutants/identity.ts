@@ -160,7 +160,7 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a key that two callers name is one key at the API",
-    code: "upstreamKey: call.explicitKey === undefined ? undefined : call.wireKey?.(call.explicitKey),",
+    code: "upstreamKey: call.explicitKey === undefined ? undefined : call.hooks?.upstreamKey?.(call.explicitKey),",
     instead: "upstreamKey: undefined,",
     seenBy: callers("one key of two callers is two actions, each under a key of its own at the service"),
   },

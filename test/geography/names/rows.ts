@@ -2,7 +2,7 @@
 // The tables name districts twice, by code and by name: a slip in one of them is seen.
 import { readdirSync, readFileSync } from "node:fs";
 import * as z from "zod/v4";
-import { type DistrictFacts, readDistricts } from "../../../src/emulator/geography/load.ts";
+import { type DistrictFacts, readDistricts } from "../../../src/emulator/geography/catalogue.ts";
 
 /** What a right answer says: these districts, that nothing is certain, or that it is a state. */
 export type Expected =

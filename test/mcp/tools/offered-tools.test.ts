@@ -7,6 +7,7 @@ import { tools as catalogue } from "../../../tools/index.ts";
 import { rows } from "../../operations.ts";
 import { proves } from "../../proves.ts";
 import { type Connection, connectionForFile, eras, type ListedTool } from "../../support/mcp.ts";
+import { wideJson } from "../../support/wide-json.ts";
 import { OWN_TOOLS, POST_TOOLS, TOOL_NAMES } from "../../tools/catalogue.ts";
 
 // docs/interface.md, "Tools", in its order.
@@ -63,20 +64,10 @@ function* schemasIn(value: unknown, place: string): Generator<readonly [string, 
   }
 }
 
-/** As the formatter of this project has it: a list of words on one line, where it fits. */
-const readable = (value: unknown): string =>
-  `${JSON.stringify(value, null, 2)}\n`.replace(
-    /^(.*)\[\n((?: +"[^"\n]*",?\n)+) +\](,?)$/gm,
-    (lines, start, items, comma) => {
-      const line = `${start}[${String(items).trim().split(/,\n */).join(", ")}]${comma}`;
-      return line.length <= 120 ? line : lines;
-    },
-  );
-
 describe("the list", () => {
   test("is this, to be read by a reviewer", async () => {
     const surface = { instructions: connection().instructions()?.split("\n"), tools: await connection().listTools() };
-    await expect(readable(surface)).toMatchFileSnapshot("__snapshots__/tools-list.json");
+    await expect(`${wideJson(surface)}\n`).toMatchFileSnapshot("__snapshots__/tools-list.json");
   });
 
   test("is the same in every era, and every time", async () => {

@@ -4,7 +4,8 @@ import { isInstalled } from "../../conformance/suite.ts";
 import { startHaproxy } from "../../support/balancers.ts";
 import { startDeployment } from "../../support/deployment.ts";
 import { freePort } from "../../support/free-port.ts";
-import type { Outcome } from "./row.ts";
+
+import type { Outcome } from "./under-load.ts";
 
 /** A deployment issues no Mcp-Session-Id, without which these scenarios check nothing. */
 const WITH_SESSIONS = "2025-11-25";

@@ -2,12 +2,9 @@
 // the middle. What arrives is held against what the service sends.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createServer, get } from "node:http";
-import { createSeals, readSecretKeys } from "../../../src/auth/seals.ts";
+import { createServer } from "node:http";
 import { type Deployment, startDeployment } from "../../support/deployment.ts";
-import { startFleet } from "../../support/fleet.ts";
 import { connectHttp } from "../../support/mcp.ts";
-import { assetTicket } from "../file-house.ts";
 
 export interface DownloadCounts {
   readonly teams: number;
@@ -89,8 +86,8 @@ async function taken(url: string, onBytes: (count: number) => void): Promise<str
   }
 }
 
-/** So many callers, in turn in each team, each with the token he calls with and a link that a tool gave him. */
-async function withLinks({ callers }: Deployment, count: number) {
+/** Links that a tool gave to this many callers, in turn in each team. */
+async function linksFor({ callers }: Deployment, count: number) {
   return await Promise.all(
     (await callers(count)).map(async ({ url, token, era }, at) => {
       const client = await connectHttp(era, url, { token });
@@ -98,40 +95,9 @@ async function withLinks({ callers }: Deployment, count: number) {
       await client.close();
       const [link] = /http:[^"\\\s]*\/downloads\/[\w.-]+/.exec(JSON.stringify(result)) ?? [];
       if (link === undefined) throw new Error(`no link: ${JSON.stringify(result)}`);
-      return { token, link };
+      return link;
     }),
   );
-}
-
-const statusOf = (url: string, headers: Readonly<Record<string, string>> = {}): Promise<number | undefined> =>
-  new Promise((resolve, reject) => {
-    get(url, { headers }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    }).on("error", reject);
-  });
-
-const STRANGERS = 4;
-
-/** How many of these were refused: an altered link, an old one, another caller's where links want their caller, and one without a caller. */
-async function refusals({ env }: Deployment, link: string, tokenOfAnother: string): Promise<number> {
-  const seals = createSeals(readSecretKeys(env["MIC_SECRET_KEYS"] ?? ""));
-  const old = await assetTicket(seals, { caller: "caller", team: "team-1", assetId: "asset", seconds: -1 });
-  const { origin, host, pathname } = new URL(link);
-  const strict = await startFleet({ instances: 1, env: { ...env, MIC_DOWNLOAD_LINKS: "bearer" } });
-  try {
-    const [strictUrl] = strict.instances.map(({ url }) => url);
-    const statuses = await Promise.all([
-      statusOf(`${link.slice(0, -8)}AAAAAAAA`),
-      statusOf(`${origin}/downloads/${old}`),
-      statusOf(`${strictUrl}${pathname}`, { host, authorization: `Bearer ${tokenOfAnother}` }),
-      statusOf(`${strictUrl}${pathname}`, { host }),
-    ]);
-    const wanted = [404, 410, 404, 401];
-    return statuses.filter((status, at) => status === wanted[at]).length;
-  } finally {
-    await strict.stop();
-  }
 }
 
 /** What was counted, and what is wrong, a sentence each. */
@@ -139,14 +105,12 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
   const service = await startService(bytes);
   const deployment = await startDeployment({ instances: 1, teams, service: service.baseUrl });
   try {
-    const callers = await withLinks(deployment, atOnce);
-    const [first, another] = callers;
+    const links = await linksFor(deployment, atOnce);
     const [instance] = deployment.fleet.instances;
-    if (!instance || !first || !another) throw new Error("an instance and two callers are needed");
-    const strangersRefused = await refusals(deployment, first.link, another.token);
+    if (!instance) throw new Error("there is an instance");
     const idle = await peakMegabytes(instance.pid());
     const right = hashOf(bytes);
-    const all = (onBytes: (count: number) => void) => Promise.all(callers.map(({ link }) => taken(link, onBytes)));
+    const all = (onBytes: (count: number) => void) => Promise.all(links.map((link) => taken(link, onBytes)));
     const before = await all(() => undefined);
     const peak = await peakMegabytes(instance.pid());
     // Killed once a good part of the bytes has arrived, and most of them have not.
@@ -159,7 +123,6 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
     await killed;
     const counts = {
       whole: before.filter((hash) => hash === right).length,
-      strangersRefused,
       // 0 where the system does not say.
       idleMegabytes: Math.round(idle),
       peakMegabytes: Math.round(peak),
@@ -167,7 +130,6 @@ export async function downloadsTrial({ teams, atOnce, bytes }: DownloadCounts) {
       takenForWhole: during.filter((hash) => hash !== "broken" && hash !== right).length,
     };
     const wrong = [
-      counts.strangersRefused !== STRANGERS && `${counts.strangersRefused} of ${STRANGERS} strangers were refused`,
       counts.whole !== atOnce && `${counts.whole} of ${atOnce} files arrived whole`,
       counts.peakMegabytes >= MOST_MEGABYTES && `${counts.peakMegabytes} MB of memory`,
       counts.broken === 0 && "the instance was not killed in the middle",

@@ -3,8 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startPostgresPair } from "../../support/postgres-pair.ts";
 import { untilMoreTold } from "./kills.ts";
-import type { Outcome } from "./row.ts";
-import { type Sizes, underLoad } from "./under-load.ts";
+import { type Outcome, type Sizes, underLoad } from "./under-load.ts";
 
 export interface Failovers extends Sizes {
   readonly failovers: number;

@@ -7,8 +7,7 @@ import { inTurn } from "../../support/in-turn.ts";
 import type { LoadCounts } from "../../support/load.ts";
 import type { NextVersion } from "../../support/next-version.ts";
 import type { Chance } from "../../support/random.ts";
-import type { Outcome } from "./row.ts";
-import { type Sizes, underLoad } from "./under-load.ts";
+import { type Outcome, type Sizes, underLoad } from "./under-load.ts";
 
 /** Waits until this many more were told, so that a fault comes in the middle of work and not of a start. */
 export async function untilMoreTold(load: LoadCounts, more: number): Promise<void> {

@@ -2,7 +2,13 @@
 import { type Deployment, type DeploymentOptions, startDeployment } from "../../support/deployment.ts";
 import { executionsAt, type LoadCounts, OF_THE_LOAD, startLoad } from "../../support/load.ts";
 import { type Chance, chanceFrom } from "../../support/random.ts";
-import { mustBeZero, type Outcome } from "./row.ts";
+
+export interface Outcome {
+  /** By name, in the order in which they are printed. */
+  readonly counts: Readonly<Record<string, number | string>>;
+  /** A sentence for each failure. */
+  readonly wrong: readonly string[];
+}
 
 export interface Sizes {
   readonly instances: number;
@@ -58,7 +64,7 @@ export async function underLoad({ seed, options, strike, isSmooth = false, ...si
     return {
       counts: { ...struck, told, executions, duplicates, untold, crossed, calls, reads, replayed, broken, refused },
       wrong: [
-        ...mustBeZero(zero),
+        ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),
         ...(told === 0 ? ["nothing was told: nothing was tried"] : []),
         ...(untold > 0 || (isSmooth && failed > 0) ? [...why].slice(0, REASONS) : []),
       ],

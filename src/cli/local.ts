@@ -1,0 +1,97 @@
+// Composes a server for one user: from a configuration to everything that a connection needs.
+import { actionsOfService } from "../actions/of-service.ts";
+import { createIdentity } from "../auth/identity.ts";
+import { openKeychain } from "../auth/keychain/keychain.ts";
+import { createSealedIds } from "../auth/sealed-ids.ts";
+import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
+import type { Config } from "../config.ts";
+import { createGeography } from "../geography/geography.ts";
+import type { Note } from "../mcp/instructions.ts";
+import { createDownloads } from "../service/downloads.ts";
+import { createTransport } from "../service/transport.ts";
+import { StartedJob } from "../toolkit/jobs/job-task.ts";
+import type { Candidate } from "../toolkit/resources/candidate.ts";
+import { redactorOf } from "./crash.ts";
+import { hasJournal, journalOf } from "./journal.ts";
+import { createClient, createLogging, createProcess, createRuntime } from "./parts.ts";
+import { sharedGeography } from "./shared-geography.ts";
+import type { StartTelemetry } from "./telemetry.ts";
+
+export interface ComposeOptions {
+  /** Sentences for the server instructions. */
+  readonly notes: readonly Note[];
+  /** Files that may be registered, as far as they are known. */
+  readonly files?: readonly Candidate[];
+  /** The service is in this process: neither proxies nor the keychain are for it. */
+  readonly inProcess: boolean;
+  /** How long a keychain may take: a server's calls wait less than a person at a prompt. */
+  readonly keychainLimitMs: number;
+  /** Absent: nobody asked for telemetry. */
+  readonly telemetry?: StartTelemetry | undefined;
+}
+
+export function compose(
+  config: Config,
+  { notes, files = [], inProcess, keychainLimitMs, telemetry: startTelemetry }: ComposeOptions,
+) {
+  const redactor = redactorOf(config);
+  const transport = createTransport({ proxies: !inProcess });
+  const journal = journalOf(config);
+  const logging = createLogging(config, redactor, startTelemetry);
+  const process = createProcess({ config, redactor, transport, journal, ...logging });
+  const { log, telemetry, timing, actions } = process;
+
+  const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
+  const required = config.keychain === "require";
+  const identity = createIdentity({ given: config, keychain, required, redactor, now: timing.now });
+  const store = keychain
+    ? keychainTokens(keychain, timing.now, ({ trouble, message, detail }) => {
+        log.info({ trouble }, `tokens stay in memory: ${message}`);
+        log.debug({ trouble, detail }, "keychain");
+      })
+    : noTokenStore;
+  const client = createClient({ identity, redactor, store, transport }, process);
+  const { service, tokens } = client;
+
+  const geography = createGeography({
+    service,
+    perMinute: config.geographyRate,
+    // No other process reaches an emulator in this process.
+    ...(!inProcess && sharedGeography(config, identity.baseUrl, timing.now)),
+  });
+  const downloads = createDownloads(service);
+  const runtime = createRuntime(process, client, {
+    actions: actionsOfService({ actions, journal: journal.open, serviceName: identity.serviceName }),
+    hasJournal: () => hasJournal(config),
+    geography,
+    files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
+    knownFiles: files,
+    taskIds: createSealedIds(StartedJob, identity),
+    questions: undefined,
+    notes,
+    async requireConfigured(toolset) {
+      await identity.baseUrl();
+      if (toolset === "jobs") await identity.credentials();
+    },
+  });
+  telemetry?.gauge("mic.watched.resources", runtime.watching.count);
+  telemetry?.gauge("mic.geography.permits", geography.permits);
+  return {
+    runtime,
+    identity,
+    tokens,
+    /** Undefined with MIC_KEYCHAIN=off. */
+    keychain,
+    transport,
+    journal,
+    /** Aborts what is in flight; no partial file remains. */
+    async close(): Promise<void> {
+      await geography.close();
+      await downloads.close();
+      await journal.close();
+      await tokens.close();
+      keychain?.close();
+      await transport.close();
+    },
+  };
+}

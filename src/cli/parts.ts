@@ -1,0 +1,125 @@
+// The parts that a server for one user and a deployment have in common: those of the process, of one set of client credentials, and of one
+// caller.
+import { tools } from "../../tools/index.ts";
+import { createActions } from "../actions/actions.ts";
+import type { ListedAction } from "../actions/listing.ts";
+import { observedActions } from "../actions/observed.ts";
+import type { JournalHandle } from "../actions/open.ts";
+import type { Identity } from "../auth/identity.ts";
+import type { Redactor } from "../auth/redaction.ts";
+import type { TokenStore } from "../auth/token-store.ts";
+import { createTokens } from "../auth/tokens.ts";
+import type { Config } from "../config.ts";
+import type { Hooks } from "../hooks.ts";
+import type { Runtime } from "../mcp/runtime.ts";
+import { createSkills } from "../mcp/skills/skills.ts";
+import { isOfferedTool } from "../mcp/tools/offered-tools.ts";
+import { isGone } from "../owner.ts";
+import { systemTiming } from "../service/attempts.ts";
+import { createService } from "../service/call.ts";
+import { observedTokens } from "../service/observed.ts";
+import type { Transport } from "../service/transport.ts";
+import { readSkillFiles } from "../skills.ts";
+import type { Telemetry } from "../telemetry/port.ts";
+import { createOffers } from "../toolkit/jobs/offers.ts";
+import { createRetries } from "../toolkit/jobs/retries.ts";
+import type { Ports } from "../toolkit/ports.ts";
+import type { Candidate } from "../toolkit/resources/candidate.ts";
+import { createCandidates } from "../toolkit/resources/completion.ts";
+import { resources } from "../toolkit/resources/index.ts";
+import { createWatching } from "../toolkit/resources/watching.ts";
+import { readViewFile } from "../view-files.ts";
+import { createLog } from "./log.ts";
+import { observedLog, type StartTelemetry } from "./telemetry.ts";
+import { version } from "./version.ts";
+
+/** The log of a process, and its telemetry. `start`: absent if telemetry is off. */
+export function createLogging({ logLevel }: Config, redactor: Redactor, start: StartTelemetry | undefined) {
+  const log = createLog(logLevel, redactor);
+  const telemetry = start?.({ log, redactor });
+  return { log: telemetry ? observedLog(log, logLevel, telemetry) : log, telemetry };
+}
+
+interface ProcessOptions extends ReturnType<typeof createLogging> {
+  readonly config: Config;
+  readonly redactor: Redactor;
+  readonly transport: Transport;
+  readonly journal: JournalHandle;
+}
+
+export function createProcess({ redactor, ...given }: ProcessOptions) {
+  const { config, journal, log } = given;
+  return {
+    ...given,
+    timing: systemTiming,
+    /** One for all callers: it knows which actions this process works on. */
+    actions: createActions({
+      journal: journal.open,
+      timing: systemTiming,
+      monotonicMs: () => performance.now(),
+      isGone,
+      redact: redactor.redact,
+      onTrouble: (reason) => log.error({ reason }, "the action journal could not be written"),
+    }),
+    skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
+  };
+}
+export type Process = ReturnType<typeof createProcess>;
+
+interface ClientOptions {
+  readonly identity: Identity;
+  readonly redactor: Redactor;
+  readonly store: TokenStore;
+  readonly transport: Transport;
+  readonly hooks?: Hooks;
+}
+
+/** One client of the API: its tokens, its requests, and the resources that are watched with them. */
+export function createClient(
+  { identity, redactor, store, transport, hooks }: ClientOptions,
+  { timing, telemetry }: { readonly timing: Process["timing"]; readonly telemetry: Telemetry | undefined },
+) {
+  const tokenTransport = telemetry ? observedTokens(telemetry, transport) : transport;
+  const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
+  return { identity, redactor, tokens, service, watching: createWatching({ timing }) };
+}
+export type Client = ReturnType<typeof createClient>;
+
+interface RuntimeOptions
+  extends Pick<Runtime, "taskIds" | "questions" | "notes" | "hooks" | "requireConfigured">,
+    Pick<Ports, "actions" | "geography" | "files"> {
+  /** Whether a journal exists; the check does not create one. */
+  readonly hasJournal: () => Promise<boolean>;
+  /** Files that may be registered, if they are known. */
+  readonly knownFiles: readonly Candidate[];
+}
+
+const isResolvable = ({ state, nextStep }: ListedAction): boolean => state === "unknown" && nextStep !== undefined;
+
+/** The tools are bound to the ports of one caller, so a tool cannot mix up callers. */
+export function createRuntime(
+  { config, log, timing, skills, telemetry }: Omit<Process, "transport" | "journal" | "actions">,
+  { identity, service, watching, redactor }: Omit<Client, "tokens">,
+  { actions: ownActions, geography, files, hasJournal, knownFiles, ...more }: RuntimeOptions,
+): Runtime {
+  const actions = telemetry ? observedActions(ownActions, telemetry) : ownActions;
+  const ports: Ports = { service, actions, geography, files, offers: createOffers(), retries: createRetries() };
+  return {
+    ...more,
+    version,
+    config,
+    workspaceId: identity.workspaceId,
+    tools: tools.map((tool) => tool.create(ports)),
+    ports,
+    resources,
+    candidates: createCandidates({ actions, now: timing.now, files: knownFiles }),
+    watching,
+    skills,
+    readView: readViewFile,
+    redactor,
+    log,
+    telemetry,
+    countUnresolved: async () => ((await hasJournal()) ? (await actions.unresolved()).filter(isResolvable).length : 0),
+  };
+}

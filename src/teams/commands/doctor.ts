@@ -1,0 +1,85 @@
+// `mic-mcp doctor --teams`: checks what a deployment depends on.
+import { createRedactor } from "../../auth/redaction.ts";
+import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
+import { forUser } from "../../cli/command-line/for-user.ts";
+import { UsageError } from "../../config.ts";
+import { Failure, reasonOf } from "../../failure.ts";
+import { escaped } from "../../outside.ts";
+import { createTransport } from "../../service/transport.ts";
+import { type DeploymentDatabase, openDatabase } from "../database.ts";
+import { createEncryption } from "../keys/encryption.ts";
+import { createSecrets } from "../keys/team-secrets.ts";
+import { createAccessTokens } from "../oauth/access-tokens.ts";
+import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
+import { createTeams } from "../tenancy/teams.ts";
+import { checkTeam } from "./teams.ts";
+
+const good = (name: string, detail: string): Check => ({ name, ok: true, detail });
+
+function wrong(name: string, error: unknown, fix: string): Check {
+  const next = error instanceof Failure ? forUser(error.facts).next : undefined;
+  return { name, ok: false, detail: reasonOf(error), fix: next ?? fix };
+}
+
+async function checkDatabase({ database: { query } }: DeploymentDatabase): Promise<Check> {
+  try {
+    await query("SELECT 1");
+    return good("database", "can be reached, and has its tables");
+  } catch (error) {
+    return wrong("database", error, "Check MIC_DATABASE_URL and its PostgreSQL servers.");
+  }
+}
+
+async function checkProvider({ signIn }: TeamsSettings): Promise<Check> {
+  const transport = createTransport();
+  try {
+    const monotonicMs = () => performance.now();
+    await createAccessTokens({ ...signIn, transport, now: Date.now, monotonicMs }).ready();
+    return good("sign-in", `${signIn.issuer} answers, and its tokens can be told apart`);
+  } catch (error) {
+    return wrong("sign-in", error, "Check MIC_AUTH_ISSUER: it must be exactly what tokens have in iss.");
+  } finally {
+    await transport.close();
+  }
+}
+
+async function checkTeams({ secretKeys }: TeamsSettings, { database }: DeploymentDatabase): Promise<readonly Check[]> {
+  try {
+    const all = await createTeams(database).list();
+    if (all.length === 0)
+      return [{ name: "teams", ok: false, detail: "there is none", fix: "mic-mcp teams add makes one." }];
+    const secrets = createSecrets({ encryption: createEncryption(secretKeys), now: Date.now });
+    const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
+    return checks.map(({ team, ...check }) => ({ ...check, name: `team ${team}` }));
+  } catch (error) {
+    return [wrong("teams", error, "Check MIC_DATABASE_URL.")];
+  }
+}
+
+/** Wrong settings are one check, and end the examination. */
+export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
+  let settings: TeamsSettings;
+  try {
+    settings = readTeamsSettings(environment);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return [checkNode(), wrong("settings", error, "Set or correct the variables named (docs/interface.md, Teams).")];
+  }
+  const redactor = createRedactor();
+  for (const secret of settings.secrets) redactor.add(secret);
+  const deployment = openDatabase(settings);
+  try {
+    const database = await checkDatabase(deployment);
+    const checks = [
+      checkNode(),
+      checkWarnings(settings.config),
+      database,
+      await checkProvider(settings),
+      ...(database.ok ? await checkTeams(settings, deployment) : []),
+      checkProxy(environment),
+    ];
+    return checks.map((check) => ({ ...check, detail: redactor.redact(escaped(check.detail)) }));
+  } finally {
+    await deployment.close();
+  }
+}

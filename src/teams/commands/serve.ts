@@ -1,0 +1,115 @@
+// `mic-mcp serve --teams`: runs one instance of a deployment until a signal ends it.
+import { tools } from "../../../tools/index.ts";
+import { crashReason } from "../../cli/crash.ts";
+import type { HttpFlags } from "../../cli/serve-flags.ts";
+import { onSignal } from "../../cli/signals.ts";
+import { telemetryFor } from "../../cli/telemetry.ts";
+import { isJsonObject } from "../../contract/json.ts";
+import { loopbackAddress } from "../../mcp/http/loopback.ts";
+import { httpServiceOf } from "../../mcp/http/serve.ts";
+import { createRedact } from "../../mcp/messages/redact.ts";
+import type { Runtime } from "../../mcp/runtime.ts";
+import { refusalsInto } from "../audit.ts";
+import { composeTeams } from "../compose.ts";
+import { auditRow, createDownloads } from "../downloads/downloads.ts";
+import { type CallerService, startPublicServer } from "../frontend/frontend.ts";
+import { createAccessTokens } from "../oauth/access-tokens.ts";
+import { readTeamsSettings } from "../settings.ts";
+
+/** Calls in flight may end within this time, before they are aborted. Their actions stay in the journal either way. */
+const DRAIN_MS = 45_000;
+/** The process ends this long after the drain, even if something hangs. */
+const BACKSTOP_MS = 2_000;
+
+/** An action tool needs the right `act`, and so does the cancellation of its task. */
+export function callerServiceOf(runtime: Runtime): CallerService {
+  const actions = new Set<unknown>(runtime.tools.flatMap(({ name, kind }) => (kind === "reading" ? [] : [name])));
+  return {
+    ...httpServiceOf(runtime),
+    rightFor({ method, params }) {
+      const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
+      return isAction || method === "tasks/cancel" ? "act" : "read";
+    },
+    onRefusal: (refusal) => runtime.hooks?.onRefusal?.(refusal),
+  };
+}
+
+/** Resolves with the exit code after a signal, when everything is in the journal. Throws UsageError. */
+export async function serveTeams(
+  environment: NodeJS.ProcessEnv,
+  { host = "127.0.0.1", port = 0 }: HttpFlags,
+): Promise<number> {
+  const settings = readTeamsSettings(environment, host);
+  const startTelemetry = await telemetryFor(environment, { hasPort: true });
+  const composed = composeTeams({ ...settings, startTelemetry });
+  const { log, audit, telemetry, traceId } = composed;
+  const monotonicMs = () => performance.now();
+  for (const warning of settings.config.warnings) log.warn({}, warning);
+  process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
+    log.error({ reason: composed.redactAll(crashReason(error)) }, "crash");
+    process.exit(1);
+  });
+
+  const services = new WeakMap<Runtime, CallerService>();
+  function serviceOf(runtime: Runtime): CallerService {
+    const service = services.get(runtime) ?? callerServiceOf(runtime);
+    services.set(runtime, service);
+    return service;
+  }
+
+  try {
+    const { url, drain } = await startPublicServer({
+      ...settings,
+      ...settings.signIn,
+      address: settings.isTrustedProxy ? host : await loopbackAddress(host),
+      port,
+      async serviceOf(caller, team) {
+        const runtime = await composed.runtimeOf(caller, team);
+        return runtime && serviceOf(runtime);
+      },
+      onRetired: (listener) =>
+        composed.onRetired((runtime) => {
+          const service = services.get(runtime);
+          if (service) listener(service);
+        }),
+      extraRoutes: createDownloads({
+        encryption: composed.encryption,
+        tools,
+        runtimeOf: composed.runtimeForLink,
+        links: settings.downloadLinks,
+        log,
+        onEnd: (download) => audit.write(...auditRow(download)),
+        traceId,
+      }),
+      tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),
+      callerLimits: { rate: settings.callerRate, calls: settings.callerCalls },
+      readiness: composed.readiness,
+      telemetry,
+      trace: composed.trace,
+      onRefusal: ({ id: caller, clientId: client }, team = "", refusal) =>
+        refusalsInto(audit, { caller, team, client, traceId })(refusal),
+      redact: createRedact(composed.redactor),
+      log,
+      monotonicMs,
+    });
+    // A closed stdout must not end the server.
+    process.stdout.on("error", () => undefined);
+    process.stdout.write(`${JSON.stringify({ url })}\n`);
+    const now = new AbortController();
+    const delayMs = settings.drainDelaySeconds * 1000;
+    await new Promise<void>((resolve) => {
+      let signals = 0;
+      onSignal(() => {
+        signals += 1;
+        if (signals > 1) now.abort();
+        setTimeout(() => process.exit(0), BACKSTOP_MS + (signals > 1 ? 0 : delayMs + DRAIN_MS)).unref();
+        resolve();
+      });
+    });
+    await drain(DRAIN_MS, now.signal, delayMs);
+  } finally {
+    await composed.close();
+    await telemetry?.close();
+  }
+  process.exit(0);
+}

@@ -1,0 +1,420 @@
+// `mic-mcp teams` and `mic-mcp migrate`: manage the teams of a deployment, their credentials and members. Running instances receive each change.
+import { parseArgs } from "node:util";
+import { forUser } from "../../cli/command-line/for-user.ts";
+import { didYouMean } from "../../cli/command-line/nearest.ts";
+import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
+import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
+import { prove } from "../../cli/prove.ts";
+import { aligned, isTerminal } from "../../cli/terminal.ts";
+import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../config.ts";
+import { Failure, reasonOf } from "../../failure.ts";
+import { json as inJson, quote } from "../../outside.ts";
+import { operatorTable } from "../../table.ts";
+import { createAudit, operatorOf } from "../audit.ts";
+import { callerId } from "../caller.ts";
+import { openDatabase } from "../database.ts";
+import { createEncryption, DecryptionError } from "../keys/encryption.ts";
+import { createSecrets, keyIdOf, type Secrets } from "../keys/team-secrets.ts";
+import { readStoreSettings } from "../settings.ts";
+import {
+  createTeams,
+  type ListedTeam,
+  type Member,
+  type SecretPlace,
+  TEAM_NAME,
+  type Teams,
+} from "../tenancy/teams.ts";
+
+interface TeamFlags {
+  readonly "base-url"?: string | undefined;
+  readonly "client-id"?: string | undefined;
+  readonly "workspace-id"?: string | undefined;
+  readonly claim?: string | undefined;
+  readonly member?: readonly string[] | undefined;
+  readonly "secret-stdin"?: boolean | undefined;
+  readonly "secret-file"?: string | undefined;
+  readonly unproven?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** The parts that the actions work with. */
+export interface Manager {
+  readonly teams: Teams;
+  readonly secrets: Secrets;
+  /** The id of the key that encrypts. */
+  readonly firstKey: string;
+  /** MIC_BASE_URL. */
+  readonly baseUrl: string | undefined;
+  /** MIC_AUTH_ISSUER. */
+  readonly issuer: string | undefined;
+  /** Records in the audit that the operator changed a team. `who`: the member that the change is about. */
+  changed(team: string, what: string, who?: Member): void;
+  /** Writes a line to stdout. */
+  say(text: string): void;
+}
+
+const noSuchTeam = (name: string): Failure =>
+  new Failure({
+    kind: "not_found",
+    message: `There is no team ${quote(name)}.`,
+    retryable: false,
+    sideEffect: "none",
+    next: "mic-mcp teams list has their names.",
+  });
+
+/** Throws UsageError. */
+function membersOf({ member: subjects = [] }: TeamFlags, { issuer }: Manager): readonly Member[] {
+  if (subjects.length === 0) return [];
+  if (issuer === undefined)
+    throw new UsageError("MIC_AUTH_ISSUER is missing: --member is a subject of that identity provider.");
+  return subjects.map((subject) => {
+    if (subject === "") throw new UsageError("--member takes a subject, as sub in its access tokens.");
+    return { issuer, subject };
+  });
+}
+
+async function typedSecret(): Promise<string> {
+  const prompter = openPrompter();
+  try {
+    return await prompter.askSecret("Client secret (not shown): ");
+  } finally {
+    prompter.close();
+  }
+}
+
+/** Reads a secret from stdin, a file or the terminal. Throws UsageError, and Failure if the file cannot be used. */
+async function givenSecret(
+  name: string,
+  flags: TeamFlags,
+  { secrets }: Manager,
+): Promise<{ readonly text: string; readonly place: SecretPlace }> {
+  const { "secret-stdin": isOnStdin, "secret-file": file } = flags;
+  if (isOnStdin && file !== undefined)
+    throw new UsageError("--secret-stdin and --secret-file are two places of one secret: give one of them.");
+  if (file !== undefined) {
+    if (!file.startsWith("/"))
+      throw new UsageError("--secret-file takes a path from / on: instances read it, wherever they start.");
+    const place = { file };
+    return { text: await secrets.of({ name, secret: place }), place };
+  }
+  if (!isOnStdin && !isInteractive())
+    throw new UsageError("There is no terminal to ask on: give --secret-stdin or --secret-file PATH.");
+  const text = checkCredential("client secret", await (isOnStdin ? readSecretFromStdin() : typedSecret()));
+  return { text, place: { sealed: await secrets.encrypt(name, text) } };
+}
+
+const taken = (name: string, by: string): Failure =>
+  new Failure({
+    kind: "conflict",
+    message:
+      name === by
+        ? `There is a team ${quote(name)} already. Nothing was changed.`
+        : `The team ${quote(by)} has this client of this service already, and one client is one team: whoever holds its credentials reads all that was made with them. Nothing was changed.`,
+    retryable: false,
+    sideEffect: "none",
+    next:
+      name === by ? "mic-mcp teams rotate replaces its secret." : `Add members to ${quote(by)}, or use another client.`,
+  });
+
+/** Throws UsageError. */
+function claimOf({ claim }: TeamFlags): string | undefined {
+  if (claim === "") throw new UsageError("--claim takes a value of MIC_AUTH_TEAM_CLAIM, such as a group's name.");
+  return claim;
+}
+
+async function addMembers(name: string, members: readonly Member[], { teams, changed }: Manager): Promise<void> {
+  for (const member of await teams.addMembers(name, members)) changed(name, "member added", member);
+}
+
+async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise<void> {
+  const { "base-url": url = manager.baseUrl, "client-id": client, "workspace-id": workspace } = flags;
+  const missing = [
+    ...(url === undefined ? ["--base-url (or MIC_BASE_URL)"] : []),
+    ...(client === undefined ? ["--client-id"] : []),
+    ...(workspace === undefined ? ["--workspace-id"] : []),
+  ];
+  if (url === undefined || client === undefined || workspace === undefined)
+    throw new UsageError(`A new team takes ${missing.join(", ")}.`);
+  const [baseUrl, clientId] = [checkBaseUrl(url), checkCredential("client id", client)];
+  const workspaceId = checkWorkspaceId(workspace);
+  const members = membersOf(flags, manager);
+  const claim = claimOf(flags);
+  const { text: clientSecret, place } = await givenSecret(name, flags, manager);
+  if (!flags.unproven) await prove({ baseUrl, clientId, clientSecret, workspaceId });
+  const by = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: place });
+  if (by !== undefined) throw taken(name, by);
+  manager.changed(name, "added");
+  await addMembers(name, members, manager);
+  const how =
+    "file" in place ? `its secret stays in ${place.file}` : `its secret is sealed under the key ${manager.firstKey}`;
+  const who = [
+    ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)}`]),
+    ...members.map(({ subject }) => quote(subject)),
+  ];
+  manager.say(
+    `Added the team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; ${how}. Members: ${who.length === 0 ? "none yet" : who.join(", ")}.`,
+  );
+}
+
+async function addTo(name: string, flags: TeamFlags, manager: Manager): Promise<void> {
+  const claim = claimOf(flags);
+  const members = membersOf(flags, manager);
+  if (!(await manager.teams.find(name))) throw noSuchTeam(name);
+  if (claim !== undefined && (await manager.teams.setClaim(name, claim))) manager.changed(name, "claim set");
+  await addMembers(name, members, manager);
+  const done = [
+    ...(claim === undefined ? [] : [`whoever has the claim ${quote(claim)} belongs to it`]),
+    ...(members.length === 0 ? [] : [`members added: ${members.map(({ subject }) => quote(subject)).join(", ")}`]),
+  ];
+  manager.say(`The team ${name}: ${done.join("; ")}.`);
+}
+
+/** Flags of a new team. */
+const OF_NEW = ["base-url", "client-id", "workspace-id", "secret-stdin", "secret-file"] as const;
+
+async function addTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
+  const isNew = OF_NEW.some((flag) => flags[flag] !== undefined);
+  const hasMore = flags.claim !== undefined || flags.member !== undefined;
+  await (isNew || !hasMore ? addNew(name, flags, manager) : addTo(name, flags, manager));
+  return 0;
+}
+
+async function removeTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
+  const { teams, changed, say } = manager;
+  const members = membersOf(flags, manager);
+  if (members.length === 0) {
+    if (!(await teams.remove(name))) throw noSuchTeam(name);
+    changed(name, "removed");
+    say(`Removed the team ${name}, its members and its secret. What it did stays in the journal.`);
+    return 0;
+  }
+  if (!(await teams.find(name))) throw noSuchTeam(name);
+  for (const member of members) {
+    const wasListed = await teams.removeMember(name, member);
+    if (wasListed) changed(name, "member removed", member);
+    const more = wasListed ? "" : " was not listed: a claim may still make him a member, or he is another provider's";
+    say(wasListed ? `Took ${quote(member.subject)} out of the team ${name}.` : `${quote(member.subject)}${more}.`);
+  }
+  return 0;
+}
+
+async function rotateTeam(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
+  const { teams, changed, say, firstKey } = manager;
+  const team = await teams.find(name);
+  if (!team) throw noSuchTeam(name);
+  const { text: clientSecret, place } = await givenSecret(name, flags, manager);
+  const { baseUrl, clientId, workspaceId } = team;
+  if (!flags.unproven) await prove({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!(await teams.replaceSecret(name, place))) throw noSuchTeam(name);
+  changed(name, "secret replaced");
+  const how = "file" in place ? `stays in ${place.file}` : `is sealed under the key ${firstKey}`;
+  say(`The team ${name} has another secret, which ${how}. It is used from the next token on.`);
+  return 0;
+}
+
+interface CheckedTeam {
+  readonly team: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+/** Checks the secret of a team. Errors of its credentials are part of the result. */
+export async function checkTeam(
+  team: ListedTeam,
+  { secrets }: Pick<Manager, "secrets">,
+  tries: boolean,
+): Promise<CheckedTeam> {
+  const { name, baseUrl, clientId, workspaceId, claim, members } = team;
+  try {
+    const clientSecret = await secrets.of(team);
+    if (tries) await prove({ baseUrl, clientId, clientSecret, workspaceId });
+  } catch (error) {
+    if (!(error instanceof Failure)) return { team: name, ok: false, detail: reasonOf(error) };
+    const { message, next } = forUser(error.facts);
+    return {
+      team: name,
+      ok: false,
+      detail: message.replace(" Nothing was stored.", ""),
+      ...(next !== undefined && { fix: next }),
+    };
+  }
+  const opened = tries ? "its secret opens, and the service gives it a token" : "its secret opens";
+  if (claim !== undefined || members.length > 0) return { team: name, ok: true, detail: opened };
+  const fix = `mic-mcp teams add ${name} --claim VALUE, or --member SUBJECT`;
+  return { team: name, ok: false, detail: `${opened}, but nobody belongs to it`, fix };
+}
+
+async function checkTeams(
+  name: string | undefined,
+  { unproven = false, json }: TeamFlags,
+  manager: Manager,
+): Promise<number> {
+  const all = await manager.teams.list();
+  const wanted = name === undefined ? all : all.filter((team) => team.name === name);
+  if (name !== undefined && wanted.length === 0) throw noSuchTeam(name);
+  const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !unproven)));
+  const ok = checks.every((check) => check.ok);
+  if (json) manager.say(inJson({ ok, teams: checks }));
+  else if (checks.length === 0) manager.say("There is no team yet: mic-mcp teams add makes one.");
+  else
+    for (const { team, ok: isWell, detail, fix } of checks)
+      manager.say(`${isWell ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
+  return ok ? 0 : 1;
+}
+
+const shown = ({ name, baseUrl, clientId, workspaceId, claim, members, secret, changedAt }: ListedTeam) => ({
+  name,
+  baseUrl,
+  clientId,
+  workspaceId,
+  ...(claim !== undefined && { claim }),
+  members,
+  secret: "file" in secret ? { file: secret.file } : { sealedUnder: keyIdOf(secret.sealed) ?? "an unknown key" },
+  changedAt: new Date(changedAt).toISOString(),
+});
+
+const COLUMNS = ["team", "workspace", "client", "service", "claim", "members", "secret"];
+
+async function listTeams({ json }: TeamFlags, { teams, say }: Manager): Promise<number> {
+  const found = (await teams.list()).map(shown);
+  if (json) {
+    say(inJson({ teams: found }));
+    return 0;
+  }
+  if (found.length === 0) {
+    say("There is no team yet: mic-mcp teams add makes one.");
+    return 0;
+  }
+  const rows = found.map(({ name, workspaceId, clientId, baseUrl, claim = "", members, secret }) => [
+    name,
+    workspaceId,
+    clientId,
+    baseUrl,
+    claim,
+    members.map(({ subject }) => subject).join(" "),
+    "file" in secret ? secret.file : `sealed under ${secret.sealedUnder}`,
+  ]);
+  const lines = operatorTable(COLUMNS, rows);
+  say(isTerminal(process.stdout) ? aligned(lines) : lines);
+  return 0;
+}
+
+export async function rewrapTeams({ teams, secrets, firstKey, changed, say }: Manager): Promise<number> {
+  const counts = { put: 0, kept: 0, files: 0 };
+  const broken: string[] = [];
+  for (const { name, secret } of await teams.list()) {
+    if ("file" in secret) {
+      counts.files += 1;
+      continue;
+    }
+    try {
+      const sealed = await secrets.encryptAgain(name, secret.sealed);
+      // A secret that was rotated meanwhile is under the first key, too.
+      const isPut = sealed !== undefined && (await teams.replaceEncrypted(name, secret.sealed, sealed));
+      counts[isPut ? "put" : "kept"] += 1;
+      if (isPut) changed(name, "secret rewrapped");
+    } catch (error) {
+      if (!(error instanceof DecryptionError)) throw error;
+      broken.push(`${name}: ${error.message}. mic-mcp teams rotate ${name} mends it.`);
+    }
+  }
+  say(
+    `Under the key ${firstKey}: ${counts.put} put there now, ${counts.kept} before; in files: ${counts.files}; not to be opened: ${broken.length}.`,
+  );
+  for (const line of broken) say(line);
+  return broken.length === 0 ? 0 : 1;
+}
+
+type TeamAction = (typeof TEAM_ACTIONS)[number];
+
+/** Throws UsageError. */
+function actionOf(word: string | undefined): TeamAction {
+  const action = TEAM_ACTIONS.find((each) => each === word);
+  if (action) return action;
+  const like = word === undefined ? "" : didYouMean(word, TEAM_ACTIONS);
+  throw new UsageError(`mic-mcp teams takes one of ${TEAM_ACTIONS.join(", ")}.${like}`);
+}
+
+/** Throws UsageError. */
+function nameOf(action: TeamAction, names: readonly string[]): string {
+  const [name, ...more] = names;
+  if (name === undefined || more.length > 0)
+    throw new UsageError(`mic-mcp teams ${action} takes the name of one team.`);
+  if (!TEAM_NAME.test(name))
+    throw new UsageError(
+      `${quote(name)} cannot be a team's name, which is part of a URL: 1 to 63 of a-z, 0-9 and -, none of - in front.`,
+    );
+  return name;
+}
+
+/** Throws UsageError. */
+function refuseNames(action: TeamAction, names: readonly string[]): void {
+  if (names.length > 0) throw new UsageError(`mic-mcp teams ${action} takes no team: it is about all of them.`);
+}
+
+async function run(action: TeamAction, names: readonly string[], flags: TeamFlags, manager: Manager): Promise<number> {
+  switch (action) {
+    case "add":
+      return await addTeam(nameOf(action, names), flags, manager);
+    case "remove":
+      return await removeTeam(nameOf(action, names), flags, manager);
+    case "rotate":
+      return await rotateTeam(nameOf(action, names), flags, manager);
+    case "check":
+      return await checkTeams(names.length === 0 ? undefined : nameOf(action, names), flags, manager);
+    case "list":
+      refuseNames(action, names);
+      return await listTeams(flags, manager);
+    case "rewrap":
+      refuseNames(action, names);
+      return await rewrapTeams(manager);
+  }
+}
+
+/** Throws UsageError, and Failure if the database cannot be used or credentials are refused. */
+export async function teams(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: COMMANDS.teams.flags,
+    allowPositionals: true,
+  });
+  const [word, ...names] = positionals;
+  const action = actionOf(word);
+  const settings = readStoreSettings(environment);
+  const { database, journal, close } = openDatabase(settings);
+  const audit = createAudit(journal, {
+    warn: (facts, message) => void process.stderr.write(`${message}: ${inJson(facts)}\n`),
+  });
+  const manager: Manager = {
+    teams: createTeams(database),
+    secrets: createSecrets({ encryption: createEncryption(settings.secretKeys), now: Date.now }),
+    firstKey: settings.secretKeys.first,
+    baseUrl: settings.config.baseUrl,
+    issuer: environment["MIC_AUTH_ISSUER"] || undefined,
+    changed(team, what, who) {
+      const resourceId = who && callerId(who.issuer, who.subject);
+      audit.write(operatorOf(team), { event: "team", outcome: what, ...(resourceId !== undefined && { resourceId }) });
+    },
+    say: (text) => void process.stdout.write(`${text}\n`),
+  };
+  try {
+    return await run(action, names, values, manager);
+  } finally {
+    await audit.written();
+    await close();
+  }
+}
+
+/** Brings the tables up to date before instances of a new version start. Throws UsageError, and Failure if the database cannot be used. */
+export async function migrate(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  parseArgs({ args: [...args], options: COMMANDS.migrate.flags });
+  const database = openDatabase(readStoreSettings(environment));
+  try {
+    await database.migrate();
+  } finally {
+    await database.close();
+  }
+  process.stdout.write("The tables are up to date.\n");
+  return 0;
+}

@@ -1,0 +1,233 @@
+// Composes a deployment: from its settings to the runtime of each caller, which has the team's credentials or, without a team, only geography.
+import { overviewOf } from "../actions/listing.ts";
+import { actionsOfService } from "../actions/of-service.ts";
+import { createRedactor } from "../auth/redaction.ts";
+import { noTokenStore } from "../auth/token-store.ts";
+import { logOf } from "../cli/log.ts";
+import { type Client, createClient, createLogging, createProcess, createRuntime } from "../cli/parts.ts";
+import { geographyOn } from "../cli/shared-geography.ts";
+import type { StartTelemetry } from "../cli/telemetry.ts";
+import { notConfigured, reasonOf } from "../failure.ts";
+import { createGeography } from "../geography/geography.ts";
+import type { Auditor } from "../hooks.ts";
+import type { Runtime } from "../mcp/runtime.ts";
+import { ANSWER_SECONDS } from "../mcp/tools/confirmation.ts";
+import { createService } from "../service/call.ts";
+import { shareOf } from "../service/share.ts";
+import { createTransport } from "../service/transport.ts";
+import { StartedJob } from "../toolkit/jobs/job-task.ts";
+import { createWatching } from "../toolkit/resources/watching.ts";
+import { createAudit, createCallersTrace, refusalsInto } from "./audit.ts";
+import { openDatabase } from "./database.ts";
+import { createLinkedFiles } from "./downloads/links.ts";
+import { createEncryption, questionsFor, subjectIn, taskIdsFor } from "./keys/encryption.ts";
+import { createSecrets } from "./keys/team-secrets.ts";
+import type { DeploymentSettings } from "./settings.ts";
+import { createCooldowns } from "./tenancy/cooldowns.ts";
+import { restoreNoticeOf, upstreamKeysOf } from "./tenancy/hooks.ts";
+import { actionsWithin, checkWorkspace, createTeamIdentity, type TeamIdentity } from "./tenancy/identity.ts";
+import { noActions, noIdentity, noTeamFailure, noTokens } from "./tenancy/no-team.ts";
+import { createRuntimes, type RuntimeCaller, type RuntimeFactory } from "./tenancy/runtimes.ts";
+import { CHANNEL, createTeams, type Team } from "./tenancy/teams.ts";
+
+/** Connections to one API, and how many of them one team may use at once. */
+const CONNECTIONS = 64;
+const TEAM_CONNECTIONS = 8;
+/** The purpose for which the secret of upstream keys is derived. */
+const UPSTREAM_KEYS = "wire";
+
+/** `startTelemetry`: absent if telemetry is off. */
+export type Deployment = DeploymentSettings & { readonly startTelemetry?: StartTelemetry | undefined };
+
+interface TeamParts extends Client {
+  readonly team: Team;
+  readonly identity: TeamIdentity;
+}
+
+export type ComposedTeams = ReturnType<typeof composeTeams>;
+
+export function composeTeams(deployment: Deployment) {
+  const { config, secretKeys, publicOrigin, inlineBytes, downloadSeconds } = deployment;
+  const redactor = createRedactor();
+  for (const secret of deployment.secrets) redactor.add(secret);
+  const transport = createTransport({ proxies: true, connections: CONNECTIONS });
+  const { log, telemetry } = createLogging(config, redactor, deployment.startTelemetry);
+  const { database, journal, notices, waiting, durability, close } = openDatabase(deployment, log);
+  const process = createProcess({ config, redactor, transport, journal, log, telemetry });
+  const { timing, actions } = process;
+  const { now } = timing;
+
+  const teams = createTeams(database);
+  const encryption = createEncryption(secretKeys);
+  const secrets = createSecrets({ encryption, now });
+  const cooldowns = createCooldowns({ database, now, notices });
+  const audit = createAudit(journal, log);
+  const trace = createCallersTrace();
+  const traceId = (): string | undefined => telemetry?.marks()["trace_id"] ?? trace.id();
+  const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
+  const restoreNotice = restoreNoticeOf(deployment.restoredAt, now);
+
+  /** Geography needs no credentials: the whole deployment uses one base URL for it, whichever APIs its teams use. */
+  async function geographyUrl(): Promise<string> {
+    const baseUrl = config.baseUrl ?? (await teams.firstBaseUrl());
+    if (baseUrl !== undefined) return baseUrl;
+    throw notConfigured(
+      "No service is configured: there is no MIC_BASE_URL, and no team.",
+      "Ask the user to have the operator of this server set MIC_BASE_URL, or add a team (mic-mcp teams add).",
+    );
+  }
+  const withoutCredentials = noTokens(notConfigured("Geography has no credentials.", "Call a tool of the jobs."));
+  const geography = createGeography({
+    service: createService({ baseUrl: geographyUrl, tokens: withoutCredentials, transport, timing, telemetry }),
+    perMinute: config.geographyRate,
+    ...geographyOn(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget, now }),
+  });
+
+  /** The parts of a runtime that depend on the caller and not on the team's credentials. */
+  function callerParts(
+    { id: caller, clientId: client, issuer, subject, groups }: RuntimeCaller,
+    team: string | undefined,
+    { service, redactor }: Pick<Client, "service" | "redactor">,
+  ) {
+    const auditor: Auditor = { caller, team: team ?? "", client, traceId };
+    const who = { ...(team !== undefined && { team }), caller };
+    const taskSubject = subjectIn(team, caller);
+    return {
+      hooks: { caller, auditor, onRefusal: refusalsInto(audit, auditor) },
+      process: { ...process, log: logOf(log, redactor, { ...who, client }), telemetry: telemetry?.of(who) },
+      common: {
+        geography,
+        files: createLinkedFiles({
+          service,
+          inlineBytes,
+          encryption,
+          publicUrl: publicOrigin,
+          seconds: downloadSeconds,
+          caller,
+          holder: { issuer, subject, groups: [...groups] },
+          team,
+          client,
+          now,
+        }),
+        knownFiles: [],
+        taskIds: taskIdsFor(encryption, taskSubject, StartedJob),
+        questions: questionsFor(encryption, taskSubject, ANSWER_SECONDS),
+        notes: [],
+      },
+    };
+  }
+
+  const factory: Omit<RuntimeFactory<TeamParts, Runtime>, "retired"> = {
+    openTeam(team) {
+      const own = createRedactor(redactor);
+      const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
+      const share = shareOf(transport, TEAM_CONNECTIONS);
+      const hooks = { checkRequest: checkWorkspace(team.workspaceId), cooldown: cooldowns.of(team.name) };
+      const client = createClient(
+        { identity, redactor: own, store: noTokenStore, transport: share, hooks },
+        { timing, telemetry: telemetry?.of({ team: team.name }) },
+      );
+      return { ...client, team, identity };
+    },
+
+    endTeam: ({ identity }) => identity.end(),
+
+    inTeam(parts, caller) {
+      const { team, identity } = parts;
+      const own = callerParts(caller, team.name, parts);
+      const hooks = { ...own.hooks, upstreamKey: upstreamKeysOf(upstreamSecret, caller.id), restoreNotice };
+      const mine = actionsOfService({
+        actions,
+        journal: journal.open,
+        serviceName: identity.serviceName,
+        redact: parts.redactor.redact,
+        hooks,
+      });
+      return createRuntime(own.process, parts, {
+        ...own.common,
+        actions: actionsWithin(mine, team.workspaceId),
+        hasJournal: async () => true,
+        hooks,
+      });
+    },
+
+    withoutTeam(caller, why) {
+      const failure = noTeamFailure(why, `${publicOrigin}/mcp`);
+      const service = createService({ baseUrl: geographyUrl, tokens: noTokens(failure), transport, timing });
+      const client = {
+        identity: noIdentity(failure, geographyUrl),
+        service,
+        redactor,
+        watching: createWatching({ timing }),
+      };
+      const own = callerParts(caller, undefined, client);
+      return createRuntime(own.process, client, {
+        ...own.common,
+        actions: noActions(failure),
+        hasJournal: async () => false,
+        hooks: own.hooks,
+      });
+    },
+  };
+
+  const onRetired = new Set<(runtime: Runtime) => void>();
+  const runtimes = createRuntimes<TeamParts, Runtime>({
+    teams,
+    now,
+    maxTeams: deployment.teamsAtHand,
+    factory: {
+      ...factory,
+      retired(runtime) {
+        for (const listener of onRetired) listener(runtime);
+      },
+    },
+  });
+
+  function changed(name: string): void {
+    runtimes
+      .changed(name)
+      .catch((error: unknown) => log.warn({ team: name, reason: reasonOf(error) }, "a changed team cannot be read"));
+  }
+  // A missed notice may have been about any team.
+  notices.on(CHANNEL, changed, () => {
+    for (const { team } of runtimes.openTeams()) changed(team.name);
+  });
+  telemetry?.gauge("mic.watched.resources", () =>
+    runtimes.openTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
+  );
+  telemetry?.gauge("mic.geography.permits", geography.permits);
+  telemetry?.gauge("mic.service.rest", () => cooldowns.longestMs() / 1_000);
+  telemetry?.gauge("mic.database.waiting", waiting);
+
+  return {
+    runtimeOf: runtimes.of,
+    runtimeForLink: runtimes.forLink,
+    /** `listener` is called with each runtime that is not used any more because its team has changed. */
+    onRetired: (listener: (runtime: Runtime) => void) => void onRetired.add(listener),
+    transport,
+    notices,
+    encryption,
+    /** The state of the database for /readyz. Rejects, and says why, if actions cannot be accepted. */
+    async readiness(): Promise<object> {
+      const found = await durability();
+      if (!found.isDurable) throw notConfigured(`${found.trouble}.`, found.next);
+      return { journal: { engine: "PostgreSQL", ...(await overviewOf(await journal.open())) } };
+    },
+    log,
+    redactor,
+    telemetry,
+    audit,
+    trace,
+    /** The trace id of the current request: that of telemetry, or else the caller's own. */
+    traceId,
+    /** Removes the secrets of all cached teams, for a text that belongs to no team, such as a crash. */
+    redactAll: (text: string): string =>
+      runtimes.openTeams().reduce((clean, team) => team.redactor.redact(clean), redactor.redact(text)),
+    async close(): Promise<void> {
+      await audit.written();
+      await geography.close();
+      await transport.close();
+      await close();
+    },
+  };
+}

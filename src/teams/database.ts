@@ -1,0 +1,159 @@
+// The database of a deployment: the connection to whichever PostgreSQL server is the primary, the tables, the journal, and notices between
+// instances.
+import type { Database } from "../actions/database.ts";
+import { type Durability, durabilityOf, type Meant } from "../actions/durability.ts";
+import { createNotices, type Notices } from "../actions/notices.ts";
+import { createJournal, type JournalHandle } from "../actions/open.ts";
+import type { PostgresDatabase } from "../actions/postgres.ts";
+import { explainFaults } from "../actions/trouble.ts";
+import { onceUntilFailure, soonOr } from "../async.ts";
+import { reasonOf } from "../failure.ts";
+import { LIST_TABLES } from "../geography/list-table.ts";
+import { GEOGRAPHY_TABLES } from "../geography/neighbours.ts";
+import type { Log } from "../mcp/runtime.ts";
+import { ownName } from "../owner.ts";
+import { systemTiming } from "../service/attempts.ts";
+import type { StoreSettings } from "./settings.ts";
+import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
+import { prepareTables } from "./tenancy/teams.ts";
+
+/** How long a result of `durability` is valid, because probes are frequent. */
+const DURABLE_MS = 5_000;
+const NOT_DURABLE_MS = 1_000;
+/** A probe waits at most this long. */
+const LOOK_MS = 3_000;
+const CONNECTIONS = 16;
+const DAY_MS = 86_400_000;
+
+export interface ConnectionOptions {
+  /** URLs of one database on the primary and its replicas, in any order. */
+  readonly urls: readonly string[];
+  /** MIC_DATABASE_POOL. */
+  readonly connections?: number;
+  /** MIC_DATABASE_DURABILITY. */
+  readonly durability: Meant;
+}
+
+/** The connection to the primary. Errors are Failures that say what to do about MIC_DATABASE_URL. */
+export function connectToPrimary({ urls, connections = CONNECTIONS, durability: meant }: ConnectionOptions) {
+  const database = onceUntilFailure(async (): Promise<PostgresDatabase> => {
+    const { openPostgres } = await import("../actions/postgres.ts");
+    const opened = await openPostgres(urls.join(","), { connections, failover: true });
+    const explained = await explainFaults(Promise.resolve(opened), "PostgreSQL", "MIC_DATABASE_URL");
+    return { ...opened, ...explained, clock: opened.clock };
+  });
+  let looking: Promise<Durability> | undefined;
+
+  const unusable = (reason: string): Durability => ({
+    isDurable: false,
+    trouble: `The database cannot be used: ${reason}`,
+    next: "Check MIC_DATABASE_URL and its PostgreSQL servers.",
+  });
+
+  const look = (): Promise<Durability> =>
+    soonOr(
+      database
+        .get()
+        .then(({ query }) => durabilityOf(query, meant))
+        .catch((error: unknown) => unusable(reasonOf(error))),
+      unusable(`no answer within ${LOOK_MS / 1_000} s`),
+      LOOK_MS,
+    );
+
+  return {
+    open: database.get,
+    /** Whether the database can be reached, and whether commits survive the loss of a server; a few seconds old at most. Never rejects. */
+    durability(): Promise<Durability> {
+      looking ??= look().then((found) => {
+        setTimeout(() => (looking = undefined), found.isDurable ? DURABLE_MS : NOT_DURABLE_MS).unref();
+        return found;
+      });
+      return looking;
+    },
+    async close(): Promise<void> {
+      const opened = await database.ifStarted()?.catch(() => undefined);
+      await opened?.close();
+    },
+  };
+}
+
+/** Tables that instances share besides the journal. They are only added to, so an older version can run beside this one. */
+const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...LIST_TABLES, ...COOLDOWN_TABLES };
+
+export interface DeploymentDatabase {
+  /** Opened at first use, with its tables up to date; again after a failure. */
+  readonly database: Database;
+  readonly journal: JournalHandle;
+  readonly notices: Notices;
+  /** Statements that wait for a connection now. */
+  waiting(): number;
+  /** Never rejects. */
+  durability(): Promise<Durability>;
+  /** Brings all tables up to date. Throws Failure. */
+  migrate(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditDays?: number };
+
+export function openDatabase(
+  { config, database: { urls, pool: connections, durability, migrate: migrates }, auditDays }: Settings,
+  log?: Pick<Log, "warn">,
+): DeploymentDatabase {
+  const primary = connectToPrimary({ urls, connections, durability });
+  const journalWith = (mayMigrate: boolean): JournalHandle =>
+    createJournal({
+      stateDir: config.stateDir,
+      url: undefined,
+      database: primary.open,
+      migrates: mayMigrate,
+      retentionMs: config.actionRetentionDays * DAY_MS,
+      ...(auditDays !== undefined && { auditMs: auditDays * DAY_MS }),
+      now: systemTiming.now,
+      owner: ownName,
+    });
+  const journal = journalWith(migrates);
+
+  async function migrate(): Promise<void> {
+    const migrating = migrates ? journal : journalWith(true);
+    await migrating.open();
+    const database = await primary.open();
+    await prepareTables(database);
+    await database.exclusively(async (query) => {
+      for (const [name, columns] of Object.entries(SHARED_TABLES))
+        await query(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
+    });
+    if (migrating !== journal) await migrating.close();
+  }
+
+  let opened: PostgresDatabase | undefined;
+  const prepared = onceUntilFailure(async () => {
+    if (migrates) await migrate();
+    opened = await primary.open();
+    return opened;
+  });
+  const query: Database["query"] = async (sql, values) => await (await prepared.get()).query(sql, values);
+  const notices = createNotices({
+    urls,
+    query,
+    onTrouble: (error) => log?.warn({ reason: reasonOf(error) }, "notices of other instances cannot be heard now"),
+  });
+
+  return {
+    database: {
+      query,
+      exclusively: async (work, lock) => await (await prepared.get()).exclusively(work, lock),
+      close: async () => undefined,
+    },
+    journal,
+    notices,
+    waiting: () => opened?.waiting() ?? 0,
+    durability: primary.durability,
+    migrate,
+    async close() {
+      await notices.close();
+      await journal.close();
+      await primary.close();
+    },
+  };
+}

@@ -1,0 +1,276 @@
+// Redeems links to files: GET /downloads/{ticket} streams an asset from the API with a new token of the team, or makes rows again. Nothing is
+// stored. The path is never logged, because anybody who has it may read the file.
+import type { IncomingMessage } from "node:http";
+import type { AuditedEvent } from "../../actions/audit.ts";
+import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
+import { Failure, type FailureKind, reasonOf } from "../../failure.ts";
+import type { Auditor } from "../../hooks.ts";
+import { plain, type Served } from "../../mcp/http/port.ts";
+import type { Log, Runtime } from "../../mcp/runtime.ts";
+import { toolCall } from "../../mcp/tools/tool-call.ts";
+import { CALL_LIMIT_MS } from "../../service/attempts.ts";
+import { lengthOf, typeOf, withOpenFile } from "../../service/open-file.ts";
+import type { DefinedTool } from "../../toolkit/define-tool.ts";
+import type { LinkedFiles } from "../../toolkit/linked-files.ts";
+import type { Encryption } from "../keys/encryption.ts";
+import type { Candidate } from "../tenancy/runtimes.ts";
+import { CSV_TYPE, DOWNLOADS_PATH, plainType, Ticket } from "./links.ts";
+
+/** Facts for the audit. */
+export interface EndedDownload {
+  readonly caller: string;
+  readonly team: string | undefined;
+  /** The OAuth client that the link was made for. */
+  readonly client: string;
+  readonly kind: Ticket["kind"];
+  /** The asset's id, or the tool whose rows they are. */
+  readonly of: string;
+  /** Of the request. */
+  readonly traceId: string | undefined;
+  readonly status: number;
+  readonly bytes: number;
+  /** All bytes were written to the client's connection. */
+  readonly isWhole: boolean;
+}
+
+/** The row of the audit; its outcome says whether the whole file was sent, or how the request was refused. */
+export function auditRow(download: EndedDownload): readonly [Auditor, AuditedEvent] {
+  const { caller, team = "", client, kind, of, status, isWhole, traceId } = download;
+  const outcome = status === 200 ? (isWhole ? "whole" : "broken off") : `HTTP ${status}`;
+  return [
+    { caller, team, client, traceId: () => traceId },
+    { event: "download", outcome, ...(kind === "asset" ? { resourceId: of } : { tool: of }) },
+  ];
+}
+
+export interface DownloadOptions {
+  readonly encryption: Pick<Encryption, "decryptForAny">;
+  /** Tools that make rows. */
+  readonly tools: readonly DefinedTool[];
+  /** The runtime of this caller in this team; undefined if they are not a member now, or it does not exist. */
+  readonly runtimeOf: (caller: Candidate, team: string | undefined) => Promise<Runtime | undefined>;
+  /** "bearer": a link also needs the token of the caller for whom it was made. */
+  readonly links: "ticket" | "bearer";
+  readonly log: Log;
+  readonly onEnd?: (download: EndedDownload) => void;
+  /** The trace id of the current request. */
+  readonly traceId?: () => string | undefined;
+  readonly limits?: DownloadLimits;
+}
+
+/** Downloads at the same time, in this process. */
+export interface DownloadLimits {
+  readonly all: number;
+  readonly team: number;
+}
+
+const LIMITS: DownloadLimits = { all: 64, team: 16 };
+const RETRY_AFTER_SECONDS = 5;
+
+const HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; sandbox",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+} as const;
+
+/** An answer without a file. */
+class Refused extends Error {
+  override readonly name = "Refused";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+const tryAgain = (why: string): Refused =>
+  new Refused(503, `${why} Try again in a moment.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
+
+const noSuchFile = (): Refused => new Refused(404, "There is no such file.");
+
+const STATUS: Partial<Readonly<Record<FailureKind, number>>> = { not_found: 404, rate_limited: 503, timeout: 504 };
+
+/** Maps a refusal by the API to an answer. Any other error is an internal one. */
+function refusalOf(error: unknown, { redactor }: Runtime): unknown {
+  if (!(error instanceof Failure)) return error;
+  const { kind, message, retryAfterSeconds } = error.facts;
+  const after = retryAfterSeconds === undefined ? undefined : { "retry-after": String(retryAfterSeconds) };
+  return new Refused(STATUS[kind] ?? 502, redactor.redact(`The file cannot be had now: ${message}`), after);
+}
+
+/** RFC 6266; characters outside ASCII are only in filename* (RFC 8187). */
+function disposition(fileName: string): string {
+  const plainName = fileName.replace(/[^\x20-\x7e]/g, "_");
+  const exact = encodeURIComponent(fileName).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
+  return `attachment; filename="${plainName}"; filename*=UTF-8''${exact}`;
+}
+
+const answerOf = ({ status, message, headers }: Refused): Served =>
+  plain({
+    status,
+    headers: { ...HEADERS, "content-type": "text/plain; charset=utf-8", ...headers },
+    text: `${message}\n`,
+  });
+
+interface OpenedFile {
+  readonly contentType: string;
+  /** Undefined if the API does not say. */
+  readonly length: number | undefined;
+  readonly pieces: AsyncIterable<Buffer>;
+}
+
+/** Throws if the body differs from the length in its header. */
+async function* withLength(length: number | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (length !== undefined && bytes > length) break;
+    yield piece;
+  }
+  if (length !== undefined && bytes !== length) throw new Error("the file is not as long as it was said to be");
+}
+
+async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSignal): Promise<OpenedFile> {
+  const { service } = ports;
+  const context = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+  const request = { path: { assetId } };
+  return await withOpenFile(service, getMicPublicAssetContent, request, context, async (answer) => {
+    const length = lengthOf(answer);
+    return { contentType: plainType(typeOf(answer)), length, pieces: withLength(length, answer.body) };
+  });
+}
+
+/** Runs the same call again, and takes its file. */
+async function makeRows(
+  tool: DefinedTool,
+  args: Readonly<Record<string, unknown>>,
+  runtime: Runtime,
+  signal: AbortSignal,
+): Promise<OpenedFile> {
+  const { ports } = runtime;
+  const { files, service } = ports;
+  if (files.kind !== "links") throw new Error("only what makes links redeems them");
+  let made: Buffer | undefined;
+  const taking: LinkedFiles = {
+    ...files,
+    async rows(rows) {
+      made = rows.csv;
+      return await files.rows(rows);
+    },
+  };
+  const call = toolCall(runtime, tool.name, { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
+  await tool.create({ ...ports, files: taking }).invoke(args, call);
+  if (made === undefined) throw new Error("the call made no rows");
+  const csv = made;
+  return {
+    contentType: CSV_TYPE,
+    length: csv.length,
+    pieces: (async function* () {
+      yield csv;
+    })(),
+  };
+}
+
+interface DownloadRequest {
+  readonly path: string;
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal;
+  /** The caller by the request's access token, or the refusal of the token. */
+  callerOf(): Promise<Candidate | Response>;
+}
+
+/** Undefined if the path is not that of a link. */
+type ServeDownload = (request: Pick<IncomingMessage, "method">, asked: DownloadRequest) => Promise<Served | undefined>;
+
+export function createDownloads(options: DownloadOptions): ServeDownload {
+  const { encryption, tools, runtimeOf, links, log, onEnd, traceId, limits = LIMITS } = options;
+  const running = new Map<string, number>();
+  let all = 0;
+
+  /** Takes a slot. The result frees it. */
+  function enter(name: string): () => void {
+    const count = running.get(name) ?? 0;
+    if (all >= limits.all || count >= limits.team) throw tryAgain("Too many downloads at once.");
+    all += 1;
+    running.set(name, count + 1);
+    return () => {
+      all -= 1;
+      const left = (running.get(name) ?? 1) - 1;
+      if (left === 0) running.delete(name);
+      else running.set(name, left);
+    };
+  }
+
+  async function open(ticket: Ticket, runtime: Runtime, signal: AbortSignal): Promise<OpenedFile> {
+    if (ticket.kind === "asset") return await openAsset(ticket.assetId, runtime, signal);
+    const tool = tools.find(({ name }) => name === ticket.tool);
+    if (tool?.effect !== "export") throw noSuchFile();
+    return await makeRows(tool, ticket.arguments, runtime, signal);
+  }
+
+  async function give(ticket: Ticket, by: Candidate, signal: AbortSignal): Promise<Served> {
+    const { team, client, kind } = ticket;
+    const of = kind === "asset" ? ticket.assetId : ticket.tool;
+    const { id: caller } = by;
+    const about = { caller, team, client, kind, of, traceId: traceId?.() };
+    let bytes = 0;
+    const leave = enter(ticket.team ?? caller);
+    try {
+      const runtime = await runtimeOf(by, ticket.team).catch((error: unknown) => {
+        log.error({ reason: reasonOf(error) }, "nobody can tell what a link is for");
+        throw tryAgain("Nobody can tell now what this link is for.");
+      });
+      if (!runtime) throw noSuchFile();
+      const { contentType, length, pieces } = await open(ticket, runtime, signal).catch((error: unknown) => {
+        throw refusalOf(error, runtime);
+      });
+      const counted = async function* () {
+        for await (const piece of pieces) {
+          bytes += piece.length;
+          yield piece;
+        }
+      };
+      const headers = { ...HEADERS, "content-type": contentType, "content-disposition": disposition(ticket.fileName) };
+      return {
+        response: { status: 200, headers, length, pieces: counted() },
+        kind: "call",
+        async over(isWhole) {
+          leave();
+          onEnd?.({ ...about, status: 200, bytes, isWhole });
+        },
+      };
+    } catch (error) {
+      leave();
+      onEnd?.({ ...about, status: error instanceof Refused ? error.status : 500, bytes, isWhole: false });
+      throw error;
+    }
+  }
+
+  async function serve(
+    { method }: Pick<IncomingMessage, "method">,
+    { path, signal, callerOf }: DownloadRequest,
+  ): Promise<Served> {
+    if (method !== "GET") throw new Refused(405, "Only GET is served here.", { allow: "GET" });
+    const caller = links === "bearer" ? await callerOf() : undefined;
+    if (caller instanceof Response) return plain(caller);
+    const opened = await encryption.decryptForAny("download", path.slice(DOWNLOADS_PATH.length), Ticket);
+    if (opened === "expired") throw new Refused(410, "This link is too old. Call the tool again for a new one.");
+    if (!opened || (caller && caller.id !== opened.caller)) throw noSuchFile();
+    return await give(opened.value, caller ?? { id: opened.caller, ...opened.value.holder }, signal);
+  }
+
+  return async (request, asked) => {
+    if (!asked.path.startsWith(DOWNLOADS_PATH)) return undefined;
+    try {
+      return await serve(request, asked);
+    } catch (error) {
+      if (error instanceof Refused) return answerOf(error);
+      log.error({ reason: reasonOf(error) }, "download");
+      return answerOf(new Refused(500, "Internal server error."));
+    }
+  };
+}

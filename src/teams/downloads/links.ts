@@ -1,0 +1,162 @@
+// Makes links to files for callers on other machines. The content of a small file is in the answer itself. A link contains its ticket, which is
+// encrypted: no server stores it, and any instance redeems it.
+import { createHash } from "node:crypto";
+import * as z from "zod/v4";
+import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
+import { Failure } from "../../failure.ts";
+import type { CallContext } from "../../service/attempts.ts";
+import type { Service } from "../../service/call.ts";
+import type { CallRequest } from "../../service/encode.ts";
+import { nameFromHeader } from "../../service/file-names.ts";
+import { PREVIEW_BYTES, previewOfStart, textOf } from "../../service/file-preview.ts";
+import { lengthOf, typeOf, withOpenFile } from "../../service/open-file.ts";
+import type { OpenAnswer } from "../../service/transport.ts";
+import type { Content, Link, LinkedFiles, WantedAsset } from "../../toolkit/linked-files.ts";
+import type { Encryption } from "../keys/encryption.ts";
+
+/**
+ * The caller that a link was made for, as far as the membership in the link's team depends on them. Membership is checked again when
+ * the link is opened. `groups`: only the value of the team's claim, and only if the caller belonged to the team by it.
+ */
+const holder = z.strictObject({ issuer: z.string(), subject: z.string(), groups: z.array(z.string()) });
+export type Holder = z.infer<typeof holder>;
+
+const named = { team: z.string().optional(), holder, client: z.string(), fileName: z.string() };
+
+export const Ticket = z.discriminatedUnion("kind", [
+  z.strictObject({ ...named, kind: z.literal("asset"), assetId: z.string() }),
+  /** The rows are made again by the same call. */
+  z.strictObject({ ...named, kind: z.literal("rows"), tool: z.string(), arguments: z.record(z.string(), z.unknown()) }),
+]);
+export type Ticket = z.infer<typeof Ticket>;
+
+export const DOWNLOADS_PATH = "/downloads/";
+
+/** Some proxies refuse longer URLs. */
+const MAX_CHARS = 4_000;
+
+interface LinkMaker {
+  readonly encryption: Pick<Encryption, "encrypt">;
+  /** The URL of this deployment: an origin, and perhaps a path. */
+  readonly publicUrl: string;
+  /** How long a link is valid. */
+  readonly seconds: number;
+  /** The caller for whom links are made. */
+  readonly caller: string;
+  readonly holder: Holder;
+  /** Undefined for a caller in no team. */
+  readonly team: string | undefined;
+  /** The OAuth client that they call with. */
+  readonly client: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const tooLong = (): Failure =>
+  new Failure({
+    kind: "invalid_arguments",
+    message: "No link can be made: the arguments are too long for one.",
+    retryable: false,
+    sideEffect: "none",
+    next: "Ask for less in one call, such as fewer states, or use a shorter file name.",
+  });
+
+/** The file of a link. */
+type LinkTarget =
+  | { readonly kind: "asset"; readonly fileName: string; readonly assetId: string }
+  | {
+      readonly kind: "rows";
+      readonly fileName: string;
+      readonly tool: string;
+      readonly arguments: Readonly<Record<string, unknown>>;
+    };
+
+/** Throws Failure if it would be too long. */
+async function makeLink(
+  target: LinkTarget,
+  { encryption, publicUrl, seconds, caller, holder, team, client, now }: LinkMaker,
+): Promise<Link> {
+  const ticket = { ...target, holder, client, ...(team !== undefined && { team }) };
+  const expiresAt = now() + seconds * 1000;
+  const ticketText = await encryption.encrypt("download", caller, ticket, seconds);
+  if (ticketText.length > MAX_CHARS) throw tooLong();
+  return {
+    url: `${publicUrl.replace(/\/$/, "")}${DOWNLOADS_PATH}${ticketText}`,
+    expiresAt: `${new Date(expiresAt).toISOString().slice(0, 19)}Z`,
+  };
+}
+
+export interface LinkedFilesOptions extends LinkMaker {
+  readonly service: Service;
+  /** Text and images up to this size are in the answer. */
+  readonly inlineBytes: number;
+}
+
+export const CSV_TYPE = "text/csv; charset=utf-8";
+const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/i;
+/** A media type that is valid in a header (RFC 9110, 8.3.1). */
+const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:; ?[\w-]{1,40}=[\w.+-]{1,60})?$/;
+
+const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+export const plainType = (type: string): string => (TYPE.test(type) ? type : "application/octet-stream");
+
+/** The first `max` bytes. It does not read more. */
+async function startOf(
+  answer: OpenAnswer,
+  max: number,
+): Promise<{ readonly start: Buffer; readonly isWhole: boolean }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer.body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > max) return { start: Buffer.concat(chunks).subarray(0, max), isWhole: false };
+  }
+  return { start: Buffer.concat(chunks), isWhole: true };
+}
+
+/** Undefined if it is neither text nor an image. */
+function contentOf(bytes: Buffer, contentType: string): Content | undefined {
+  if (IMAGE.test(contentType)) return { blob: bytes.toString("base64") };
+  const text = textOf(bytes, contentType);
+  return text === undefined ? undefined : { text };
+}
+
+export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFilesOptions): LinkedFiles {
+  async function look(endpoint: Endpoint, { assetId, fileName, preview }: WantedAsset, context: CallContext) {
+    const request: CallRequest = { path: { assetId } };
+    return await withOpenFile(service, endpoint, request, context, async (answer) => {
+      const contentType = plainType(typeOf(answer));
+      const length = lengthOf(answer);
+      const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);
+      const isSmall = length === undefined || length <= inlineBytes;
+      const { start, isWhole } = await startOf(answer, isSmall ? inlineBytes : preview ? PREVIEW_BYTES : 0);
+      const content = isSmall && isWhole ? contentOf(start, contentType) : undefined;
+      return {
+        fileName: name,
+        contentType,
+        ...(isWhole ? { bytes: start.length } : length !== undefined && { bytes: length }),
+        ...(content && { content, sha256: sha256(start) }),
+        preview: preview ? previewOfStart(start, isWhole, contentType) : undefined,
+      };
+    });
+  }
+
+  return {
+    kind: "links",
+    async asset(endpoint, wanted, context) {
+      const seen = await look(endpoint, wanted, context);
+      return {
+        ...seen,
+        ...(await makeLink({ kind: "asset", assetId: wanted.assetId, fileName: seen.fileName }, maker)),
+      };
+    },
+    async rows({ tool, arguments: args, fileName, csv }) {
+      const link = await makeLink({ kind: "rows", tool, arguments: args, fileName }, maker);
+      if (csv.length > inlineBytes) return { fileName, contentType: CSV_TYPE, ...link };
+      const shown = { content: { text: csv.toString() }, bytes: csv.length, sha256: sha256(csv) };
+      return { fileName, contentType: CSV_TYPE, ...shown, ...link };
+    },
+  };
+}

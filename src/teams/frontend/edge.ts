@@ -1,0 +1,121 @@
+// Checks each request to the public address before anything else: its Host, its Origin, and the proxies that it came through.
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import { isLoopback } from "../../loopback.ts";
+import { refusal } from "../../mcp/http/refusal.ts";
+
+export interface EdgeOptions {
+  /** The origin of the URL that clients call: `https://mic.example.org`. */
+  readonly publicOrigin: string;
+  /** Origins of web pages whose scripts may call. */
+  readonly allowedOrigins: readonly string[];
+  /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
+  readonly isTrustedProxy: ((address: string) => boolean) | undefined;
+}
+
+/** `address`: of the client, as far as trusted balancers name it. */
+export type Judgement = { readonly refused: Response } | { readonly address: string };
+
+export interface Edge {
+  judge(request: IncomingMessage): Judgement;
+  /** The headers of every response. */
+  headers(request: IncomingMessage, response: { readonly isStream: boolean }): Readonly<Record<string, string>>;
+}
+
+const ALLOWED_HEADERS = "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent";
+const EXPOSED_HEADERS = "www-authenticate";
+const PREFLIGHT_SECONDS = 600;
+
+const SECURITY_HEADERS = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+};
+const YEAR_SECONDS = 31_536_000;
+
+/** An IPv4 address, also of the form ::ffff:1.2.3.4. */
+const plainAddress = (address: string): string => /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
+
+/** `1.2.3.4`, `1.2.3.4:5`, `::1` or `[::1]:5` without the port; undefined for anything else. */
+function addressIn(entry: string): string | undefined {
+  const [, bracketed, four] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? [];
+  const address = bracketed ?? four ?? entry;
+  return isIP(address) === 0 ? undefined : plainAddress(address);
+}
+
+const listOf = (headers: readonly string[] | undefined): readonly string[] =>
+  (headers ?? []).flatMap((header) => header.split(",").map((entry) => entry.trim()));
+
+export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () => false }: EdgeOptions): Edge {
+  const { host: ownHost, protocol } = new URL(publicOrigin);
+  const isTls = protocol === "https:";
+  const allowed = new Set(allowedOrigins);
+
+  /** Each balancer appends its client to X-Forwarded-For. Entries before one that is no address are ignored. */
+  function clientOf(peer: string, forwardedFor: readonly string[]): string {
+    const addresses = forwardedFor.map(addressIn);
+    const valid = addresses.slice(addresses.lastIndexOf(undefined) + 1).flatMap((address) => address ?? []);
+    const hops = [peer, ...valid.reverse()];
+    return hops.find((address) => !isTrustedProxy(address)) ?? hops.at(-1) ?? peer;
+  }
+
+  function isOwnHost(hosts: readonly string[] = []): boolean {
+    const [host = "", ...more] = hosts;
+    // URL would accept other parts than a host.
+    if (more.length > 0 || !/^[\w.[\]:-]+$/.test(host)) return false;
+    const url = `${protocol}//${host}`;
+    return URL.canParse(url) && new URL(url).host === ownHost;
+  }
+
+  const originOf = ({ headersDistinct: { origin: origins = [] } }: IncomingMessage): string | undefined =>
+    origins.length === 1 && allowed.has(origins[0] ?? "") ? origins[0] : undefined;
+
+  function reasonAgainst(request: IncomingMessage, peer: string): string | undefined {
+    const { headersDistinct } = request;
+    const isTrusted = isTrustedProxy(peer);
+    if (!isTrusted && !isLoopback(peer)) return "This server takes requests from its balancer alone (MIC_TRUST_PROXY).";
+    if (isTls && isTrusted && listOf(headersDistinct["x-forwarded-proto"]).at(-1)?.toLowerCase() === "http")
+      return "This server is called over https alone.";
+    if (!isOwnHost(headersDistinct["host"])) return `The Host header must be ${ownHost}.`;
+    if ((headersDistinct["origin"] ?? []).length > 0 && originOf(request) === undefined)
+      return "The Origin header must be absent or one of those that this server allows (MIC_ALLOWED_ORIGINS).";
+    return undefined;
+  }
+
+  return {
+    judge(request) {
+      const peer = plainAddress(request.socket.remoteAddress ?? "");
+      const reason = reasonAgainst(request, peer);
+      if (reason !== undefined) return { refused: refusal(403, reason) };
+      const isPreflight = "access-control-request-method" in request.headers;
+      if (request.method === "OPTIONS" && isPreflight && originOf(request) !== undefined)
+        return {
+          refused: new Response(null, {
+            status: 204,
+            headers: {
+              "access-control-allow-methods": "GET, POST",
+              "access-control-allow-headers": ALLOWED_HEADERS,
+              "access-control-max-age": String(PREFLIGHT_SECONDS),
+            },
+          }),
+        };
+      return { address: clientOf(peer, listOf(request.headersDistinct["x-forwarded-for"])) };
+    },
+
+    headers(request, { isStream }) {
+      const origin = originOf(request);
+      return {
+        ...SECURITY_HEADERS,
+        ...(isTls && { "strict-transport-security": `max-age=${YEAR_SECONDS}` }),
+        // A balancer must not buffer events.
+        ...(isStream && { "x-accel-buffering": "no" }),
+        ...(allowed.size > 0 && { vary: "origin" }),
+        ...(origin !== undefined && {
+          "access-control-allow-origin": origin,
+          "access-control-expose-headers": EXPOSED_HEADERS,
+        }),
+      };
+    },
+  };
+}

@@ -1,0 +1,159 @@
+// OAuth at the front end: from a request's bearer token to its caller, or to the challenge that tells a client how to get a better token
+// (RFC 6750, RFC 9728); the resources; and the metadata documents.
+import type { IncomingMessage } from "node:http";
+import {
+  bearerAuthChallengeResponse,
+  getOAuthProtectedResourceMetadataUrl,
+  OAuthError,
+  OAuthErrorCode,
+  oauthMetadataResponse,
+} from "@modelcontextprotocol/server";
+import { reasonOf } from "../../failure.ts";
+import { bearerTokenOf } from "../../mcp/http/bearer.ts";
+import { refusal } from "../../mcp/http/refusal.ts";
+import { MCP_PATH } from "../../mcp/http/routes.ts";
+import type { Log } from "../../mcp/runtime.ts";
+import { type Caller, RIGHTS, type Right } from "../caller.ts";
+import type { AccessTokens } from "../oauth/access-tokens.ts";
+import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";
+import { TEAM_NAME } from "../tenancy/teams.ts";
+
+/** A path that tokens are issued for: /mcp, or /mcp/{team} for callers in several teams (RFC 9728, 3.3). */
+export interface Resource {
+  readonly url: URL;
+  readonly metadataUrl: string;
+  readonly team: string | undefined;
+}
+
+function resource(publicOrigin: string, path: string, team: string | undefined): Resource {
+  const url = new URL(path, publicOrigin);
+  return { url, metadataUrl: getOAuthProtectedResourceMetadataUrl(url), team };
+}
+
+export const rootResource = (publicOrigin: string): Resource => resource(publicOrigin, MCP_PATH, undefined);
+
+/** Undefined if there is no such path. It does not depend on which teams exist: only members may learn that. */
+export function resourceAt(publicOrigin: string, path: string): Resource | undefined {
+  if (path === MCP_PATH) return rootResource(publicOrigin);
+  const team = path.startsWith(`${MCP_PATH}/`) ? path.slice(MCP_PATH.length + 1) : "";
+  return TEAM_NAME.test(team) ? resource(publicOrigin, path, team) : undefined;
+}
+
+export interface SignInOptions {
+  readonly tokens: AccessTokens;
+  /** An audience that is accepted at every path, in addition to the path's own URL. */
+  readonly audience: string;
+  readonly scopes: Readonly<Record<Right, string>>;
+  readonly log: Log;
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** After a 401 clients discard their tokens, which may be valid. */
+export function providerUnavailable(error: ProviderUnavailable, log: Log): Response {
+  log.warn({ reason: reasonOf(error) }, "the identity provider cannot be asked");
+  return refusal(503, "Who calls cannot be told now: the identity provider does not answer. Call again in a moment.", {
+    headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
+  });
+}
+
+/** A valid token is not refused while the provider's keys change. */
+const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
+  refusal(503, `The key that signed this token is not known yet. Call again in ${seconds} s.`, {
+    headers: { "retry-after": String(seconds) },
+  });
+
+export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
+  const challenge = (code: OAuthErrorCode, message: string, { metadataUrl }: Resource, rights: readonly Right[]) =>
+    bearerAuthChallengeResponse(new OAuthError(code, message), {
+      requiredScopes: rights.map((right) => scopes[right]),
+      resourceMetadataUrl: metadataUrl,
+    });
+
+  /** RFC 6750, 3.1: the challenge names an error only if the request has a token. */
+  const challengeWithoutToken = ({ metadataUrl }: Resource): Response =>
+    refusal(401, "This server takes requests with an access token only.", {
+      headers: { "www-authenticate": `Bearer scope="${scopes.read}", resource_metadata="${metadataUrl}"` },
+    });
+
+  /** 403 with all scopes that are needed, because clients request exactly those. */
+  const lacking = (resource: Resource, rights: readonly Right[]): Response =>
+    challenge(
+      OAuthErrorCode.InsufficientScope,
+      `This takes the scope ${rights.map((right) => scopes[right]).join(" ")}.`,
+      resource,
+      rights,
+    );
+
+  /** `isOurs`: whether a token may be for this audience. */
+  async function authenticate(
+    request: IncomingMessage,
+    { address, resource, isOurs }: { address: string; resource: Resource; isOurs: (audience: string) => boolean },
+  ): Promise<Caller | Response> {
+    const token = bearerTokenOf(request);
+    if (token === undefined) return challengeWithoutToken(resource);
+    try {
+      const { caller, audiences } = await tokens.present(token);
+      if (audiences.some((each) => each === audience || isOurs(each))) return caller;
+      throw new TokenRefused("The token was issued for another server.");
+    } catch (error) {
+      if (error instanceof SigningKeyUnknown) {
+        log.info({ address, reason: error.message }, "a token cannot be checked yet");
+        return signingKeyUnknown(error);
+      }
+      if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
+      if (!(error instanceof TokenRefused)) throw error;
+      log.info({ address, reason: error.message }, "a token was refused");
+      return challenge(OAuthErrorCode.InvalidToken, error.message, resource, ["read"]);
+    }
+  }
+
+  return {
+    /** The caller, with any rights, or the refusal of the token. */
+    callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
+      authenticate(request, { address, resource, isOurs: (each) => each === resource.url.href }),
+
+    /** The same at another path: a token for any resource is accepted. */
+    callerAtAny: (request: IncomingMessage, address: string, resource: Resource) =>
+      authenticate(request, {
+        address,
+        resource,
+        isOurs: (each) => {
+          const { origin, pathname } = URL.canParse(each) ? new URL(each) : { origin: "", pathname: "" };
+          return origin === resource.url.origin && resourceAt(origin, pathname) !== undefined;
+        },
+      }),
+
+    /** Undefined if the caller has the right. */
+    refusalFor({ rights }: Caller, needed: Right, resource: Resource): Response | undefined {
+      return rights.has(needed) ? undefined : lacking(resource, needed === "read" ? ["read"] : RIGHTS);
+    },
+  };
+}
+
+const AUTHORIZATION_SERVER_PATH = "/.well-known/oauth-authorization-server";
+const PROTECTED_RESOURCE_PATH = "/.well-known/oauth-protected-resource";
+
+interface WellKnownOptions {
+  readonly tokens: AccessTokens;
+  readonly scopes: readonly string[];
+  readonly publicOrigin: string;
+}
+
+/** The document at a path, or undefined: of a resource (RFC 9728), or of its issuer (RFC 8414). Throws ProviderUnavailable. */
+export const createWellKnown =
+  ({ tokens, scopes, publicOrigin }: WellKnownOptions) =>
+  async (method: string, path: string): Promise<Response | undefined> => {
+    // Old clients look for the issuer's metadata under the path of the resource.
+    const prefix = [AUTHORIZATION_SERVER_PATH, PROTECTED_RESOURCE_PATH].find((each) => path.startsWith(each));
+    if (prefix === undefined) return undefined;
+    const resource = resourceAt(publicOrigin, path.slice(prefix.length) || MCP_PATH);
+    if (!resource) return undefined;
+    const place = prefix === AUTHORIZATION_SERVER_PATH ? new URL(prefix, resource.url) : new URL(resource.metadataUrl);
+    return oauthMetadataResponse(new Request(place, { method }), {
+      oauthMetadata: await tokens.metadata(),
+      resourceServerUrl: resource.url,
+      scopesSupported: [...scopes],
+      resourceName: "mic-mcp",
+    });
+  };

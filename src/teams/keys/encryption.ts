@@ -1,0 +1,192 @@
+// Encryption with the keys of the deployment (MIC_SECRET_KEYS): of team secrets in the database, and of values that clients store and
+// send back. The first key encrypts and all of them decrypt, on any instance. Each purpose has a key of its own, derived from them.
+import { hkdfSync } from "node:crypto";
+import { CompactEncrypt, compactDecrypt, EncryptJWT, errors, jwtDecrypt } from "jose";
+import * as z from "zod/v4";
+import type { SealedIds } from "../../auth/sealed-ids.ts";
+
+const KEY_BYTES = 32;
+const LINE = /^(?<id>[A-Za-z0-9._-]{1,64})\s+(?<key>[A-Za-z0-9+/]{43}=)$/;
+
+export interface SecretKeys {
+  /** The id of the key that encrypts. */
+  readonly first: string;
+  readonly ids: readonly string[];
+  /** A key for one purpose, derived from the key with this id; undefined if there is no such key. */
+  derive(id: string, purpose: string): Uint8Array | undefined;
+}
+
+/**
+ * `text`: lines `id base64-of-32-bytes`; empty lines and comments (#) are ignored. Throws Error, which says what is wrong and
+ * quotes nothing.
+ */
+export function readSecretKeys(text: string): SecretKeys {
+  const masters = new Map<string, Buffer>();
+  const lines = text.split("\n").map((line, at) => ({ line: line.trim(), at: at + 1 }));
+  for (const { line, at } of lines) {
+    if (line === "" || line.startsWith("#")) continue;
+    const { id, key } = LINE.exec(line)?.groups ?? {};
+    if (id === undefined || key === undefined)
+      throw new Error(
+        `line ${at} is not an id and the base64 of ${KEY_BYTES} bytes (openssl rand -base64 32 makes one)`,
+      );
+    if (masters.has(id)) throw new Error(`line ${at} has the id of an earlier line`);
+    masters.set(id, Buffer.from(key, "base64"));
+  }
+  const [first] = masters.keys();
+  if (first === undefined) throw new Error("there is no key");
+  const derived = new Map<string, Uint8Array>();
+  return {
+    first,
+    ids: [...masters.keys()],
+    derive(id, purpose) {
+      const master = masters.get(id);
+      if (!master) return undefined;
+      const name = `${id} ${purpose}`;
+      const key =
+        derived.get(name) ??
+        new Uint8Array(hkdfSync("sha256", master, new Uint8Array(0), `mic-mcp ${purpose}`, KEY_BYTES));
+      derived.set(name, key);
+      return key;
+    },
+  };
+}
+
+/** What a client stores and sends back: a question to the user, a task, a link to a file. */
+export type Purpose = "question" | "task" | "download";
+
+const TEAM_SECRET = "team-secret";
+const SecretHeader = z.looseObject({ kid: z.string(), use: z.literal(TEAM_SECRET), team: z.string() });
+/** A longer text is refused without decryption. */
+const MAX_CHARS = 16_384;
+
+interface Decrypted<T> {
+  /** The caller for whom it was encrypted. */
+  readonly caller: string;
+  readonly value: T;
+}
+
+/** A secret that no key of this deployment decrypts, or that was encrypted for another team. */
+export class DecryptionError extends Error {
+  override readonly name = "DecryptionError";
+}
+
+export type Encryption = ReturnType<typeof createEncryption>;
+
+export function createEncryption(keys: SecretKeys) {
+  function keyOf(kid: string, purpose: string): Uint8Array {
+    const key = keys.derive(kid, purpose);
+    if (key) return key;
+    throw new DecryptionError(`it was sealed with the key ${JSON.stringify(kid)}, which MIC_SECRET_KEYS does not have`);
+  }
+
+  /** `subject`: the only caller for whom it may have been encrypted. "expired": it is authentic, but its time is over. */
+  async function decrypted<T>(
+    purpose: Purpose,
+    text: string,
+    schema: z.ZodType<T>,
+    subject?: string,
+  ): Promise<Decrypted<T> | "expired" | undefined> {
+    if (text.length > MAX_CHARS) return undefined;
+    try {
+      const { payload } = await jwtDecrypt(text, ({ kid = "" }: { kid?: string }) => keyOf(kid, purpose), {
+        ...(subject !== undefined && { subject }),
+        audience: purpose,
+        keyManagementAlgorithms: ["dir"],
+        contentEncryptionAlgorithms: ["A256GCM"],
+        requiredClaims: ["exp", "sub"],
+      });
+      const value = schema.safeParse(payload["value"]);
+      return value.success ? { caller: payload.sub ?? "", value: value.data } : undefined;
+    } catch (error) {
+      // jose decrypts a token before it reads its claims, so an expired token is authentic.
+      return error instanceof errors.JWTExpired ? "expired" : undefined;
+    }
+  }
+
+  return {
+    /** Encrypts a team's secret under a new key, which the first key of the deployment wraps (RFC 7516, A256GCMKW and A256GCM). */
+    encryptSecret: (team: string, secret: string): Promise<string> =>
+      new CompactEncrypt(Buffer.from(secret))
+        .setProtectedHeader({ alg: "A256GCMKW", enc: "A256GCM", kid: keys.first, use: TEAM_SECRET, team })
+        .encrypt(keyOf(keys.first, TEAM_SECRET)),
+
+    /** Throws DecryptionError, which says why. */
+    async decryptSecret(
+      team: string,
+      text: string,
+    ): Promise<{ readonly secret: string; readonly isFirstKey: boolean }> {
+      try {
+        const { protectedHeader, plaintext } = await compactDecrypt(
+          text,
+          ({ kid = "" }: { kid?: string }) => keyOf(kid, TEAM_SECRET),
+          { keyManagementAlgorithms: ["A256GCMKW"], contentEncryptionAlgorithms: ["A256GCM"] },
+        );
+        const header = SecretHeader.parse(protectedHeader);
+        if (header.team !== team)
+          throw new DecryptionError(`it was sealed for the team ${JSON.stringify(header.team)}`);
+        return { secret: Buffer.from(plaintext).toString(), isFirstKey: header.kid === keys.first };
+      } catch (error) {
+        throw error instanceof DecryptionError
+          ? error
+          : new DecryptionError("it is not what was sealed", { cause: error });
+      }
+    },
+
+    /** Encrypts a value that the client of this caller stores and sends back, for this purpose and this many seconds. */
+    encrypt: (purpose: Purpose, caller: string, value: object, seconds: number): Promise<string> =>
+      new EncryptJWT({ value })
+        .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid: keys.first })
+        .setSubject(caller)
+        .setAudience(purpose)
+        .setExpirationTime(`${seconds}s`)
+        .encrypt(keyOf(keys.first, purpose)),
+
+    /** Undefined if it is not ours, was changed, has expired, or was encrypted for another purpose or caller. */
+    async decrypt<T>(purpose: Purpose, caller: string, text: string, schema: z.ZodType<T>): Promise<T | undefined> {
+      const found = await decrypted(purpose, text, schema, caller);
+      return typeof found === "object" ? found.value : undefined;
+    },
+
+    /** The same for whichever caller it was encrypted. */
+    decryptForAny: <T>(
+      purpose: Purpose,
+      text: string,
+      schema: z.ZodType<T>,
+    ): Promise<Decrypted<T> | "expired" | undefined> => decrypted(purpose, text, schema),
+  };
+}
+
+/** A caller in one team is another subject than in another team. `team`: undefined for a caller in no team. */
+export const subjectIn = (team: string | undefined, caller: string): string => JSON.stringify([team ?? null, caller]);
+
+/** Task ids do not expire, but end with their key. */
+const TASK_SECONDS = 10 * 365 * 86_400;
+
+/** `subject`: see subjectIn. */
+export const taskIdsFor = <T extends object>(
+  encryption: Encryption,
+  subject: string,
+  schema: z.ZodType<T>,
+): SealedIds<T> => ({
+  seal: (value) => encryption.encrypt("task", subject, value, TASK_SECONDS),
+  open: (id) => encryption.decrypt("task", subject, id, schema),
+});
+
+interface Asking {
+  readonly mcpReq: { readonly method: string };
+}
+
+const Asked = z.strictObject({ method: z.string(), asked: z.unknown() });
+
+/** Encrypts questions to the user, each for the method that asks. `seconds`: time to answer. */
+export const questionsFor = (encryption: Encryption, subject: string, seconds: number) => ({
+  mint: (asked: unknown, { mcpReq: { method } }: Asking = { mcpReq: { method: "" } }): Promise<string> =>
+    encryption.encrypt("question", subject, { method, asked }, seconds),
+  /** Rejects a text that was not minted for this subject and method. */
+  async verify(text: string, { mcpReq: { method } }: Asking): Promise<unknown> {
+    const found = await encryption.decrypt("question", subject, text, Asked);
+    if (found?.method !== method) throw new Error("it was sealed for somebody or something else, or is too old");
+    return found.asked;
+  },
+});

@@ -1,0 +1,77 @@
+// The client secrets of teams, read when a token is needed: encrypted in the table, or from a file that another program writes.
+import { readFile } from "node:fs/promises";
+import { decodeProtectedHeader } from "jose";
+import { LRUCache } from "lru-cache";
+import { errorCode, type Failure, notConfigured, reasonOf } from "../../failure.ts";
+import { quote } from "../../outside.ts";
+import type { Team } from "../tenancy/teams.ts";
+import { DecryptionError, type Encryption } from "./encryption.ts";
+
+/** A file is read at most this often. */
+const FILE_KEPT_MS = 10_000;
+const MAX_FILES = 1_000;
+const MAX_CHARS = 4_096;
+
+/** A credential: printable ASCII, which fits a header once it is encoded. */
+const isSecret = (text: string): boolean => /^[\x20-\x7e]+$/.test(text) && text.length <= MAX_CHARS;
+
+const ASK =
+  "Ask the user to contact the operator of this server: mic-mcp teams check reports what is wrong, and mic-mcp teams rotate replaces the secret.";
+
+const unreadable = ({ name }: Pick<Team, "name">, why: string): Failure =>
+  notConfigured(`The client secret of the team ${quote(name)} cannot be used: ${why}.`, ASK);
+
+/** The id of the key that encrypted a secret; undefined if it is not an encrypted secret. */
+export function keyIdOf(encrypted: string): string | undefined {
+  try {
+    return decodeProtectedHeader(encrypted).kid;
+  } catch {
+    return undefined;
+  }
+}
+
+export type Secrets = ReturnType<typeof createSecrets>;
+
+export function createSecrets({ encryption, now }: { readonly encryption: Encryption; readonly now: () => number }) {
+  const files = new LRUCache<string, Promise<string>>({
+    max: MAX_FILES,
+    ttl: FILE_KEPT_MS,
+    ttlResolution: 0,
+    perf: { now },
+  });
+
+  function fromFile(path: string): Promise<string> {
+    const text = files.get(path) ?? readFile(path, "utf8").then((whole) => whole.replace(/\r?\n$/, ""));
+    if (!files.has(path)) files.set(path, text);
+    return text;
+  }
+
+  return {
+    /** Throws Failure `not_configured`, which says why and quotes nothing. */
+    async of(team: Pick<Team, "name" | "secret">): Promise<string> {
+      const { secret } = team;
+      if ("sealed" in secret)
+        try {
+          return (await encryption.decryptSecret(team.name, secret.sealed)).secret;
+        } catch (error) {
+          throw error instanceof DecryptionError ? unreadable(team, error.message) : error;
+        }
+      let text: string;
+      try {
+        text = await fromFile(secret.file);
+      } catch (error) {
+        throw unreadable(team, `${quote(secret.file)} cannot be read (${errorCode(error) || reasonOf(error)})`);
+      }
+      if (!isSecret(text)) throw unreadable(team, `${quote(secret.file)} holds no printable ASCII text alone`);
+      return text;
+    },
+
+    encrypt: encryption.encryptSecret,
+
+    /** The same secret under the first key; undefined if it is under that key already. Throws DecryptionError. */
+    async encryptAgain(name: string, encrypted: string): Promise<string | undefined> {
+      const { secret, isFirstKey } = await encryption.decryptSecret(name, encrypted);
+      return isFirstKey ? undefined : await encryption.encryptSecret(name, secret);
+    },
+  };
+}

@@ -1,0 +1,165 @@
+// Identifies the caller of an access token. Identity providers write claims in different ways: all differences we know are in this file.
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import * as z from "zod/v4";
+import type { Transport } from "../../service/transport.ts";
+import { type Caller, callerId, RIGHTS, type Right } from "../caller.ts";
+import { createProvider, type ProviderMetadata, TokenRefused } from "./provider.ts";
+import { createIntrospection, createJwtVerifier } from "./verifiers.ts";
+
+/** An acceptable token. */
+export interface Presented {
+  readonly caller: Caller;
+  /** The resources for which it was issued. */
+  readonly audiences: readonly string[];
+}
+
+export interface ClaimRules {
+  readonly issuer: string;
+  /** A claim's name, or a path to it with dots (`realm_access.roles`). */
+  readonly teamClaim: string;
+  /** What the rights are called at the identity provider. */
+  readonly scopes: Readonly<Record<Right, string>>;
+}
+
+const textOrList = z.union([z.string(), z.array(z.string())]);
+
+const Claims = z.looseObject({
+  sub: z.string().min(1),
+  exp: z.number(),
+  aud: textOrList.optional(),
+  // RFC 9068: text with spaces. Entra: scp, the same; Okta: scp, a list.
+  scope: textOrList.optional(),
+  scp: textOrList.optional(),
+  // RFC 9068; Keycloak and Google: azp; Okta: cid; Entra of old: appid.
+  client_id: z.string().optional(),
+  azp: z.string().optional(),
+  cid: z.string().optional(),
+  appid: z.string().optional(),
+});
+
+/** Claims of ID tokens. Their audience is a client, so the audience does not exclude them if it is configured as a client id. */
+const ID_TOKEN_CLAIMS = ["nonce", "at_hash", "c_hash", "s_hash"];
+
+const wordsOf = (value: z.infer<typeof textOrList> | undefined): readonly string[] =>
+  typeof value === "string" ? value.split(" ") : (value ?? []);
+
+const listOf = (value: z.infer<typeof textOrList> | undefined): readonly string[] =>
+  typeof value === "string" ? [value] : (value ?? []);
+
+const Fields = z.record(z.string(), z.unknown());
+
+/** A claim's name may contain dots (`https://example.org/groups`), so the whole name is tried first. */
+function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  let value: unknown = claims;
+  for (const step of path.split(".")) {
+    const fields = Fields.safeParse(value).data;
+    if (!fields || !Object.hasOwn(fields, step)) return undefined;
+    value = fields[step];
+  }
+  return value;
+}
+
+const MAX_GROUPS = 1_000;
+const Groups = z
+  .union([z.string().transform((group) => [group]), z.array(z.unknown())])
+  .transform((groups) => groups.flatMap((group) => (typeof group === "string" ? [group] : [])).slice(0, MAX_GROUPS));
+
+/** `claims`: of a token of this issuer that is in force. Throws TokenRefused. */
+function presentedBy(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): Presented {
+  const { data } = Claims.safeParse(claims);
+  if (!data) throw new TokenRefused("The token does not say whose it is and how long: sub and exp are needed.");
+  if (ID_TOKEN_CLAIMS.some((claim) => claim in data))
+    throw new TokenRefused("This is an ID token; an access token is needed.");
+  const granted = new Set([...wordsOf(data.scope), ...wordsOf(data.scp)]);
+  // RFC 9449 and RFC 8705: a server that does not check the proof of possession must not accept the token.
+  if ("cnf" in data) throw new TokenRefused("The token is bound to a key; a bearer token is needed.");
+  return {
+    caller: {
+      id: callerId(issuer, data.sub),
+      issuer,
+      subject: data.sub,
+      clientId: data.client_id ?? data.azp ?? data.cid ?? data.appid ?? "",
+      rights: new Set(RIGHTS.filter((right) => granted.has(scopes[right]))),
+      groups: Groups.safeParse(claimAt(data, teamClaim)).data ?? [],
+      expiresAt: data.exp * 1_000,
+    },
+    audiences: listOf(data.aud),
+  };
+}
+
+export interface AccessTokenOptions extends ClaimRules {
+  readonly tokens: "jwt" | "introspection";
+  /** The client of this deployment at its identity provider, for introspection. */
+  readonly client: { readonly id: string; readonly secret: string } | undefined;
+  readonly transport: Transport;
+  now(): number;
+  monotonicMs(): number;
+}
+
+export interface AccessTokens {
+  /** Throws TokenRefused, or ProviderUnavailable if the token cannot be checked. The audience is not checked here. */
+  present(token: string): Promise<Presented>;
+  /** The identity provider's own. Throws ProviderUnavailable. */
+  metadata(): Promise<ProviderMetadata>;
+  /** Resolves when tokens can be checked. Throws ProviderUnavailable. */
+  ready(): Promise<void>;
+}
+
+const MAX_KEPT = 10_000;
+const JWT_KEPT_MS = 60_000;
+const INTROSPECTED_KEPT_MS = 30_000;
+/** Short: a provider of several nodes may not know a token on all of them at once. */
+const REFUSED_KEPT_MS = 10_000;
+const MAX_TOKEN_CHARS = 24_576;
+
+/** The token itself is not kept. */
+const hashOf = (token: string): string => createHash("sha256").update(token).digest("base64");
+
+export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
+  const { tokens, client, now, monotonicMs } = options;
+  const provider = createProvider(options);
+  const keptMs = tokens === "jwt" ? JWT_KEPT_MS : INTROSPECTED_KEPT_MS;
+  const verifier =
+    tokens === "introspection" && client
+      ? createIntrospection(provider, { client, keptMs, now })
+      : createJwtVerifier(provider, monotonicMs);
+  const perf = { now };
+  const kept = new LRUCache<string, Presented>({ max: MAX_KEPT, ttlResolution: 0, perf });
+  /**
+   * Tokens that introspection refused: a client that repeats one does not repeat the request to the provider. They are kept apart, so that
+   * bad tokens do not displace good ones. JWTs are checked without a request.
+   */
+  const refused = new LRUCache<string, TokenRefused>({ max: MAX_KEPT, ttl: REFUSED_KEPT_MS, ttlResolution: 0, perf });
+  /** Requests at the same moment with a new token share one check. */
+  const inFlight = new Map<string, Promise<Presented>>();
+
+  async function check(token: string, hash: string): Promise<Presented> {
+    try {
+      const presented = presentedBy(await verifier.claimsOf(token, hash), options);
+      const ttl = Math.min(keptMs, presented.caller.expiresAt - now());
+      if (ttl > 0) kept.set(hash, presented, { ttl });
+      return presented;
+    } catch (error) {
+      if (tokens === "introspection" && error instanceof TokenRefused) refused.set(hash, error);
+      throw error;
+    }
+  }
+
+  return {
+    metadata: provider.metadata,
+    ready: verifier.ready,
+    async present(token) {
+      if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");
+      const hash = hashOf(token);
+      const known = kept.get(hash);
+      if (known) return known;
+      const refusal = refused.get(hash);
+      if (refusal) throw refusal;
+      const checking = inFlight.get(hash) ?? check(token, hash).finally(() => inFlight.delete(hash));
+      inFlight.set(hash, checking);
+      return await checking;
+    },
+  };
+}

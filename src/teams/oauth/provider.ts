@@ -1,0 +1,149 @@
+// The organization's identity provider: its metadata, requests to it, and the errors of a token that cannot be accepted.
+import * as z from "zod/v4";
+import { onceUntilFailure } from "../../async.ts";
+import { reasonOf } from "../../failure.ts";
+import { isSecure } from "../../loopback.ts";
+import { AnswerTooLarge, type Transport, TransportError } from "../../service/transport.ts";
+
+/** The token is not acceptable. The caller reads the message. */
+export class TokenRefused extends Error {
+  override readonly name = "TokenRefused";
+}
+
+/** The identity provider cannot be reached, so the token cannot be checked. The message goes to the log and to /readyz. */
+export class ProviderUnavailable extends Error {
+  override readonly name: string = "ProviderUnavailable";
+}
+
+/** The token's key is not among the provider's keys as they were last read. They are not read again within `retryAfterSeconds`. */
+export class SigningKeyUnknown extends ProviderUnavailable {
+  override readonly name = "SigningKeyUnknown";
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super("the key that signed a token is not among the identity provider's keys as they were last read");
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+const MAX_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 5_000;
+/** The metadata is read again after this time. */
+const METADATA_MS = 3_600_000;
+
+const url = z.string().refine((text) => URL.canParse(text) && isSecure(new URL(text)));
+
+/** RFC 8414 and OpenID Connect Discovery. Clients that ask here receive the other members, too. */
+const Metadata = z.looseObject({
+  issuer: z.string(),
+  authorization_endpoint: url,
+  token_endpoint: url,
+  jwks_uri: url.optional(),
+  introspection_endpoint: url.optional(),
+  response_types_supported: z.array(z.string()).default(["code"]),
+});
+export type ProviderMetadata = z.infer<typeof Metadata>;
+
+export interface Provider {
+  readonly issuer: string;
+  /** From memory, once it is known. Throws ProviderUnavailable. */
+  metadata(): Promise<ProviderMetadata>;
+  /** Like the platform's fetch, through our own transport: with proxies, and with limits on time and size. */
+  fetch(this: void, url: string, init?: RequestInit): Promise<Response>;
+}
+
+export interface ProviderOptions {
+  readonly issuer: string;
+  readonly transport: Transport;
+  monotonicMs(): number;
+}
+
+/** URLs of the metadata: first that of OpenID Connect, then that of RFC 8414. */
+function metadataUrls(issuer: string): readonly string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, "");
+  return [
+    `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+  ];
+}
+
+function bodyOf(body: RequestInit["body"]): Buffer | undefined {
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === "string" || body instanceof URLSearchParams) return Buffer.from(body.toString());
+  throw new TypeError("a request to the identity provider has a body of text or none");
+}
+
+export function createProvider({ issuer, transport, monotonicMs }: ProviderOptions): Provider {
+  let readAtMs = 0;
+  let known: ProviderMetadata | undefined;
+
+  async function fetch(target: string, init: RequestInit = {}): Promise<Response> {
+    const { origin, pathname, search } = new URL(target);
+    const body = bodyOf(init.body);
+    const answer = await transport.exchange(
+      {
+        method: init.method === "POST" ? "POST" : "GET",
+        origin,
+        path: pathname + search,
+        headers: Object.fromEntries(new Headers(init.headers)),
+        ...(body && { body }),
+      },
+      { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal: init.signal ?? new AbortController().signal },
+    );
+    const { status, headers } = answer;
+    // The constructor refuses a body for these statuses.
+    return new Response(status === 204 || status === 304 ? null : new Uint8Array(answer.body), { status, headers });
+  }
+
+  async function readAt(place: string): Promise<ProviderMetadata> {
+    const response = await fetch(place, { headers: { accept: "application/json" } });
+    if (response.status !== 200) throw new ProviderUnavailable(`${place} answered HTTP ${response.status}`);
+    const { data, error } = Metadata.safeParse(await response.json().catch(() => undefined));
+    if (!data) {
+      const fields = error.issues.map(({ path }) => path.join(".")).join(", ");
+      throw new ProviderUnavailable(`${place} is no metadata of an identity provider${fields && ` (${fields})`}`);
+    }
+    // RFC 8414, 3.3: another's metadata could send tokens of another under this name.
+    if (data.issuer !== issuer)
+      throw new ProviderUnavailable(
+        `${place} is of the issuer ${JSON.stringify(data.issuer)}; MIC_AUTH_ISSUER must be the same text`,
+      );
+    return data;
+  }
+
+  async function read(): Promise<ProviderMetadata> {
+    const reasons: string[] = [];
+    for (const place of metadataUrls(issuer)) {
+      try {
+        const metadata = await readAt(place);
+        readAtMs = monotonicMs();
+        known = metadata;
+        return metadata;
+      } catch (error) {
+        const isTheirs =
+          error instanceof ProviderUnavailable || error instanceof TransportError || error instanceof AnswerTooLarge;
+        if (!isTheirs) throw error;
+        reasons.push(reasonOf(error));
+      }
+    }
+    throw new ProviderUnavailable(`the identity provider cannot be asked: ${reasons.join("; ")}`);
+  }
+
+  let reading = onceUntilFailure(read);
+
+  return {
+    issuer,
+    fetch,
+    async metadata() {
+      if (known === undefined) return await reading.get();
+      if (monotonicMs() - readAtMs > METADATA_MS) {
+        // In the background: the known metadata stays valid if this fails.
+        readAtMs = monotonicMs();
+        reading = onceUntilFailure(read);
+        reading.get().catch(() => undefined);
+      }
+      return known;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+// The entry of a deployment's code, which src/cli/ loads on demand. The build makes a file of its own of it (scripts/build.ts), with copies of
+// all that it imports, error classes included: so errors are reported here.
+import type { Command } from "../cli/command-line/command.ts";
+import { tell } from "../cli/command-line/told.ts";
+import { COMMANDS } from "../cli/commands.ts";
+import type { HttpFlags } from "../cli/serve-flags.ts";
+import { serveTeams } from "./commands/serve.ts";
+import { migrate as runMigrate, teams as runTeams } from "./commands/teams.ts";
+
+export { examineTeams } from "./commands/doctor.ts";
+
+async function reported(command: Command, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    return tell(error, command).code;
+  }
+}
+
+export const serve = (environment: NodeJS.ProcessEnv, listen: HttpFlags): Promise<number> =>
+  reported(COMMANDS.serve, () => serveTeams(environment, listen));
+
+export const teams = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
+  reported(COMMANDS.teams, () => runTeams(args, environment));
+
+export const migrate = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
+  reported(COMMANDS.migrate, () => runMigrate(args, environment));

@@ -1,0 +1,96 @@
+// The cooldown after a 429 with Retry-After, shared by all instances: one row for each team, by the database's clock. A notice announces a
+// new one at once.
+import * as z from "zod/v4";
+import type { Database } from "../../actions/database.ts";
+import type { Notices } from "../../actions/notices.ts";
+import { soonOr } from "../../async.ts";
+import type { Cooldown } from "../../hooks.ts";
+
+/** Carries the name of the team whose row has changed. */
+export const REST_CHANNEL = "mic_rest";
+
+interface Options {
+  readonly database: Pick<Database, "query">;
+  /** Without notices, other instances learn of a cooldown within READ_AGAIN_MS. */
+  readonly notices?: Pick<Notices, "send" | "on">;
+  /** Our own clock: milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** A row is read at most this often, because calls come in bursts. */
+const READ_AGAIN_MS = 1_000;
+/** A call waits at most this long for the database, and then uses the last known value. */
+const TIMEOUT_MS = 1_000;
+const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+
+/** Times are in milliseconds since 1970. */
+export const COOLDOWN_TABLES = { service_rest: "team TEXT PRIMARY KEY, until_at BIGINT NOT NULL" };
+
+const Row = z.object({ left_ms: z.number() });
+
+interface Known {
+  /** By our own clock. It never moves back. */
+  untilAt: number;
+  readAt: number;
+  reading: Promise<void> | undefined;
+}
+
+export function createCooldowns({ database: { query }, notices, now }: Options) {
+  const teams = new Map<string, Known>();
+  notices?.on(REST_CHANNEL, (team) => {
+    const known = teams.get(team);
+    if (known) known.readAt = Number.NEGATIVE_INFINITY;
+  });
+
+  function knownOf(team: string): Known {
+    const known = teams.get(team) ?? { untilAt: 0, readAt: Number.NEGATIVE_INFINITY, reading: undefined };
+    teams.set(team, known);
+    return known;
+  }
+
+  async function read(team: string, known: Known): Promise<void> {
+    // Set before the read: a notice that comes meanwhile causes another read.
+    known.readAt = now();
+    try {
+      const [row] = await query(`SELECT until_at - ${NOW} AS left_ms FROM service_rest WHERE team = $1`, [team]);
+      if (row !== undefined) known.untilAt = Math.max(known.untilAt, now() + Row.parse(row).left_ms);
+    } catch {
+      // Without the database, the last known value applies.
+    }
+    known.reading = undefined;
+  }
+
+  async function write(team: string, ms: number): Promise<void> {
+    await query(
+      `INSERT INTO service_rest (team, until_at) VALUES ($1, ${NOW} + CAST($2 AS BIGINT))
+       ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(service_rest.until_at, excluded.until_at)`,
+      [team, ms],
+    );
+    await notices?.send(REST_CHANNEL, team);
+  }
+
+  return {
+    /** Milliseconds that the longest cooldown of any team still lasts, as far as this instance knows. */
+    longestMs: (): number =>
+      [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
+
+    /** The cooldown of one team. */
+    of(team: string): Cooldown {
+      return {
+        async leftMs() {
+          const known = knownOf(team);
+          if (now() - known.readAt >= READ_AGAIN_MS) known.reading ??= read(team, known);
+          if (known.reading) await soonOr(known.reading, undefined, TIMEOUT_MS);
+          return known.untilAt - now();
+        },
+        async ask(ms) {
+          const known = knownOf(team);
+          known.untilAt = Math.max(known.untilAt, now() + ms);
+          // If this fails, the cooldown applies to this instance only.
+          const writing = write(team, Math.round(ms)).catch(() => undefined);
+          await soonOr(writing, undefined, TIMEOUT_MS);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,103 @@
+// A team as a client of the API. Its secret is read for each token, so a rotated secret is used from the next token on. A team has one
+// workspace: a request that names another one is not sent and not recorded as an action.
+import type { ServiceActions } from "../../actions/of-service.ts";
+import { type Identity, refusePlainHttp } from "../../auth/identity.ts";
+import type { Redactor } from "../../auth/redaction.ts";
+import { isJsonObject } from "../../contract/json.ts";
+import { Failure, reasonOf } from "../../failure.ts";
+import { quote } from "../../outside.ts";
+import type { EncodedRequest } from "../../service/encode.ts";
+import type { Secrets } from "../keys/team-secrets.ts";
+import type { Team, Teams } from "./teams.ts";
+
+export interface TeamIdentity extends Identity {
+  /** The team was removed: its credentials and cached tokens are refused from now on. */
+  end(): void;
+}
+
+interface Parts {
+  readonly team: Team;
+  readonly find: Teams["find"];
+  readonly secrets: Pick<Secrets, "of">;
+  readonly redactor: Redactor;
+}
+
+const removed = (name: string): Failure =>
+  new Failure({
+    kind: "forbidden",
+    message: `There is no team ${quote(name)} any more, or it is another one now.`,
+    retryable: false,
+    sideEffect: "none",
+    next: "Ask the user to ask the operator of this server for their team and connect again.",
+  });
+
+const unreadable = (name: string, error: unknown): Failure =>
+  new Failure(
+    {
+      kind: "upstream_unavailable",
+      message: `The client credentials of the team ${quote(name)} cannot be read now: ${reasonOf(error)}.`,
+      retryable: true,
+      sideEffect: "none",
+      next: "Try again in a little while.",
+    },
+    { cause: error },
+  );
+
+export function createTeamIdentity({ team, find, secrets, redactor }: Parts): TeamIdentity {
+  const { name, baseUrl, clientId, workspaceId } = team;
+  let hasEnded = false;
+
+  return {
+    baseUrl: async () => baseUrl,
+    workspaceId: async () => workspaceId,
+    // Does not depend on the secret: a team keeps its actions while its secret cannot be read.
+    serviceName: async () => JSON.stringify([baseUrl, clientId]),
+    async credentials() {
+      refusePlainHttp(baseUrl);
+      const now = await find(name).catch((error: unknown) => Promise.reject(unreadable(name, error)));
+      const isSame =
+        now?.baseUrl === baseUrl && now.clientId === clientId && now.workspaceId === workspaceId && !hasEnded;
+      if (now === undefined || !isSame) throw removed(name);
+      const clientSecret = await secrets.of(now);
+      redactor.add(clientSecret);
+      return { clientId, clientSecret };
+    },
+    stillLoggedIn: () => (hasEnded ? Promise.reject(removed(name)) : undefined),
+    recheckLogin: () => undefined,
+    end() {
+      hasEnded = true;
+    },
+  };
+}
+
+const NAME = "workspaceId";
+
+function refuseOther(given: unknown, own: string): void {
+  if (given === undefined || given === null || given === own) return;
+  throw new Failure({
+    kind: "forbidden",
+    message: `Your team's workspace is ${quote(own)}, and no other: nothing was asked of ${quote(String(given))}.`,
+    retryable: false,
+    sideEffect: "none",
+    next: `Leave ${NAME} out, or ask the user to connect as a member of the team that has that workspace.`,
+  });
+}
+
+/** Throws Failure `forbidden` for a request that names another workspace, in its query or its body. */
+export const checkWorkspace =
+  (own: string) =>
+  ({ path, body }: Pick<EncodedRequest, "path" | "body">): void => {
+    const [, query] = path.split("?");
+    if (query !== undefined) for (const given of new URLSearchParams(query).getAll(NAME)) refuseOther(given, own);
+    const sent: unknown = body === "" ? undefined : JSON.parse(body);
+    if (isJsonObject(sent)) refuseOther(sent[NAME], own);
+  };
+
+/** The same actions, except that an action in another workspace throws Failure `forbidden` before it is recorded. */
+export const actionsWithin = (actions: ServiceActions, own: string): ServiceActions => ({
+  ...actions,
+  async perform(call) {
+    refuseOther(call.arguments[NAME], own);
+    return await actions.perform(call);
+  },
+});

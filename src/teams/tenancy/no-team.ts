@@ -1,0 +1,80 @@
+// The runtime of a caller without a team: geography works, and calls that need the team's credentials say whom to ask.
+import type { ServiceActions } from "../../actions/of-service.ts";
+import type { Identity } from "../../auth/identity.ts";
+import { Failure } from "../../failure.ts";
+import { quote, word } from "../../outside.ts";
+import type { TokenSource } from "../../service/call.ts";
+import type { NoTeam } from "./runtimes.ts";
+import type { Member } from "./teams.ts";
+
+/** Paths that the error names at most. */
+const MAX_NAMED = 20;
+
+const forbidden = (message: string, next: string): Failure =>
+  new Failure({ kind: "forbidden", message, retryable: false, sideEffect: "none", next });
+
+function whomToAsk({ issuer, subject }: Partial<Member>): string {
+  const asWhom =
+    issuer === undefined || subject === undefined ? "" : `, as the subject ${quote(subject)} of ${word(issuer)}`;
+  return `Ask the user to have the operator of this server add them to a team${asWhom}. Geography works without one.`;
+}
+
+/** `publicUrl`: of /mcp. */
+export function noTeamFailure(noTeam: NoTeam, publicUrl: string): Failure {
+  switch (noTeam.why) {
+    case "in none":
+      return forbidden("You are in no team here, and this takes a team's credentials.", whomToAsk(noTeam));
+    case "not in it":
+      return forbidden(`You are in no team ${quote(noTeam.name)} here, if there is one.`, whomToAsk(noTeam));
+    case "in several": {
+      const paths = noTeam.names.slice(0, MAX_NAMED).map((name) => `${publicUrl}/${name}`);
+      return forbidden(
+        `You are in several teams (${noTeam.names.length}), and this address does not say which one is meant.`,
+        `Ask the user to connect to the address of one team instead: ${paths.join(", ")}.`,
+      );
+    }
+  }
+}
+
+/** Has no credentials. `baseUrl`: for requests without a token. */
+export function noIdentity(failure: Failure, baseUrl: () => Promise<string>): Identity {
+  const refuse = async (): Promise<never> => {
+    throw failure;
+  };
+  return {
+    baseUrl,
+    credentials: refuse,
+    serviceName: refuse,
+    // This is called before the arguments are checked, so the error names the missing team instead of an argument.
+    workspaceId: refuse,
+    stillLoggedIn: () => undefined,
+    recheckLogin: () => undefined,
+  };
+}
+
+export const noTokens = (failure: Failure): TokenSource => ({
+  get: async () => {
+    throw failure;
+  },
+  mayHaveEnded: () => false,
+  discard: () => undefined,
+});
+
+/** Refuses every action. */
+export function noActions(failure: Failure): ServiceActions {
+  const refuse = async (): Promise<never> => {
+    throw failure;
+  };
+  return {
+    perform: refuse,
+    findKnown: refuse,
+    recall: refuse,
+    conclude: refuse,
+    list: refuse,
+    unresolved: refuse,
+    find: refuse,
+    overview: refuse,
+    about: refuse,
+    argumentsOf: refuse,
+  };
+}

@@ -1,0 +1,200 @@
+// The teams in the database: each has the client credentials of one workspace, and members. The tables are only added to, by statements that
+// check what exists, so an older version can run beside this one.
+import * as z from "zod/v4";
+import type { Database, Value } from "../../actions/database.ts";
+
+/** Each change sends the team's name on this channel to all instances. */
+export const CHANNEL = "mic_teams";
+
+/** A name is part of a URL, /mcp/{team}. */
+export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+/** Where a team's secret is: encrypted in the table, or in a file that another program writes. */
+export type SecretPlace = { readonly sealed: string } | { readonly file: string };
+
+export interface Team {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly workspaceId: string;
+  /** Callers with this value in MIC_AUTH_TEAM_CLAIM are members. */
+  readonly claim: string | undefined;
+  readonly secret: SecretPlace;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly changedAt: number;
+}
+
+export type NewTeam = Omit<Team, "changedAt">;
+
+/** A caller who is listed as a member, without a claim. */
+export interface Member {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+export interface ListedTeam extends Team {
+  readonly members: readonly Member[];
+}
+
+/** A team of a caller, and when it last changed. `claim`: the value of its claim, if the caller is a member by it. */
+export type Belonging = Pick<Team, "name" | "changedAt" | "claim">;
+
+/** Times are milliseconds since 1970. `sealed`: see encryption.ts. `secret_file`: a path on every instance. */
+const TABLES = [
+  `CREATE TABLE IF NOT EXISTS teams (
+     name TEXT PRIMARY KEY, base_url TEXT NOT NULL, client_id TEXT NOT NULL, workspace_id TEXT NOT NULL, claim TEXT,
+     sealed TEXT, secret_file TEXT, created_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
+     CHECK ((sealed IS NULL) <> (secret_file IS NULL)))`,
+  // One client belongs to one team: its credentials can read all that was made with them.
+  "CREATE UNIQUE INDEX IF NOT EXISTS teams_by_client ON teams (base_url, client_id)",
+  "CREATE INDEX IF NOT EXISTS teams_by_claim ON teams (claim)",
+  `CREATE TABLE IF NOT EXISTS team_members (
+     issuer TEXT NOT NULL, subject TEXT NOT NULL, team TEXT NOT NULL REFERENCES teams (name) ON DELETE CASCADE,
+     PRIMARY KEY (issuer, subject, team))`,
+  "CREATE INDEX IF NOT EXISTS team_members_by_team ON team_members (team)",
+];
+
+/** Creates missing tables. Throws what the driver throws. */
+export const prepareTables = (database: Database): Promise<void> =>
+  database.exclusively(async (query) => {
+    for (const table of TABLES) await query(table);
+  });
+
+const Row = z
+  .object({
+    name: z.string(),
+    base_url: z.string(),
+    client_id: z.string(),
+    workspace_id: z.string(),
+    claim: z.string().nullable(),
+    sealed: z.string().nullable(),
+    secret_file: z.string().nullable(),
+    changed_at: z.int(),
+  })
+  .transform(
+    (row): Team => ({
+      name: row.name,
+      baseUrl: row.base_url,
+      clientId: row.client_id,
+      workspaceId: row.workspace_id,
+      claim: row.claim ?? undefined,
+      secret: row.sealed === null ? { file: row.secret_file ?? "" } : { sealed: row.sealed },
+      changedAt: row.changed_at,
+    }),
+  );
+
+const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.string() });
+const BelongingRow = z.object({ name: z.string(), changed_at: z.int(), claim: z.string().nullable() });
+
+const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+/** Follows a change named `changed`: returns the changed rows, and notifies every instance. */
+const NOTIFY = `SELECT name, pg_notify('${CHANNEL}', name) FROM changed`;
+
+const sealedOf = (secret: SecretPlace): string | null => ("sealed" in secret ? secret.sealed : null);
+const fileOf = (secret: SecretPlace): string | null => ("file" in secret ? secret.file : null);
+
+export type Teams = ReturnType<typeof createTeams>;
+
+/** `query`: of a database with the tables above. The methods throw what it throws. */
+export function createTeams({ query }: Pick<Database, "query">) {
+  const changes = async (sql: string, values: readonly Value[]): Promise<boolean> =>
+    (await query(`WITH changed AS (${sql}) ${NOTIFY}`, values)).length > 0;
+
+  async function find(name: string): Promise<Team | undefined> {
+    const [row] = await query("SELECT * FROM teams WHERE name = $1", [name]);
+    return row && Row.parse(row);
+  }
+
+  return {
+    find,
+
+    /** Sorted by name. */
+    async list(): Promise<readonly ListedTeam[]> {
+      const members = (await query("SELECT * FROM team_members ORDER BY issuer, subject")).map((row) =>
+        MemberRow.parse(row),
+      );
+      const teams = (await query("SELECT * FROM teams ORDER BY name")).map((row) => Row.parse(row));
+      return teams.map((team) => ({ ...team, members: members.filter((member) => member.team === team.name) }));
+    },
+
+    /** The base URL of the oldest team: most deployments use one service. */
+    async firstBaseUrl(): Promise<string | undefined> {
+      const [row] = await query("SELECT * FROM teams ORDER BY created_at, name LIMIT 1");
+      return row && Row.parse(row).baseUrl;
+    },
+
+    /** The teams of a caller, by a value of the claim or because they are listed. Sorted by name. */
+    async of({ issuer, subject }: Member, groups: readonly string[]): Promise<readonly Belonging[]> {
+      const rows = await query(
+        `SELECT name, changed_at, claim FROM teams
+         WHERE claim IN (SELECT json_array_elements_text($3::json))
+           OR name IN (SELECT team FROM team_members WHERE issuer = $1 AND subject = $2)
+         ORDER BY name`,
+        [issuer, subject, JSON.stringify(groups)],
+      );
+      return rows.map((row) => {
+        const { name, changed_at: changedAt, claim } = BelongingRow.parse(row);
+        return { name, changedAt, claim: claim !== null && groups.includes(claim) ? claim : undefined };
+      });
+    },
+
+    /** Undefined if it was added; else the name of the team that already has this name or this client. */
+    async add(team: NewTeam): Promise<string | undefined> {
+      const { name, baseUrl, clientId, workspaceId, claim, secret } = team;
+      const isAdded = await changes(
+        `INSERT INTO teams (name, base_url, client_id, workspace_id, claim, sealed, secret_file, created_at, changed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, ${NOW}, ${NOW}) ON CONFLICT DO NOTHING RETURNING name`,
+        [name, baseUrl, clientId, workspaceId, claim ?? null, sealedOf(secret), fileOf(secret)],
+      );
+      if (isAdded) return undefined;
+      const [row] = await query("SELECT * FROM teams WHERE name = $1 OR (base_url = $2 AND client_id = $3)", [
+        name,
+        baseUrl,
+        clientId,
+      ]);
+      return row ? Row.parse(row).name : name;
+    },
+
+    /** False if there is no such team. */
+    setClaim: (name: string, claim: string): Promise<boolean> =>
+      changes(`UPDATE teams SET claim = $2, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [name, claim]),
+
+    /** Returns those who were not members yet. */
+    async addMembers(name: string, members: readonly Member[]): Promise<readonly Member[]> {
+      const added: Member[] = [];
+      for (const member of members) {
+        const isNew = await changes(
+          "INSERT INTO team_members (team, issuer, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING team AS name",
+          [name, member.issuer, member.subject],
+        );
+        if (isNew) added.push(member);
+      }
+      return added;
+    },
+
+    /** False if they were not listed. */
+    removeMember: (name: string, { issuer, subject }: Member): Promise<boolean> =>
+      changes("DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team AS name", [
+        name,
+        issuer,
+        subject,
+      ]),
+
+    /** False if there is no such team. Its actions stay in the journal. */
+    remove: (name: string): Promise<boolean> => changes("DELETE FROM teams WHERE name = $1 RETURNING name", [name]),
+
+    /** False if there is no such team. */
+    replaceSecret: (name: string, secret: SecretPlace): Promise<boolean> =>
+      changes(`UPDATE teams SET sealed = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [
+        name,
+        sealedOf(secret),
+        fileOf(secret),
+      ]),
+
+    /** Stores the same secret encrypted again, without a notice. False if another secret has replaced it. */
+    async replaceEncrypted(name: string, before: string, sealed: string): Promise<boolean> {
+      const sql = "UPDATE teams SET sealed = $3 WHERE name = $1 AND sealed = $2 RETURNING name";
+      return (await query(sql, [name, before, sealed])).length > 0;
+    },
+  };
+}

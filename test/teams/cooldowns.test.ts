@@ -1,0 +1,128 @@
+// The cooldown after a 429 with Retry-After, for instances that share a team's credentials and a database.
+import { expect, onTestFinished, test } from "vitest";
+import type { Notices } from "../../src/actions/notices.ts";
+import { openPostgres } from "../../src/actions/postgres.ts";
+import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
+import { systemTiming, type Timing } from "../../src/service/attempts.ts";
+import { createService } from "../../src/service/call.ts";
+import { createTransport } from "../../src/service/transport.ts";
+import { COOLDOWN_TABLES, createCooldowns } from "../../src/teams/tenancy/cooldowns.ts";
+import { job, micEnveloped } from "../contract/samples.ts";
+import { recordedTiming } from "../service/client.ts";
+import { answer, stubForTest } from "../support/stub.ts";
+import { describeWithPostgres } from "./postgres.ts";
+
+const found = answer(200, micEnveloped(job));
+const tooMany = answer(429, {}, { "retry-after": "30" });
+const FOUND = { value: { data: { id: job.id } } };
+const LIMITED = { facts: { kind: "rate_limited" } };
+/** Refused without a request. */
+const NOT_SENT = {
+  facts: {
+    ...{ kind: "rate_limited", retryable: true, sideEffect: "none", retryAfterSeconds: expect.any(Number) },
+    message: expect.stringMatching(/^Not sent/),
+  },
+};
+
+/** All instances of a test receive each other's notices at once. */
+function noticeBoard(): Pick<Notices, "send" | "on"> {
+  const listeners: ((channel: string, text: string) => void)[] = [];
+  return {
+    async send(channel, text) {
+      for (const listener of listeners) listener(channel, text);
+    },
+    on(wanted, hear) {
+      listeners.push((channel, text) => channel === wanted && hear(text));
+      return () => undefined;
+    },
+  };
+}
+
+describeWithPostgres("instances that share a database", (postgres) => {
+  async function scene() {
+    const [url, stub] = [await postgres().database(), await stubForTest()];
+    const database = await openPostgres(url);
+    for (const [name, columns] of Object.entries(COOLDOWN_TABLES))
+      await database.query(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
+    const transport = createTransport({ proxies: false });
+    onTestFinished(async () => {
+      await transport.close();
+      await database.close();
+    });
+    /** Reads a job once, with this many seconds for it. */
+    function instance(team: string, timing: Timing = systemTiming, notices?: Pick<Notices, "send" | "on">) {
+      const cooldowns = createCooldowns({ database, now: timing.now, ...(notices && { notices }) });
+      const service = createService({
+        baseUrl: async () => stub.baseUrl,
+        tokens: { get: async () => "token", mayHaveEnded: () => false, discard: () => undefined },
+        transport,
+        timing,
+        hooks: { cooldown: cooldowns.of(team) },
+      });
+      return (seconds = 5) => {
+        const context = { signal: new AbortController().signal, deadlineAt: timing.now() + seconds * 1000 };
+        return service.call(getMicJob, { path: { jobId: "job-1" } }, { ...context, maxAttempts: 1 });
+      };
+    }
+    return { stub, database, instance };
+  }
+
+  test("all honor it: a call without the time for it sends nothing and reports the seconds", async () => {
+    const { stub, instance } = await scene();
+    const [one, two] = [instance("alpha"), instance("alpha")];
+    stub.expect(tooMany);
+    await expect(one()).rejects.toMatchObject(LIMITED);
+    for (const read of [one, two, two]) await expect(read()).rejects.toMatchObject(NOT_SENT);
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test("a call that has the time waits for its end", async () => {
+    const { stub, instance } = await scene();
+    const slept: number[] = [];
+    const [one, two] = [instance("alpha"), instance("alpha", recordedTiming(slept))];
+    stub.expect(answer(429, {}, { "retry-after": "1" }), found);
+    await expect(one(1)).rejects.toMatchObject(LIMITED);
+    await expect(two(45)).resolves.toMatchObject(FOUND);
+    expect(Math.max(...slept)).toBeGreaterThan(0);
+    expect(Math.max(...slept)).toBeLessThanOrEqual(1_000);
+  });
+
+  test("another team does not wait", async () => {
+    const { stub, instance } = await scene();
+    stub.expect(tooMany, found);
+    await expect(instance("alpha")()).rejects.toMatchObject(LIMITED);
+    await expect(instance("beta")()).resolves.toMatchObject(FOUND);
+  });
+
+  test("an instance that has just read the row learns of it by a notice", async () => {
+    const { stub, instance } = await scene();
+    // The clock stands still, so no row is read again because of its age.
+    const at = Date.now();
+    const notices = noticeBoard();
+    const [one, two] = [0, 1].map(() => instance("alpha", { ...systemTiming, now: () => at }, notices));
+    stub.expect(found, tooMany);
+    await two?.();
+    await expect(one?.()).rejects.toMatchObject(LIMITED);
+    await expect(two?.()).rejects.toMatchObject(LIMITED);
+    expect(stub.requests).toHaveLength(2);
+  });
+
+  test("a shorter one that is requested later does not end a longer one", async () => {
+    const { database } = await scene();
+    const cooldown = () => createCooldowns({ database, now: Date.now }).of("alpha");
+    await cooldown().ask(60_000);
+    await cooldown().ask(1_000);
+    expect(await cooldown().leftMs()).toBeGreaterThan(30_000);
+  });
+
+  test("without the database calls go on, and the instance that received the 429 honors it", async () => {
+    const { stub, instance, database } = await scene();
+    const read = instance("alpha");
+    await database.query("DROP TABLE service_rest");
+    stub.expect(found, tooMany);
+    await expect(read()).resolves.toMatchObject(FOUND);
+    await expect(read()).rejects.toMatchObject(LIMITED);
+    await expect(read()).rejects.toMatchObject(LIMITED);
+    expect(stub.requests).toHaveLength(2);
+  });
+});

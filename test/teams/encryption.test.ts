@@ -1,0 +1,77 @@
+// The seals of a deployment for teams: what opens, and what does not.
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { createEncryption, DecryptionError, type Purpose, readSecretKeys } from "../../src/teams/keys/encryption.ts";
+
+const line = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
+const A = line("a");
+const B = line("b");
+const seals = createEncryption(readSecretKeys(A));
+const rotated = createEncryption(readSecretKeys(`# the new one first\n\n${B}\n${A}\n`));
+const Value = z.strictObject({ of: z.string() });
+const PURPOSES: readonly Purpose[] = ["question", "task", "download"];
+
+describe("keys", () => {
+  test.each([
+    ["", "there is no key"],
+    ["# nothing", "there is no key"],
+    ["a short", "line 1 is not an id and the base64 of 32 bytes (openssl rand -base64 32 makes one)"],
+    [`${A}\n${line("a")}`, "line 2 has the id of an earlier line"],
+  ])("%j is refused, and nothing of it is quoted", (text, reason) => {
+    expect(() => readSecretKeys(text)).toThrow(new Error(reason));
+  });
+
+  test("each purpose has a key of its own", () => {
+    const keys = readSecretKeys(A);
+    const made = [...PURPOSES, "wire"].map((purpose) => Buffer.from(keys.derive("a", purpose) ?? []).toString("hex"));
+    expect(new Set(made).size).toBe(made.length);
+    expect(keys.derive("b", "task")).toBeUndefined();
+  });
+});
+
+describe("a team's secret", () => {
+  test("opens for its team, under any key that is still there", async () => {
+    const sealed = await seals.encryptSecret("alpha", "s3cret of alpha");
+    expect(sealed).not.toContain("s3cret");
+    expect(await seals.decryptSecret("alpha", sealed)).toEqual({ secret: "s3cret of alpha", isFirstKey: true });
+    expect(await rotated.decryptSecret("alpha", sealed)).toEqual({ secret: "s3cret of alpha", isFirstKey: false });
+  });
+
+  test("opens for no other team, under no other key, and not when altered", async () => {
+    const sealed = await seals.encryptSecret("alpha", "s3cret of alpha");
+    await expect(seals.decryptSecret("beta", sealed)).rejects.toThrow('it was sealed for the team "alpha"');
+    await expect(createEncryption(readSecretKeys(B)).decryptSecret("alpha", sealed)).rejects.toThrow(
+      'it was sealed with the key "a", which MIC_SECRET_KEYS does not have',
+    );
+    const at = sealed.length - 30;
+    const altered = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
+    await expect(seals.decryptSecret("alpha", altered)).rejects.toThrow(DecryptionError);
+  });
+});
+
+describe("what clients keep", () => {
+  test("opens for the caller and the purpose it was sealed for, and for no other", async () => {
+    const purpose = fc.constantFrom(...PURPOSES);
+    const caller = fc.constantFrom("one", "two", "three");
+    await fc.assert(
+      fc.asyncProperty(purpose, caller, purpose, caller, fc.string(), async (forPurpose, forCaller, by, who, of) => {
+        const sealed = await seals.encrypt(forPurpose, forCaller, { of }, 60);
+        const isSame = forPurpose === by && forCaller === who;
+        expect(await rotated.decrypt(by, who, sealed, Value)).toEqual(isSame ? { of } : undefined);
+      }),
+    );
+  });
+
+  test("is nothing when it is too old, altered, another shape or no seal at all", async () => {
+    const brief = await seals.encrypt("task", "one", { of: "x" }, 1);
+    expect(await seals.decrypt("task", "one", brief, Value)).toEqual({ of: "x" });
+    await sleep(2_100);
+    expect(await seals.decrypt("task", "one", brief, Value)).toBeUndefined();
+    const sealed = await seals.encrypt("task", "one", { other: 1 }, 60);
+    for (const text of [sealed, `${sealed}A`, "", "a.b.c.d.e", "x".repeat(20_000)])
+      expect(await seals.decrypt("task", "one", text, Value)).toBeUndefined();
+  });
+});

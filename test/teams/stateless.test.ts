@@ -1,0 +1,104 @@
+// A deployment serves revisions before 2026-07-28 statelessly: each POST by itself, on any instance, and nothing else.
+import { describe, expect, test } from "vitest";
+import { createJob, enveloped, job, micEnveloped } from "../contract/samples.ts";
+import { get, initializeMessage, legacySpeaker, post, send } from "../mcp/http/raw.ts";
+import { stubEnv } from "../service/client.ts";
+import { serveStatelessInside } from "../support/stateless.ts";
+import { answer, neverAnswer, stubForFile } from "../support/stub.ts";
+
+const stubOf = stubForFile();
+const start = () => serveStatelessInside(stubEnv(stubOf()));
+const listTools = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+
+describe("a request", () => {
+  test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
+    "initialize of %s gets that revision, no session id and no subscriptions",
+    async (protocolVersion) => {
+      const message = initializeMessage();
+      const params = { ...message.params, protocolVersion };
+      const { status, headers, messages } = await post(await start(), { ...message, params }).answer;
+      expect([status, headers["mcp-session-id"]]).toEqual([200, undefined]);
+      expect(messages[0]?.result).toMatchObject({ protocolVersion });
+      expect(Object(messages[0]?.result?.["capabilities"]).resources).toEqual({});
+    },
+  );
+
+  test("is answered with any session id and with none, initialized or not", async () => {
+    const url = await start();
+    for (const headers of [{}, { "mcp-session-id": "of-another-server" }]) {
+      const { status, messages } = await post(url, listTools, headers).answer;
+      expect(status).toBe(200);
+      expect(messages[0]?.result?.["tools"]).toBeInstanceOf(Array);
+    }
+  });
+
+  test("for a stream or the end of a session gets 405, which names POST", async () => {
+    const url = await start();
+    for (const sent of [get(url), send(url, { method: "DELETE" })]) {
+      const { status, headers } = await sent.answer;
+      expect([status, headers.allow]).toEqual([405, "POST"]);
+    }
+  });
+
+  test("for a subscription gets method not found", async () => {
+    const client = await legacySpeaker(await start());
+    const { messages } = await client.request(1, "resources/subscribe", { uri: "mic://jobs/job-1" }).answer;
+    expect(messages[0]?.error?.code).toBe(-32601);
+  });
+
+  test("of a revision that nobody speaks, or with a body that is no message, gets 400", async () => {
+    const url = await start();
+    expect((await post(url, listTools, { "mcp-protocol-version": "1999-01-01" }).answer).status).toBe(400);
+    expect((await post(url, { method: 5 }).answer).status).toBe(400);
+  });
+
+  test("gets links to resources only in a revision that has them", async () => {
+    const url = await start();
+    stubOf().respond(() => answer(200, enveloped(job)));
+    const call = { ...listTools, method: "tools/call", params: { name: "get_job", arguments: { jobId: "job-1" } } };
+    const typesIn = async (headers: Readonly<Record<string, string>>) => {
+      const { messages } = await post(url, call, headers).answer;
+      const content = messages[0]?.result?.["content"];
+      return Array.isArray(content) ? content.map(({ type }) => type) : [];
+    };
+    expect(await typesIn({ "mcp-protocol-version": "2025-06-18" })).toContain("resource_link");
+    expect(await typesIn({ "mcp-protocol-version": "2025-03-26" })).toEqual(["text"]);
+    expect(await typesIn({})).toEqual(["text"]);
+  });
+});
+
+test("notifications and responses get 202", async () => {
+  const url = await start();
+  for (const message of [
+    { jsonrpc: "2.0", method: "notifications/initialized" },
+    { jsonrpc: "2.0", id: 0, result: {} },
+  ])
+    expect((await post(url, message).answer).status).toBe(202);
+});
+
+test("the end of its connection cancels a call, a notification does not", async () => {
+  const client = await legacySpeaker(await start());
+  stubOf().respond(() => neverAnswer);
+  const call = client.call(1, "get_job", { jobId: "job-1" });
+  await expect.poll(() => stubOf().requests.length).toBe(1);
+  expect((await client.notify("notifications/cancelled", { requestId: 1 })).status).toBe(202);
+  expect(await Promise.race([stubOf().requests[0]?.closed, "in flight"])).toBe("in flight");
+  await call.cut();
+  expect(await stubOf().requests[0]?.closed).toBe(false);
+});
+
+test("an action whose client went is resumed by the same call under its key", async () => {
+  const client = await legacySpeaker(await start());
+  stubOf().expect(neverAnswer);
+  const lost = client.call(1, "submit_job", createJob);
+  await expect.poll(() => stubOf().requests.length).toBe(1);
+  await lost.cut();
+  stubOf().respond(({ method }) => (method === "GET" ? answer(200, enveloped(job)) : answer(202, micEnveloped(job))));
+  const { messages } = await client.call(1, "submit_job", createJob).answer;
+  expect(messages[0]?.result).toMatchObject({ structuredContent: { data: { id: job.id } } });
+  const keys = stubOf().requests.flatMap(({ method, headers }) =>
+    method === "POST" ? [headers["idempotency-key"]] : [],
+  );
+  expect(keys).toHaveLength(2);
+  expect(new Set(keys).size).toBe(1);
+});
