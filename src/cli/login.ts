@@ -1,8 +1,8 @@
 // `mic-mcp login`: asks for the client credentials, proves them by fetching a token, then keeps them in the OS keychain.
 import { parseArgs } from "node:util";
-import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../auth/keychain/keychain.ts";
-import { fitsLogin, readLogin, removeAll, type StoredLogin, storeLogin } from "../auth/login.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
+import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
+import { fitsLogin, readLogin, removeAll, type StoredLogin, storeLogin } from "../credentials/login.ts";
 import { escaped } from "../outside.ts";
 import { COMMANDS } from "./commands.ts";
 import { unresolvedElsewhere } from "./journal.ts";

@@ -1,9 +1,9 @@
 // The polite reader of the country: what every geography tool and resource of this process asks.
 
+import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
+import type { Service } from "../api-client/call.ts";
 import { unlessAborted } from "../async.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
-import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
-import type { Service } from "../service/call.ts";
 import type { DatedAnswer } from "./cache.ts";
 import { type Country, type Gathered, type Needs, NOT_READ_YET } from "./country.ts";
 import { PlaygroundReader, type SharedAddress } from "./playground.ts";

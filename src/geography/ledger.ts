@@ -1,6 +1,6 @@
 // The requests that count towards the limit now, and the pause that the service asked for: of this process, or of all that
 // share its address (shared-ledger.ts).
-import type { Timing } from "../service/attempts.ts";
+import type { Timing } from "../api-client/attempts.ts";
 
 export const WINDOW_MS = 60_000;
 /** Others behind our address share the limit: after a 429 there is less of it for us. */

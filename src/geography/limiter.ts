@@ -1,7 +1,8 @@
 // The line in which all playground requests of this process wait to leave (docs/contract.md, 8: 30 a minute for each client
 // address); the ledger says when the next one may.
+
+import type { Timing } from "../api-client/attempts.ts";
 import { Failure } from "../failure.ts";
-import type { Timing } from "../service/attempts.ts";
 import { type Entry, type Ledger, maxOf, type RequestLimits, WINDOW_MS } from "./ledger.ts";
 
 export const LANES = 4;

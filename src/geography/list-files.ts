@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { makePartialFile, removeAbandonedFiles } from "../service/new-file.ts";
+import { makePartialFile, removeAbandonedFiles } from "../api-client/new-file.ts";
 import { type ListPlace, OLD_MS } from "./store.ts";
 
 /** Nothing of ours is larger: 256 districts with long names. */

@@ -2,7 +2,7 @@
 // list that each reads, and the rest that the service asked for. A process that dies gives its share back by time.
 import { randomUUID } from "node:crypto";
 import * as z from "zod/v4";
-import { ATTEMPT_LIMIT_MS } from "../service/attempts.ts";
+import { ATTEMPT_LIMIT_MS } from "../api-client/attempts.ts";
 import { type LedgerState, mayLeave, type RequestLimits, SLOWED_MS } from "./ledger.ts";
 
 type Value = string | number | null;

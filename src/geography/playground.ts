@@ -1,5 +1,8 @@
 // The playground's three endpoints, each request under the one limiter and tried once; two of them with a cache.
 import type * as z from "zod/v4";
+import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../api-client/attempts.ts";
+import type { Service } from "../api-client/call.ts";
+import type { CallRequest } from "../api-client/encode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import {
   getPlaygroundOpenApi,
@@ -8,9 +11,6 @@ import {
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
 import { Failure } from "../failure.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../service/attempts.ts";
-import type { Service } from "../service/call.ts";
-import type { CallRequest } from "../service/encode.ts";
 import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { withShortDistrictNames, withShortStateNames } from "./intake.ts";
 import { type Ledger, OwnLedger, type RequestLimits, WINDOW_MS } from "./ledger.ts";

@@ -1,10 +1,11 @@
 // Reading many states' districts one after the other, in the background of the calls that wait for them: largest state first,
 // each once (a passing failure once more), stopped by a denial.
+
+import type { Timing } from "../api-client/attempts.ts";
 import { PLAYGROUND_STATUS, type State } from "../contract/playground.ts";
 import { excerpt } from "../excerpt.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { escaped, word } from "../outside.ts";
-import type { Timing } from "../service/attempts.ts";
 import { LANES, type Permit } from "./limiter.ts";
 import type { GetPermit, PlaygroundReader } from "./playground.ts";
 

@@ -3,10 +3,7 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { Failure } from "../failure.ts";
-import { plural } from "../geography/format.ts";
-import { word } from "../outside.ts";
-import { fileNameSchema } from "../service/file-names.ts";
+import { fileNameSchema } from "../api-client/file-names.ts";
 import {
   claimName,
   diskFailure,
@@ -15,7 +12,10 @@ import {
   type PartialFile,
   prepareFolder,
   refuseTaken,
-} from "../service/new-file.ts";
+} from "../api-client/new-file.ts";
+import { Failure } from "../failure.ts";
+import { plural } from "../geography/format.ts";
+import { word } from "../outside.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { FolderFiles } from "./ports.ts";
 

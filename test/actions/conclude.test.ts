@@ -1,7 +1,7 @@
 // An outcome that is found by reading is kept like one that was returned to the request: without secrets.
 import { expect, test } from "vitest";
 import { createActions } from "../../src/actions/actions.ts";
-import { systemTiming } from "../../src/service/attempts.ts";
+import { systemTiming } from "../../src/api-client/attempts.ts";
 import { openOffice, refused } from "./workers.ts";
 
 const SECRETS = ["secret-of-the-process", "secret-of-the-team"] as const;

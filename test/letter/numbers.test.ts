@@ -1,11 +1,11 @@
 // Numbers that a double does not hold: never sent as another one, never told as another one, and never a fault of ours.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped, openApiDocument, recipeOffer } from "../contract/samples.ts";
 import { sessionForTest } from "../gaps/session.ts";
 import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
 import { proves } from "../proves.ts";
-import { stubEnv } from "../service/client.ts";
 import { folderForTest } from "../support/home.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 

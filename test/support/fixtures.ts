@@ -1,7 +1,7 @@
 // Tests with a strict stub of the API and a client of it: `test("reads a job", async ({ stub, service }) => { … })`.
 import { test as base } from "vitest";
+import { clientForTest } from "../api-client/client.ts";
 import { provesWith } from "../proves.ts";
-import { clientForTest } from "../service/client.ts";
 import { type Stub, stubForTest } from "./stub.ts";
 
 type Client = ReturnType<typeof clientForTest>;

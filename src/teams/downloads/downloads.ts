@@ -2,14 +2,14 @@
 // stored. The path is never logged, because anybody who has it may read the file.
 import type { IncomingMessage } from "node:http";
 import type { AuditedEvent } from "../../actions/audit.ts";
+import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
+import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { Failure, type FailureKind, reasonOf } from "../../failure.ts";
 import type { Auditor } from "../../hooks.ts";
 import { plain, type Served } from "../../mcp/http/port.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
-import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import { lengthOf, typeOf, withOpenFile } from "../../service/open-file.ts";
 import type { DefinedTool } from "../../toolkit/define-tool.ts";
 import type { LinkedFiles } from "../../toolkit/linked-files.ts";
 import type { Encryption } from "../keys/encryption.ts";

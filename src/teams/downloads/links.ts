@@ -2,15 +2,15 @@
 // encrypted: no server stores it, and any instance redeems it.
 import { createHash } from "node:crypto";
 import * as z from "zod/v4";
+import type { CallContext } from "../../api-client/attempts.ts";
+import type { Service } from "../../api-client/call.ts";
+import type { CallRequest } from "../../api-client/encode.ts";
+import { nameFromHeader } from "../../api-client/file-names.ts";
+import { PREVIEW_BYTES, previewOfStart, textOf } from "../../api-client/file-preview.ts";
+import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
+import type { OpenAnswer } from "../../api-client/transport.ts";
 import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
 import { Failure } from "../../failure.ts";
-import type { CallContext } from "../../service/attempts.ts";
-import type { Service } from "../../service/call.ts";
-import type { CallRequest } from "../../service/encode.ts";
-import { nameFromHeader } from "../../service/file-names.ts";
-import { PREVIEW_BYTES, previewOfStart, textOf } from "../../service/file-preview.ts";
-import { lengthOf, typeOf, withOpenFile } from "../../service/open-file.ts";
-import type { OpenAnswer } from "../../service/transport.ts";
 import type { Content, Link, LinkedFiles, WantedAsset } from "../../toolkit/linked-files.ts";
 import type { Encryption } from "../keys/encryption.ts";
 

@@ -1,7 +1,7 @@
 // What a request is answered with, in each way of being served, and what is refused of one.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
-import { stubEnv } from "../../service/client.ts";
+import { stubEnv } from "../../api-client/client.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { neverAnswer, stubForTest } from "../../support/stub.ts";

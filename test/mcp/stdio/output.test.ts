@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { stubEnv } from "../../api-client/client.ts";
 import { createInput, enveloped, input, job, statesResponse } from "../../contract/samples.ts";
-import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
 import { folderForTest } from "../../support/home.ts";
 import { answer, holdUntil, type Stub, stubForTest } from "../../support/stub.ts";

@@ -3,12 +3,12 @@
 import { createInterface } from "node:readline";
 import * as z from "zod/v4";
 import { openPostgres } from "../../../src/actions/postgres.ts";
+import { systemTiming } from "../../../src/api-client/attempts.ts";
+import { createService, type Service } from "../../../src/api-client/call.ts";
+import { createTransport } from "../../../src/api-client/transport.ts";
 import { geographyOn } from "../../../src/cli/shared-geography.ts";
 import { needsForAll } from "../../../src/geography/districts.ts";
 import { createGeography, type Geography } from "../../../src/geography/geography.ts";
-import { systemTiming } from "../../../src/service/attempts.ts";
-import { createService, type Service } from "../../../src/service/call.ts";
-import { createTransport } from "../../../src/service/transport.ts";
 
 const Task = z.object({
   databaseUrl: z.string(),

@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { readdirSync, readlinkSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { openKeychain } from "../../../src/auth/keychain/keychain.ts";
+import { openKeychain } from "../../../src/credentials/keychain/keychain.ts";
 import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { runs } from "../../support/thorough.ts";

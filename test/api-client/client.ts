@@ -1,22 +1,22 @@
 // The client's inside without MCP around it, on the real transport: for properties that need many runs or an own clock.
 import { expect, onTestFinished } from "vitest";
-import { createIdentity } from "../../src/auth/identity.ts";
-import type { ClientCredentials } from "../../src/auth/oauth.ts";
-import { createRedactor } from "../../src/auth/redaction.ts";
-import { noTokenStore } from "../../src/auth/token-store.ts";
-import { createTokens } from "../../src/auth/tokens.ts";
+import { type CallContext, systemTiming, type Timing } from "../../src/api-client/attempts.ts";
+import { createService, type Service } from "../../src/api-client/call.ts";
+import { createDownloads } from "../../src/api-client/downloads.ts";
+import { encodeRequest } from "../../src/api-client/encode.ts";
+import { createTransport, type Transport } from "../../src/api-client/transport.ts";
 import {
   createMicJob,
   getMicJob,
   listMicJobs,
   requestMicSharedFileProcessing,
 } from "../../src/contract/endpoints/job-processing.ts";
+import { createIdentity } from "../../src/credentials/identity.ts";
+import type { ClientCredentials } from "../../src/credentials/oauth.ts";
+import { createRedactor } from "../../src/credentials/redaction.ts";
+import { noTokenStore } from "../../src/credentials/token-store.ts";
+import { createTokens } from "../../src/credentials/tokens.ts";
 import { Failure, type FailureFacts } from "../../src/failure.ts";
-import { type CallContext, systemTiming, type Timing } from "../../src/service/attempts.ts";
-import { createService, type Service } from "../../src/service/call.ts";
-import { createDownloads } from "../../src/service/downloads.ts";
-import { encodeRequest } from "../../src/service/encode.ts";
-import { createTransport, type Transport } from "../../src/service/transport.ts";
 import { createJob, createProcessingRequest } from "../contract/samples.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 

@@ -1,9 +1,9 @@
 // How long is waited between attempts, on a clock of our own: sleeping moves it and takes no time.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { CALL_LIMIT_MS, waitBeforeRetry } from "../../src/api-client/attempts.ts";
+import { retryAfterSeconds } from "../../src/api-client/classify.ts";
 import { Failure } from "../../src/failure.ts";
-import { CALL_LIMIT_MS, waitBeforeRetry } from "../../src/service/attempts.ts";
-import { retryAfterSeconds } from "../../src/service/classify.ts";
 
 const slept: number[] = [];
 

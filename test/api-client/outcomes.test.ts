@@ -1,7 +1,7 @@
 // What an agent is told about an action that failed: did it take effect? "none" must be certain, and so must "done".
 import { describe, expect } from "vitest";
+import { encodeRequest } from "../../src/api-client/encode.ts";
 import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
-import { encodeRequest } from "../../src/service/encode.ts";
 import { createJob, enveloped, job, problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import {

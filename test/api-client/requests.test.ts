@@ -1,6 +1,7 @@
 // What goes over the wire: exactly the endpoint that was meant, its bytes and headers, on connections that are kept.
 import fc from "fast-check";
 import { describe, expect } from "vitest";
+import { encodeRequest, wireRequest } from "../../src/api-client/encode.ts";
 import {
   cancelMicJob,
   getMicJob,
@@ -11,7 +12,6 @@ import {
 } from "../../src/contract/endpoints/job-processing.ts";
 import { jobETag } from "../../src/contract/jobs.ts";
 import { Failure } from "../../src/failure.ts";
-import { encodeRequest, wireRequest } from "../../src/service/encode.ts";
 import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
 import { proves, test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";

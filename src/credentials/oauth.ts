@@ -1,12 +1,12 @@
 // The token endpoint, docs/contract.md, 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
 import * as z from "zod/v4";
+import { HTML_PAGE, IN_BETWEEN, notJson, retryAfterSeconds } from "../api-client/classify.ts";
+import { ContractViolation, checkAgainst, parseJson } from "../api-client/decode.ts";
+import { wireTarget } from "../api-client/encode.ts";
+import type { WireAnswer, WireRequest } from "../api-client/transport.ts";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../failure.ts";
 import { quote, word } from "../outside.ts";
-import { HTML_PAGE, IN_BETWEEN, notJson, retryAfterSeconds } from "../service/classify.ts";
-import { ContractViolation, checkAgainst, parseJson } from "../service/decode.ts";
-import { wireTarget } from "../service/encode.ts";
-import type { WireAnswer, WireRequest } from "../service/transport.ts";
 
 export interface ClientCredentials {
   readonly clientId: string;

@@ -1,8 +1,8 @@
 // A server with nothing in its environment: everything it needs comes from the login, and goes nowhere but where it belongs.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { LOOK_AGAIN_MS } from "../../../src/auth/identity.ts";
-import { basicHeader } from "../../../src/auth/oauth.ts";
+import { LOOK_AGAIN_MS } from "../../../src/credentials/identity.ts";
+import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { jobList, statesResponse } from "../../contract/samples.ts";
 import { run } from "../../mcp/stdio/child.ts";
 import { gate } from "../../support/gate.ts";

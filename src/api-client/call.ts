@@ -13,7 +13,7 @@ import { type CallRequest, type EncodedRequest, encodeRequest, wireRequest } fro
 import { observedSend, type Sends } from "./observed.ts";
 import { AnswerTooLarge, type Transport, TransportError, type WireAnswer, type WireRequest } from "./transport.ts";
 
-/** Where Bearer tokens come from; src/auth/ has one. */
+/** Where Bearer tokens come from; src/credentials/ has one. */
 export interface TokenSource {
   /** A token for exactly these scopes. Throws Failure. */
   get(scopes: readonly string[], context: CallContext): Promise<string>;

@@ -1,11 +1,12 @@
 // One token for each scope set, fetched once however many calls need it, shared with other processes through the keychain,
 // kept until it expires or is refused.
+
+import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
+import type { TokenSource } from "../api-client/call.ts";
+import { AnswerTooLarge, type Transport, TransportError } from "../api-client/transport.ts";
 import { within } from "../async.ts";
 import { BoundedMap } from "../bounded-map.ts";
 import { Failure } from "../failure.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../service/attempts.ts";
-import type { TokenSource } from "../service/call.ts";
-import { AnswerTooLarge, type Transport, TransportError } from "../service/transport.ts";
 import type { Identity } from "./identity.ts";
 import { scopeKey } from "./login.ts";
 import {

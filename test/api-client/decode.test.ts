@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { parse as parseLossless } from "lossless-json";
 import { describe, expect, test } from "vitest";
+import { ContractViolation, checkAgainst, parseJson, readNumber } from "../../src/api-client/decode.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
-import { ContractViolation, checkAgainst, parseJson, readNumber } from "../../src/service/decode.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { runs } from "../support/thorough.ts";
 

@@ -1,6 +1,5 @@
 // The life of a token: fetched once for all who need it, renewed before its end or when it is refused, never trusted blindly.
 import { describe, expect } from "vitest";
-import { enveloped, job, jobList, problem } from "../contract/samples.ts";
 import {
   clientForTest,
   eagerTiming,
@@ -11,7 +10,8 @@ import {
   requestProcessing,
   submitJob,
   within,
-} from "../service/client.ts";
+} from "../api-client/client.ts";
+import { enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { proves, test } from "../support/fixtures.ts";
 import { insideForTest } from "../support/mcp.ts";
 import {

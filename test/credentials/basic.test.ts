@@ -2,11 +2,11 @@
 // configured.
 import fc from "fast-check";
 import { expect } from "vitest";
-import { basicHeader, type ClientCredentials } from "../../src/auth/oauth.ts";
+import type { Service } from "../../src/api-client/call.ts";
 import { getMicPublicOperation } from "../../src/contract/endpoints/job-processing.ts";
-import type { Service } from "../../src/service/call.ts";
+import { basicHeader, type ClientCredentials } from "../../src/credentials/oauth.ts";
+import { clientForTest, failureOf, readJob, within } from "../api-client/client.ts";
 import { enveloped, job, operation } from "../contract/samples.ts";
-import { clientForTest, failureOf, readJob, within } from "../service/client.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { proves, test } from "../support/fixtures.ts";
 import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";

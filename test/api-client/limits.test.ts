@@ -1,8 +1,8 @@
 // A call's own end: 45 s for all of it, 20 s for one attempt, at once when the client cancels. No test waits that long.
 import { describe, expect, onTestFinished, vi } from "vitest";
+import { CALL_LIMIT_MS } from "../../src/api-client/attempts.ts";
+import { CONNECTIONS, createTransport, type Transport } from "../../src/api-client/transport.ts";
 import { createMicJob, getMicJob } from "../../src/contract/endpoints/job-processing.ts";
-import { CALL_LIMIT_MS } from "../../src/service/attempts.ts";
-import { CONNECTIONS, createTransport, type Transport } from "../../src/service/transport.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import { answer, hangUp, neverAnswer, slowly } from "../support/stub.ts";

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect } from "vitest";
+import { credentials, stubEnv } from "../api-client/client.ts";
 import { sampleOf } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
 import { proves } from "../proves.ts";
-import { credentials, stubEnv } from "../service/client.ts";
 import { insideForFile } from "../support/mcp.ts";
 import { answer, stubForFile } from "../support/stub.ts";
 

@@ -1,9 +1,9 @@
 // What is kept in a keychain entry: what fits there, and what is read of an entry that somebody else wrote. The keychain
 // itself has tests of its own in keychain/.
 import { expect, test } from "vitest";
-import { fitsKeychain, type Keychain } from "../../src/auth/keychain/keychain.ts";
-import { readLogin } from "../../src/auth/login.ts";
-import { keychainTokens } from "../../src/auth/token-store.ts";
+import { fitsKeychain, type Keychain } from "../../src/credentials/keychain/keychain.ts";
+import { readLogin } from "../../src/credentials/login.ts";
+import { keychainTokens } from "../../src/credentials/token-store.ts";
 
 test.each([
   ["win32", 2_560],

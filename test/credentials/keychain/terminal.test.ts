@@ -1,6 +1,6 @@
 // `mic-mcp login` as a person meets it, on a real terminal: asked for everything, the secret never shown.
 import { expect } from "vitest";
-import { basicHeader } from "../../../src/auth/oauth.ts";
+import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { describeWithKeychain } from "../../support/secret-service.ts";
 import { stubForTest } from "../../support/stub.ts";
 import { CTRL_C, CTRL_D, CTRL_U, ENTER, hasTerminals, onTerminal, onTerminals } from "../../support/terminal.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
-import { basicHeader } from "../../src/auth/oauth.ts";
+import { basicHeader } from "../../src/credentials/oauth.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
 import { connectionForFile } from "../support/mcp.ts";

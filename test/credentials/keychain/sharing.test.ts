@@ -1,7 +1,7 @@
 // Tokens in the keychain: one for all processes, as long as it lives and is not refused.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { tokenAccount } from "../../../src/auth/login.ts";
+import { tokenAccount } from "../../../src/credentials/login.ts";
 import { enveloped, job } from "../../contract/samples.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";

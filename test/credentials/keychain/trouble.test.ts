@@ -2,7 +2,7 @@
 // The 5 s are the server's own limit, which a test reads; a clock here would measure how much the machine has to do.
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import { SERVER_LIMIT_MS } from "../../../src/auth/keychain/keychain.ts";
+import { SERVER_LIMIT_MS } from "../../../src/credentials/keychain/keychain.ts";
 import { capabilitySet, enveloped, jobList, statesResponse } from "../../contract/samples.ts";
 import { callMessage, initialize, run, start } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";

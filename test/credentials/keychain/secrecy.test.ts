@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { basicHeader } from "../../../src/auth/oauth.ts";
+import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { enveloped, job, jobList, problem } from "../../contract/samples.ts";
 import { callMessage, initialize, type Program, run, start } from "../../mcp/stdio/child.ts";
 import { connectionForTest } from "../../support/mcp.ts";

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished } from "vitest";
-import { basicHeader } from "../../../src/auth/oauth.ts";
+import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { run, start } from "../../mcp/stdio/child.ts";
 import { emulatorForTest } from "../../support/emulator.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
