@@ -59,11 +59,6 @@ describe("without Retry-After", () => {
     );
   });
 
-  test("the whole interval is used", async () => {
-    expect(await waited(1, passing(), CALL_LIMIT_MS, 0)).toBe(0);
-    expect(await waited(5, passing(), CALL_LIMIT_MS, 0.999_999)).toBeGreaterThan(4999);
-  });
-
   test("no wait that would not leave time for another attempt is begun", async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -8,7 +8,13 @@ const line = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ..
 
 async function server() {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  const transport = new StdioTransport(stdin, stdout, (json) => json);
+  const transport = new StdioTransport(stdin, stdout, (json) => json, {
+    inbound(message, pass) {
+      pass(message);
+      return undefined;
+    },
+    outbound: (message) => message,
+  });
   const heard: JSONRPCMessage[] = [];
   const errors: string[] = [];
   transport.onmessage = (message) => {

@@ -1,33 +1,17 @@
 // The product as a deployment serves it, without sessions and without sign-in, inside the test's own process.
 import { onTestFinished } from "vitest";
-import { createHouse } from "../../src/mcp/http/house.ts";
-import { type HttpServer, startServer } from "../../src/mcp/http/http-server.ts";
-import { LISTENER_LIMITS } from "../../src/mcp/http/listener.ts";
+import { createEndpoint } from "../../src/mcp/http/endpoint.ts";
+import { type HttpServer, LISTENER_LIMITS, startServer } from "../../src/mcp/http/listener.ts";
 import type { HttpService } from "../../src/mcp/http/port.ts";
-import { routeMcp } from "../../src/mcp/http/routes.ts";
 import { httpServiceOf } from "../../src/mcp/http/serve.ts";
 import { createStateless } from "../../src/teams/frontend/stateless.ts";
 import { composed } from "./composed.ts";
 import { startForwarder } from "./forwarder.ts";
 
 export function startStateless(service: HttpService): Promise<HttpServer> {
-  const { log, redact } = service;
-  const house = createHouse(service, createStateless(service));
-  const { endStreams, close } = house;
-  return startServer(
-    log,
-    () => ({
-      answer: (request, { signal, phase }) =>
-        routeMcp(request, signal, { house, isEnding: () => phase() === "ending" }),
-      isLast: () => false,
-      endStreams,
-      close,
-      redact,
-      log,
-      telemetry: service.telemetry,
-    }),
-    { address: "127.0.0.1", port: 0, limits: { ...LISTENER_LIMITS, maxConnections: 1_000 } },
-  );
+  const endpoint = createEndpoint(service, createStateless(service));
+  const limits = { ...LISTENER_LIMITS, maxConnections: 1_000 };
+  return startServer({ ...service, ...endpoint }, { address: "127.0.0.1", port: 0, limits });
 }
 
 /** Two instances, which get requests in turn: their URL. Ended when the running test is done. */

@@ -3,7 +3,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { createTransport } from "../../src/api-client/transport.ts";
-import type { HttpServer } from "../../src/mcp/http/http-server.ts";
+import type { HttpServer } from "../../src/mcp/http/listener.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";

@@ -1,4 +1,5 @@
 // What is asked of every request to a public address: Host, Origin, the way it came; and what stands on every answer.
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { ACCEPT, bytes, get, initializeMessage, post, send } from "../mcp/http/raw.ts";
 import { deploymentForTest, TEAM } from "./bench.ts";
@@ -183,7 +184,11 @@ test("every answer says what a browser must not do with it", async () => {
 test("a stream tells the balancer not to hold it back", async () => {
   const { url, provider, resource, release } = await deploymentForTest();
   const authorization = `Bearer ${await provider.token(resource)}`;
-  const { headers } = await post(url, initializeMessage(), { authorization, accept: ACCEPT }).answer;
-  expect(headers).toMatchObject({ "content-type": "text/event-stream", "x-accel-buffering": "no" });
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "wait", arguments: {} } };
+  const waiting = post(url, call, { authorization, accept: ACCEPT });
+  // What takes longer than a second becomes a stream.
+  await sleep(1_200);
   release();
+  const { headers } = await waiting.answer;
+  expect(headers).toMatchObject({ "content-type": "text/event-stream", "x-accel-buffering": "no" });
 });

@@ -1,10 +1,7 @@
 // A deployment as its files know it: runtimes of callers in teams that make links, and the door that redeems them.
 import { randomBytes } from "node:crypto";
-import { startServer } from "../../src/mcp/http/http-server.ts";
-import { LISTENER_LIMITS } from "../../src/mcp/http/listener.ts";
-import { plain } from "../../src/mcp/http/port.ts";
-import { refusal } from "../../src/mcp/http/refusal.ts";
-import { pathOf } from "../../src/mcp/http/routes.ts";
+import { LISTENER_LIMITS, startServer } from "../../src/mcp/http/listener.ts";
+import { refusal } from "../../src/mcp/http/responses.ts";
 import { serveOnHttp } from "../../src/mcp/http/serve.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { createDownloads, type DownloadOptions, type EndedDownload } from "../../src/teams/downloads/downloads.ts";
@@ -77,19 +74,19 @@ export async function startFileHouse({
     ...(limits && { limits }),
   });
   const server = await startServer(
-    log,
-    () => ({
-      async answer(request, { signal }) {
-        const id = callerIn(request.headers.authorization);
+    {
+      async serve(exchange) {
+        const id = callerIn(exchange.request.headers.authorization);
         const callerOf = async () => (id === undefined ? refusal(401, "Who calls?") : callerNamed(id));
-        return (await serve(request, { path: pathOf(request), signal, callerOf })) ?? plain(refusal(404, "Nothing."));
+        const served = await serve(exchange, callerOf);
+        if (served instanceof Response) return served;
+        return served ? undefined : refusal(404, "Nothing.");
       },
-      isLast: () => false,
       endStreams: async () => undefined,
       close: async () => undefined,
       redact: (text) => text,
       log,
-    }),
+    },
     { address: "127.0.0.1", port: 0, limits: { ...LISTENER_LIMITS, maxConnections: 1_000 } },
   );
   const url = new URL(server.url).origin;

@@ -1,15 +1,45 @@
-// Decides whose requests are served: with a token, those that carry it; without one, on Linux, those of the user who started
-// the server. This holds for every path: a monitor learns from a 401, too, that the server is up.
+// Decides whose requests serve --http takes: of no foreign web page, and, with a token, those that carry it; without one, on Linux,
+// those of the user who started the server. This holds for every path: a monitor learns from a 401, too, that the server is up.
 import { createHash, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
+import { isIPv6, type Socket } from "node:net";
+import { endianness } from "node:os";
+import { inUrl, LOOPBACK_NAMES } from "../../loopback.ts";
 import type { Log } from "../runtime.ts";
-import { bearerTokenOf } from "./bearer.ts";
-import { peerUid } from "./peer.ts";
-import { refusal } from "./refusal.ts";
+import { refusal } from "./responses.ts";
 
 /** The refusal of a request that may not come in; undefined when it may. */
 export type Admission = (request: IncomingMessage) => Response | undefined;
+
+const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
+const ORIGIN = /^https?:\/\/(?<host>.*)$/;
+
+/**
+ * A page can make a browser send requests here under a name that its owner points at this machine (DNS rebinding): so Host must name
+ * the machine itself, and Origin, if there is one, too.
+ */
+export function hostRefusal({ headersDistinct, socket }: IncomingMessage): Response | undefined {
+  const names = [...LOOPBACK_NAMES, inUrl(socket.localAddress ?? "")];
+  const partsOf = (host: string) => HOST.exec(host)?.groups ?? {};
+  const isOwn = (name: string | undefined) => name !== undefined && names.includes(name.toLowerCase());
+  const { host: [host, ...more] = [], origin: origins = [] } = headersDistinct;
+  const { name, port } = host === undefined || more.length > 0 ? {} : partsOf(host);
+  if (!isOwn(name)) return refusal(403, `The Host header must name this machine: ${[...new Set(names)].join(", ")}.`);
+  if (port && Number(port) !== socket.localPort)
+    return refusal(403, `The Host header names another port than ${socket.localPort}.`);
+  if (!origins.every((origin) => isOwn(partsOf(ORIGIN.exec(origin)?.groups?.["host"] ?? "")["name"])))
+    return refusal(403, "The Origin header must be absent or name this machine.");
+  return undefined;
+}
+
+const BEARER = /^bearer +(\S+)$/i;
+
+/** The bearer token of a request (RFC 6750, 2.1); undefined if there is none, or more than one. */
+export function bearerTokenOf({ headersDistinct }: Pick<IncomingMessage, "headersDistinct">): string | undefined {
+  const [header, ...more] = headersDistinct["authorization"] ?? [];
+  return header === undefined || more.length > 0 ? undefined : BEARER.exec(header)?.[1];
+}
 
 const REALM = 'Bearer realm="mic-mcp"';
 
@@ -28,29 +58,82 @@ function byToken(token: string): Admission {
   };
 }
 
+// Linux lists each socket with its user: `sl: local remote state queues timer retransmits uid timeout inode`, addresses and ports
+// in hexadecimal.
+const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
+const LINE = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):([0-9A-F]{4}) (?:\S+ +){4}(\d+) +\d+ +(\d+) /gm;
+
+/** The table is read in pieces while sockets come and go: one look may miss a line, three hardly will. */
+const MAX_LOOKS = 3;
+
+const hexPort = (port = 0): string => port.toString(16).toUpperCase().padStart(4, "0");
+
+/** Normalizes an address of Node's; a mapped IPv6 address (::ffff:127.0.0.1) becomes the IPv4 one. */
+const plain = (address = ""): string => {
+  const [, four] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  return four ?? (isIPv6(address) && !address.includes("%") ? new URL(`http://[${address}]`).hostname : address);
+};
+
+/** The table writes an address as words of 32 bits, each in this machine's own byte order. */
+function readAddress(hex: string): string {
+  const bytes = Buffer.from(hex, "hex");
+  if (endianness() === "LE") bytes.swap32();
+  if (bytes.length === 4) return bytes.join(".");
+  const groups = bytes.toString("hex").match(/.{4}/g) ?? [];
+  const isMapped = /^0{20}ffff/.test(bytes.toString("hex"));
+  return isMapped ? bytes.subarray(12).join(".") : plain(groups.join(":"));
+}
+
+/** The uid of the client's end of a connection, in one of the tables. */
+function uidIn(path: string, { remoteAddress, remotePort, localAddress, localPort }: Socket): number | undefined {
+  let table = "";
+  try {
+    table = readFileSync(path, "latin1");
+  } catch {
+    return undefined;
+  }
+  for (const [, from = "", fromPort, to = "", toPort, uid, inode] of table.matchAll(LINE)) {
+    if (fromPort !== hexPort(remotePort) || toPort !== hexPort(localPort)) continue;
+    if (readAddress(from) !== plain(remoteAddress) || readAddress(to) !== plain(localAddress)) continue;
+    // A socket that its process has closed has no owner, and stands under root's uid: its sender need not be root.
+    if (inode !== "0") return Number(uid);
+  }
+  return undefined;
+}
+
+/** Undefined if it cannot be found. Synchronous, so that requests cannot overtake each other. */
+function clientUid(socket: Socket): number | undefined {
+  for (let looks = 0; looks < MAX_LOOKS; looks++)
+    for (const path of TABLES) {
+      const uid = uidIn(path, socket);
+      if (uid !== undefined) return uid;
+    }
+  return undefined;
+}
+
 const ROOT = 0;
 
 function byUser(own: number, log: Log): Admission {
-  /** A connection keeps its user, so it is judged once; `against`: why it is refused. */
-  const judged = new WeakMap<Socket, { readonly against: string | undefined }>();
+  /** A connection keeps its user, so it is judged once: why it is refused. */
+  const judged = new WeakMap<Socket, string | undefined>();
 
   function reasonAgainst(socket: Socket): string | undefined {
-    const uid = peerUid(socket);
+    const uid = clientUid(socket);
     if (uid === own || uid === ROOT) return undefined;
     log.info({ uid }, "a connection that is not of this server's user was refused");
-    // Refuse an unknown user: a person's credentials are at stake.
+    // An unknown user is refused: a person's credentials are at stake.
     const who = uid === undefined ? "whose connection this is cannot be told" : `this connection is of uid ${uid}`;
     return `This server answers to the user who started it (uid ${own}), and ${who}. With MIC_HTTP_TOKEN set it answers to whoever has that token.`;
   }
 
   return ({ socket }) => {
-    const judgement = judged.get(socket) ?? { against: reasonAgainst(socket) };
-    judged.set(socket, judgement);
-    return judgement.against === undefined ? undefined : refusal(403, judgement.against);
+    if (!judged.has(socket)) judged.set(socket, reasonAgainst(socket));
+    const reason = judged.get(socket);
+    return reason === undefined ? undefined : refusal(403, reason);
   };
 }
 
-/** Without a token every user of this machine is admitted where the system cannot name a connection's user. */
+/** Without a token every user of this machine is admitted if the system cannot name a connection's user. */
 export function createAdmission(token: string | undefined, log: Log): Admission {
   if (token !== undefined) return byToken(token);
   const own = process.platform === "linux" ? process.geteuid?.() : undefined;

@@ -1,218 +1,199 @@
-// One HTTP exchange: reads a request's body within bounds, writes a response, and reports whether all of it was written.
-
+// One HTTP request and its response: reads the body within bounds, and writes for a client that may be slow or disconnected.
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { finished } from "node:stream/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { exceededBound } from "../messages/bounds.ts";
 import { type Redact, redactEvents } from "../messages/redact.ts";
-import type { Poured, Whole } from "./port.ts";
+import { type Phase, refusal } from "./responses.ts";
 
-export const MAX_BODY_BYTES = 4 * 1024 * 1024;
-
-/** The headers of a stream leave with its first event, or alone after so long. */
-const HEADERS_MS = 20;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** How long a refused client that still sends has to read why. */
 const LINGER_MS = 1_000;
+/** What a timer can wait for at all. */
+const MAX_TIMER_MS = 2_147_483_647;
 
-/** Never holds more than MAX_BODY_BYTES. */
-export function readBody(from: IncomingMessage): Promise<Buffer | "too long" | "broken off"> {
-  if (Number(from.headers["content-length"]) > MAX_BODY_BYTES) return Promise.resolve("too long");
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    function over(body: Buffer | "too long" | "broken off"): void {
-      from.off("data", take).off("end", end).off("error", breakOff).off("close", breakOff);
-      resolve(body);
-    }
-    function take(chunk: Buffer): void {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (bytes <= MAX_BODY_BYTES) return;
-      from.pause();
-      over("too long");
-    }
-    const end = () => over(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes));
-    // Reading fails only with its connection.
-    const breakOff = () => over("broken off");
-    from.on("data", take).on("end", end).on("error", breakOff).on("close", breakOff);
-  });
-}
-
-/** A request as the SDK takes it, without its body and without the token that let it in: no tool may see that. */
-export function webRequest(from: IncomingMessage, url: string, signal: AbortSignal): Request {
-  const headers = new Headers();
-  for (const [name, values = []] of Object.entries(from.headersDistinct))
-    if (name !== "authorization") for (const value of values) headers.append(name, value);
-  return new Request(url, { method: from.method ?? "", headers, signal });
-}
-
-/** Fires when the client has gone before its answer. */
-export function goneSignal({ socket }: IncomingMessage, to: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  const onClose = () => {
-    if (!to.writableFinished) gone.abort();
-    socket.off("close", onClose);
-  };
-  // A response that waits behind another one on the same connection does not learn of that connection's end.
-  socket.once("close", onClose);
-  to.once("close", onClose);
-  return gone.signal;
-}
-
-/** Reads on and discards while the refusal travels: a close at once could keep the client from reading it. */
-async function linger(from: IncomingMessage): Promise<void> {
-  if (from.complete) return;
-  from.resume();
-  const over = new AbortController();
-  await Promise.race([
-    finished(from, { signal: over.signal }).catch(() => undefined),
-    sleep(LINGER_MS, undefined, { signal: over.signal }).catch(() => undefined),
-  ]);
-  over.abort();
-}
-
-export interface SendOptions {
-  readonly redact: Redact;
-  /** Stand on the response where it does not say them itself. */
-  headers(response: { readonly isStream: boolean }): Readonly<Record<string, string>> | undefined;
-  /** The client has gone: see goneSignal. */
-  readonly signal: AbortSignal;
-  /** Nothing more comes on this connection. */
-  readonly isLast: () => boolean;
+export interface ExchangeOptions {
+  /** On every response; the response's own headers come first. */
+  headers(request: IncomingMessage, isStream: boolean): Readonly<Record<string, string>> | undefined;
+  /** Whether a response of this status is the last on its connection. */
+  isLast(status: number): boolean;
+  phase(): Phase;
+  /** More requests are in flight than connections may be. */
+  isFull(): boolean;
   /** A client that takes nothing of its answer for so long is cut off. */
   readonly stalledTimeoutMs: number;
+  readonly redact: Redact;
 }
 
-// The socket is the request's: a response has none while it waits behind another one on the same connection.
-const isGone = ({ destroyed, req: { socket } }: ServerResponse): boolean =>
-  destroyed || socket.destroyed || socket.readableEnded;
+type Headers = Readonly<Record<string, string | number>>;
 
-interface Parts {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Absent where there is a stream, or no body. */
-  readonly whole?: Buffer;
-  readonly events?: ReadableStream<Uint8Array>;
-}
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-async function parts(response: Response | Whole, redact: Redact): Promise<Parts> {
-  const { status } = response;
-  if (!(response instanceof Response)) {
-    const { headers, text } = response;
-    return { status, headers, whole: Buffer.from(redact(text)) };
+export class Exchange {
+  readonly request: IncomingMessage;
+  /** Without the query. */
+  readonly path: string;
+  readonly phase: ExchangeOptions["phase"];
+  readonly isFull: ExchangeOptions["isFull"];
+  /** Fires when the client has disconnected before its answer has left. */
+  readonly signal: AbortSignal;
+  /** Resolves at the end of the response: true if all of it was handed to the client's connection. */
+  readonly finished: Promise<boolean>;
+  /** Takes secrets out of what is sent. */
+  redact: Redact;
+  /** Its client only listens. */
+  isStream = false;
+  /** When an event stream is ended, in milliseconds since 1970. */
+  streamEndsAt: number | undefined;
+  readonly #response: ServerResponse;
+  readonly #options: ExchangeOptions;
+
+  constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
+    this.request = request;
+    this.path = request.url?.split("?")[0] ?? "";
+    this.phase = options.phase;
+    this.isFull = options.isFull;
+    this.redact = options.redact;
+    this.#response = response.on("error", () => undefined);
+    this.#options = options;
+    const disconnected = new AbortController();
+    this.signal = disconnected.signal;
+    this.finished = new Promise((resolve) => {
+      const { socket } = request;
+      const close = () => {
+        socket.off("close", close);
+        resolve(response.writableFinished);
+        if (!response.writableFinished) disconnected.abort();
+      };
+      // A response that waits behind another one on the same connection does not learn of that connection's end.
+      socket.once("close", close);
+      response.once("close", close);
+    });
   }
-  // Node decides whether the connection stays.
-  const { connection, ...headers } = Object.fromEntries(response.headers);
-  const isStream = headers["content-type"]?.startsWith("text/event-stream") === true;
-  if (isStream) return { status, headers, ...(response.body && { events: response.body }) };
-  return { status, headers, whole: Buffer.from(redact(await response.text())) };
-}
 
-/** Writes one piece, and waits while the client does not read. */
-async function writePiece(piece: string | Uint8Array, to: ServerResponse, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  if (!to.write(piece)) await once(to, "drain", { signal });
-}
-
-async function end(to: ServerResponse): Promise<void> {
-  const isFlushed = flushed(to);
-  to.end();
-  await isFlushed;
-}
-
-/** Writes an event stream. Each piece of it holds whole events: the SDK enqueues them so. */
-async function stream(
-  events: ReadableStream<Uint8Array>,
-  to: ServerResponse,
-  { redact, signal }: Pick<SendOptions, "redact" | "signal">,
-): Promise<void> {
-  const reader = events.getReader();
-  const decoder = new TextDecoder();
-  signal.addEventListener("abort", () => void reader.cancel().catch(() => undefined), { once: true });
-  const headers = setTimeout(() => to.flushHeaders(), HEADERS_MS);
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read())
-      await writePiece(redactEvents(decoder.decode(part.value), redact), to, signal);
-  } finally {
-    clearTimeout(headers);
+  get status(): number {
+    return this.#response.statusCode;
   }
-  signal.throwIfAborted();
-  await end(to);
-}
 
-const isPoured = (response: Response | Whole | Poured): response is Poured => "pieces" in response;
+  /** The parsed body of a POST, or its refusal. */
+  async json(): Promise<{ readonly body: unknown } | Response> {
+    const { "content-type": type, "content-encoding": encoding = "identity" } = this.request.headers;
+    if (!isJsonContentType(type ?? null)) return refusal(415, "The Content-Type must be application/json.");
+    if (encoding !== "identity") return refusal(415, "The body must not have a Content-Encoding.");
+    const bytes = await this.#body();
+    if (bytes === "too long") return refusal(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
+    if (bytes === "broken off") return refusal(400, "The body broke off.");
+    try {
+      const text = utf8.decode(bytes);
+      const exceeded = exceededBound(text);
+      if (exceeded !== undefined) return refusal(400, exceeded, { code: ProtocolErrorCode.InvalidRequest });
+      return { body: JSON.parse(text) };
+    } catch {
+      return refusal(400, "Parse error: the body is not JSON in UTF-8.", { code: ProtocolErrorCode.ParseError });
+    }
+  }
 
-async function pour({ status, headers, length, pieces }: Poured, to: ServerResponse, options: SendOptions) {
-  const { signal, stalledTimeoutMs, isLast, headers: common } = options;
-  to.writeHead(status, {
-    ...common({ isStream: true }),
-    ...headers,
-    ...(length !== undefined && { "content-length": length }),
-    ...(isLast() && { connection: "close" }),
-  });
-  to.setTimeout(stalledTimeoutMs, () => to.destroy());
-  to.flushHeaders();
-  for await (const piece of pieces) await writePiece(piece, to, signal);
-  await end(to);
-}
+  /** Never holds more than MAX_BODY_BYTES. */
+  #body(): Promise<Buffer | "too long" | "broken off"> {
+    const { request } = this;
+    if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) return Promise.resolve("too long");
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      request.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+        else {
+          request.pause().removeAllListeners("data");
+          resolve("too long");
+        }
+      });
+      request.once("end", () => resolve(Buffer.concat(chunks)));
+      // Reading fails only with its connection.
+      request.once("error", () => resolve("broken off")).once("close", () => resolve("broken off"));
+    });
+  }
 
-/** Resolves when all of it was handed to the connection; rejects when that ends before. */
-const flushed = (to: ServerResponse): Promise<void> =>
-  new Promise((resolve, reject) => {
-    to.once("finish", resolve).once("close", () => reject(new Error("the client has gone")));
-  });
+  #head(status: number, headers: Headers, isStream: boolean): void {
+    const { request, signal } = this;
+    const { headers: common, isLast, stalledTimeoutMs } = this.#options;
+    const response = this.#response;
+    if (signal.aborted || request.socket.readableEnded) response.destroy();
+    else {
+      response.writeHead(status, {
+        ...common(request, isStream),
+        ...headers,
+        ...((isLast(status) || !request.complete) && { connection: "close" }),
+      });
+      response.setTimeout(stalledTimeoutMs, () => response.destroy());
+    }
+  }
 
-async function write(
-  response: Response | Whole | Poured,
-  from: IncomingMessage,
-  to: ServerResponse,
-  options: SendOptions,
-) {
-  if (isPoured(response)) return await pour(response, to, options);
-  const { redact, isLast, stalledTimeoutMs, headers: common } = options;
-  const { status, headers, whole, events } = await parts(response, redact);
-  if (isGone(to)) throw new Error("the client has gone");
-  to.writeHead(status, {
-    ...common({ isStream: events !== undefined }),
-    ...headers,
+  /** Sends a response in one piece. */
+  send(status: number, headers: Headers, text: string): void {
+    const body = Buffer.from(this.redact(text));
     // RFC 9110, 8.6.
-    ...(whole && status !== 204 && { "content-length": whole.length }),
-    ...((isLast() || !from.complete) && { connection: "close" }),
-  });
-  to.setTimeout(stalledTimeoutMs, () => to.destroy());
-  if (events) return await stream(events, to, options);
-  const isFlushed = flushed(to);
-  if (from.complete) to.end(whole);
-  else {
-    if (whole) to.write(whole);
-    await Promise.race([linger(from), isFlushed]);
-    to.end();
+    this.#head(status, { ...headers, ...(status !== 204 && { "content-length": body.length }) }, false);
+    if (this.request.complete) this.#response.end(body);
+    else {
+      // Reads on and discards while the refusal travels: a close at once could keep the client from reading it.
+      this.#response.write(body);
+      const lingering = once(this.request.resume(), "close", { signal: AbortSignal.timeout(LINGER_MS) });
+      lingering.catch(() => undefined).then(() => this.#response.end());
+    }
   }
-  await isFlushed;
-}
 
-/** Resolves at its end: true if all of it was handed to the client's connection. */
-export async function send(
-  response: Response | Whole | Poured,
-  from: IncomingMessage,
-  to: ServerResponse,
-  options: SendOptions,
-): Promise<boolean> {
-  const { signal } = options;
-  const isWhole = await new Promise<boolean>((resolve) => {
-    const gone = () => resolve(false);
-    if (signal.aborted) gone();
-    signal.addEventListener("abort", gone, { once: true });
-    write(response, from, to, options)
-      .then(() => resolve(true), gone)
-      .finally(() => signal.removeEventListener("abort", gone));
-  });
-  if (!isWhole) {
-    // Stops the maker of a body that nobody has begun to read.
-    if (response instanceof Response) await response.body?.cancel().catch(() => undefined);
-    // A reset, and no ordinary end: where no length was said, that alone tells a part from the whole.
-    if (isPoured(response)) from.socket.resetAndDestroy();
-    to.destroy();
+  /** Begins a response in pieces. */
+  open(status: number, headers: Headers): void {
+    this.#head(status, headers, true);
+    if (!this.#response.destroyed) this.#response.flushHeaders();
   }
-  return isWhole;
+
+  /** Writes a piece. Resolves when the client has room for the next one, or has disconnected. */
+  async write(piece: string | Uint8Array): Promise<void> {
+    if (this.signal.aborted || this.#response.write(piece)) return;
+    await once(this.#response, "drain", { signal: this.signal }).catch(() => undefined);
+  }
+
+  /** In bytes. */
+  get unread(): number {
+    return this.#response.writableLength;
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  /** Ends a response that is not complete: a reset, since an end would look like the end of the response. */
+  reset(): void {
+    this.request.socket.resetAndDestroy();
+  }
+
+  /** Sends a response of the SDK's or a refusal. Resolves when it has been read. */
+  async respond(response: Response): Promise<void> {
+    // Node decides whether the connection stays.
+    const { connection, ...headers } = Object.fromEntries(response.headers);
+    if (this.#response.headersSent) this.#response.destroy();
+    else if (!response.body || !headers["content-type"]?.startsWith("text/event-stream"))
+      this.send(response.status, headers, await response.text());
+    else {
+      this.open(response.status, headers);
+      await this.#pump(response.body);
+    }
+  }
+
+  /** Each piece of an event stream of the SDK's holds whole events. */
+  async #pump(events: ReadableStream<Uint8Array>): Promise<void> {
+    const reader = events.getReader();
+    const decoder = new TextDecoder();
+    const cancel = () => void reader.cancel().catch(() => undefined);
+    this.signal.addEventListener("abort", cancel, { once: true });
+    if (this.signal.aborted) cancel();
+    const leftMs = Math.max(0, (this.streamEndsAt ?? Number.POSITIVE_INFINITY) - Date.now());
+    const timer = leftMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(cancel, Math.min(leftMs, MAX_TIMER_MS));
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      await this.write(redactEvents(decoder.decode(part.value), this.redact));
+    clearTimeout(timer);
+    this.end();
+  }
 }

@@ -1,11 +1,192 @@
-// The SDK's HTTP transport with the error codes of the revisions before 2026-07-28.
-import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+// Streamable HTTP of the revisions before 2026-07-28, as a transport of the SDK's server: for a session, or for one POST. An answer
+// that is ready soon is plain JSON; if it takes longer, or if there is something to send before it, the response is an event stream.
+// The SDK's transport makes web requests, responses and streams for each call, which costs more than the call itself
+// (docs/decisions/010-serving-over-http.md).
+import {
+  isInitializeRequest,
+  type JSONRPCMessage,
+  ProtocolErrorCode,
+  type RequestId,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { json } from "../../outside.ts";
+import { Cancelled } from "../messages/cancelled.ts";
 import { withLegacyCode } from "../messages/legacy-codes.ts";
+import type { Exchange } from "./exchange.ts";
+import { refusal } from "./responses.ts";
 
-type Send = WebStandardStreamableHTTPServerTransport["send"];
+/** A client that has waited this long for the head of a response gets it. */
+const STREAM_AFTER_MS = 1_000;
+const KEEP_ALIVE_MS = 15_000;
+/** Size of what the client has not read. While it is more, notifications are dropped. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
-export class LegacyTransport extends WebStandardStreamableHTTPServerTransport {
-  override async send(message: Parameters<Send>[0], options?: Parameters<Send>[1]): Promise<void> {
-    await super.send(withLegacyCode(message), options);
+const JSON_TYPE = "application/json";
+const STREAM_TYPE = "text/event-stream";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The refusal of a request by its headers or as a batch; undefined when it may be served. */
+export function legacyRefusal({ request }: Exchange, messages: readonly JSONRPCMessage[]): Response | undefined {
+  const { accept = "", "mcp-protocol-version": version } = request.headers;
+  if (request.method === "POST" && !(accept.includes(JSON_TYPE) && accept.includes(STREAM_TYPE)))
+    return refusal(406, `Not Acceptable: Client must accept both ${JSON_TYPE} and ${STREAM_TYPE}`);
+  if (request.method === "GET" && !accept.includes(STREAM_TYPE))
+    return refusal(406, `Not Acceptable: Client must accept ${STREAM_TYPE}`);
+  if (messages.length > 1 && messages.some((message) => isInitialize(message)))
+    return refusal(400, "Invalid Request: Only one initialization request is allowed", {
+      code: ProtocolErrorCode.InvalidRequest,
+    });
+  if (messages.some(isInitialize) || version === undefined) return undefined;
+  const supported = SUPPORTED_PROTOCOL_VERSIONS.join(", ");
+  return SUPPORTED_PROTOCOL_VERSIONS.some((each) => each === version)
+    ? undefined
+    : refusal(400, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
+}
+
+export const isInitialize = (message: JSONRPCMessage): boolean =>
+  "method" in message && message.method === "initialize" && isInitializeRequest(message);
+
+/** The response to one POST, or the stream on which a session's client only listens. */
+class Reply {
+  readonly #exchange: Exchange;
+  readonly #headers: Headers;
+  readonly #unanswered: Set<RequestId>;
+  #timer: NodeJS.Timeout;
+  #isOpen = false;
+
+  constructor(exchange: Exchange, headers: Headers, ids: readonly RequestId[]) {
+    this.#exchange = exchange;
+    this.#headers = headers;
+    this.#unanswered = new Set(ids);
+    this.#timer = setTimeout(() => this.#open(), STREAM_AFTER_MS);
+    if (ids.length === 0) this.#open();
+    exchange.finished.then(() => clearTimeout(this.#timer));
+  }
+
+  #open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    clearTimeout(this.#timer);
+    this.#timer = setInterval(() => void this.#exchange.write(": keepalive\n\n"), KEEP_ALIVE_MS);
+    const headers = {
+      "content-type": STREAM_TYPE,
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    };
+    this.#exchange.open(200, { ...headers, ...this.#headers });
+  }
+
+  send(text: string, isNotification: boolean): void {
+    if (isNotification && this.#exchange.unread > MAX_UNREAD_BYTES) return;
+    this.#open();
+    void this.#exchange.write(`event: message\ndata: ${this.#exchange.redact(text)}\n\n`);
+  }
+
+  /** `text` is absent if the request has no answer: it was canceled. */
+  answer(id: RequestId, text: string | undefined): void {
+    this.#unanswered.delete(id);
+    const isLast = this.#unanswered.size === 0;
+    if (text !== undefined && isLast && !this.#isOpen)
+      this.#exchange.send(200, { "content-type": JSON_TYPE, ...this.#headers }, text);
+    else {
+      if (text !== undefined) this.send(text, false);
+      if (isLast) this.end();
+    }
+  }
+
+  end(): void {
+    this.#open();
+    this.#exchange.end();
+  }
+}
+
+export class LegacyTransport implements Transport {
+  onclose: Transport["onclose"];
+  onerror: Transport["onerror"];
+  onmessage: Transport["onmessage"];
+  readonly sessionId?: string;
+  readonly #headers: Headers;
+  /** Of the requests in flight whose client is connected. */
+  readonly #replies = new Map<RequestId, Reply>();
+  #listening: Reply | undefined;
+  #closed = false;
+
+  constructor(sessionId?: string) {
+    if (sessionId !== undefined) this.sessionId = sessionId;
+    this.#headers = sessionId === undefined ? {} : { "mcp-session-id": sessionId };
+  }
+
+  async start(): Promise<void> {}
+
+  /** Serves a POST. Resolves when the response has been sent, or with one to send. */
+  async post(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
+    const ids = messages.flatMap((message) => ("method" in message && "id" in message ? [message.id] : []));
+    const taken = ids.find((id, at) => this.#replies.has(id) || ids.indexOf(id) !== at);
+    if (taken !== undefined) {
+      // With two answers under one id neither the client nor this server could know which has arrived.
+      const reason = `Another request of this session with the id ${json(taken)} is not answered yet.`;
+      const [message] = messages;
+      return refusal(400, reason, { code: ProtocolErrorCode.InvalidRequest, message });
+    }
+    const reply = ids.length === 0 ? undefined : new Reply(exchange, this.#headers, ids);
+    if (reply) for (const id of ids) this.#replies.set(id, reply);
+    for (const message of messages) this.#deliver(message);
+    if (!reply) return new Response(null, { status: 202 });
+    await exchange.finished;
+    for (const id of ids) if (this.#replies.get(id) === reply) this.#replies.delete(id);
+    return undefined;
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    this.onmessage?.(message);
+    if (!("method" in message) || message.method !== "notifications/cancelled") return;
+    const id = Cancelled.safeParse(message).data?.params.requestId;
+    if (id !== undefined) this.#answer(id, undefined);
+  }
+
+  #answer(id: RequestId, text: string | undefined): boolean {
+    const reply = this.#replies.get(id);
+    this.#replies.delete(id);
+    reply?.answer(id, text);
+    return reply !== undefined;
+  }
+
+  /** Serves a GET: one stream at a time, until one side ends it. */
+  async listen(exchange: Exchange): Promise<Response | undefined> {
+    if (this.#listening) return refusal(409, "Conflict: Only one SSE stream is allowed per session");
+    exchange.isStream = true;
+    this.#listening = new Reply(exchange, this.#headers, []);
+    await exchange.finished;
+    this.#listening = undefined;
+    return undefined;
+  }
+
+  endListening(): void {
+    this.#listening?.end();
+  }
+
+  async send(message: JSONRPCMessage, options?: { readonly relatedRequestId?: RequestId }): Promise<void> {
+    const text = JSON.stringify(withLegacyCode(message));
+    if (("result" in message || "error" in message) && message.id !== undefined) {
+      if (this.#answer(message.id, text)) return;
+    } else {
+      const { relatedRequestId: id } = options ?? {};
+      const isNotification = !("id" in message);
+      const reply = id === undefined ? this.#listening : this.#replies.get(id);
+      reply?.send(text, isNotification);
+      if (reply || isNotification) return;
+    }
+    throw new Error("the client has disconnected");
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const reply of new Set(this.#replies.values())) reply.end();
+    this.#replies.clear();
+    this.endListening();
+    this.onclose?.();
   }
 }

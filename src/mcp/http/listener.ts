@@ -1,8 +1,15 @@
-// The listening socket and its limits, against too many clients and against those that send slowly, too much or nothing.
-import { createServer, type RequestListener, type Server } from "node:http";
+// The HTTP server behind any front end: listens within limits, takes each exchange to its end, and drains. The limits are against
+// too many clients and against those that send slowly, too much or nothing.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { reasonOf } from "../../failure.ts";
+import { inUrl } from "../../loopback.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
+import type { Redact } from "../messages/redact.ts";
 import type { Log } from "../runtime.ts";
+import { Exchange, type ExchangeOptions } from "./exchange.ts";
+import { MCP_PATH, type Phase, refusal } from "./responses.ts";
 
 export interface ListenerLimits {
   readonly maxConnections: number;
@@ -26,9 +33,42 @@ export const LISTENER_LIMITS: Omit<ListenerLimits, "maxConnections"> = {
 
 const MAX_HEADERS = 100;
 
-export interface Listener {
-  readonly server: Server;
+/** Aborted calls still get their answers, if their clients listen. */
+const LAST_ANSWERS_MS = 250;
+
+/** Decides who is served, and serves them. */
+export interface HttpFrontEnd {
+  /** Resolves when it has sent the response, or with one to send. */
+  serve(exchange: Exchange): Promise<Response | undefined>;
+  /** On every response; the response's own headers come first. */
+  headers?: ExchangeOptions["headers"];
+  /** Whether a response of this status is the last on its connection. */
+  isLast?: ExchangeOptions["isLast"];
+  /** Ends the streams on which clients only listen. */
+  endStreams(): Promise<void>;
+  /** Aborts calls in flight. */
+  close(): Promise<void>;
+  /** Takes secrets out of what has no redaction of its own. */
+  readonly redact: Redact;
+  readonly log: Log;
+  /** Absent: not configured. */
+  readonly telemetry?: Telemetry | undefined;
+}
+
+export interface ListenOptions {
+  readonly address: string;
+  /** 0: any free one. */
   readonly port: number;
+}
+
+export interface HttpServer {
+  readonly url: string;
+  /**
+   * For `delayMs` (default 0), or until `now` fires, all is served as before, but reported as not ready, so that balancers notice.
+   * Then nothing new is served. Streams end; calls in flight have `withinMs`, or until `now` fires, and are aborted then. Resolves
+   * when everything is closed and in the journal.
+   */
+  drain(withinMs: number, now: AbortSignal, delayMs?: number): Promise<void>;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -71,14 +111,80 @@ function limitConnections(server: Server, maxConnections: number, log: Log): voi
   });
 }
 
-/** Rejects when there is nothing to listen on, saying why. */
-export async function listen(
-  address: string,
-  port: number,
-  limits: ListenerLimits,
-  onRequest: RequestListener,
-  log: Log,
-): Promise<Listener> {
+/** Rejects when it cannot listen, with the reason. */
+async function listen(server: Server, { address, port }: ListenOptions, log: Log): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
+      reject(new Error(`Cannot listen on ${address} port ${port}: ${REASONS[code] ?? message}.`)),
+    );
+    server.listen(port, address, resolve);
+  });
+  // A connection that could not be accepted must not end the server.
+  server
+    .removeAllListeners("error")
+    .on("error", (error) => log.warn({ reason: reasonOf(error) }, "connection not taken"));
+  const bound = server.address();
+  if (typeof bound !== "object" || bound === null) throw new Error(`Nothing listens on ${address} port ${port}.`);
+  return bound.port;
+}
+
+export async function startServer(
+  frontEnd: HttpFrontEnd,
+  { limits, ...where }: ListenOptions & { readonly limits: ListenerLimits },
+): Promise<HttpServer> {
+  const { log, telemetry } = frontEnd;
+  const exchanges = new Map<Exchange, Promise<void>>();
+  let phase: Phase = "serving";
+  const options: ExchangeOptions = {
+    headers: (request, isStream) => frontEnd.headers?.(request, isStream),
+    isLast: (status) => phase !== "serving" || frontEnd.isLast?.(status) === true,
+    phase: () => phase,
+    // Pipelined requests on one connection count like those on several.
+    isFull: () => exchanges.size > limits.maxConnections,
+    stalledTimeoutMs: limits.stalledTimeoutMs,
+    redact: frontEnd.redact,
+  };
+
+  async function serve(exchange: Exchange): Promise<void> {
+    const { request } = exchange;
+    const startedAt = performance.now();
+    try {
+      const serving = () => frontEnd.serve(exchange);
+      const response = await (telemetry?.arrived(request.headers, serving) ?? serving());
+      if (response) await exchange.respond(response);
+    } catch (error) {
+      // The client learns nothing of an error of our own: that goes to the log.
+      log.error({ reason: reasonOf(error) }, "request failed");
+      await exchange.respond(refusal(500, "Internal server error"));
+    }
+    const isWhole = await exchange.finished;
+    const path = exchange.path === MCP_PATH || exchange.path.startsWith(`${MCP_PATH}/`) ? MCP_PATH : "other";
+    const ms = Math.round(performance.now() - startedAt);
+    const { status } = exchange;
+    log[status === 500 ? "error" : "debug"]({ method: request.method, path, status, isWhole, ms }, "request");
+  }
+
+  function onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = new Exchange(request, response, options);
+    // Before it is served: it counts.
+    exchanges.set(exchange, Promise.resolve());
+    const over = serve(exchange)
+      .catch((error: unknown) => log.error({ reason: reasonOf(error) }, "exchange"))
+      .finally(() => exchanges.delete(exchange));
+    exchanges.set(exchange, over);
+  }
+
+  /** Resolves when all exchanges are over, the time is, or `now` fires. */
+  async function allOver(withinMs: number, now?: AbortSignal): Promise<void> {
+    const waiting = new AbortController();
+    const signal = AbortSignal.any(now ? [now, waiting.signal] : [waiting.signal]);
+    await Promise.race([
+      Promise.all(exchanges.values()),
+      sleep(withinMs, undefined, { signal }).catch(() => undefined),
+    ]);
+    waiting.abort();
+  }
+
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
@@ -93,17 +199,24 @@ export async function listen(
   server.maxHeadersCount = MAX_HEADERS;
   // Each exchange listens for the end of its connection, and a client may send many requests behind each other.
   server.on("connection", (socket) => socket.setMaxListeners(0));
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
-      reject(new Error(`Cannot listen on ${address} port ${port}: ${REASONS[code] ?? message}.`)),
-    );
-    server.listen(port, address, resolve);
-  });
-  // A connection that could not be accepted must not end the server.
-  server
-    .removeAllListeners("error")
-    .on("error", (error) => log.warn({ reason: reasonOf(error) }, "connection not taken"));
-  const bound = server.address();
-  if (typeof bound !== "object" || bound === null) throw new Error(`Nothing listens on ${address} port ${port}.`);
-  return { server, port: bound.port };
+  const port = await listen(server, where, log);
+  const streams = () => [...exchanges.keys()].filter(({ isStream }) => isStream).length;
+  const streamsUnobserved = telemetry?.gauge("mic.http.streams", streams);
+
+  return {
+    url: `http://${inUrl(where.address)}:${port}${MCP_PATH}`,
+    async drain(withinMs, now, delayMs = 0) {
+      phase = "leaving";
+      if (delayMs > 0) await sleep(delayMs, undefined, { signal: now }).catch(() => undefined);
+      phase = "ending";
+      await frontEnd.endStreams();
+      await allOver(withinMs, now);
+      await frontEnd.close();
+      await allOver(LAST_ANSWERS_MS);
+      server.close();
+      server.closeAllConnections();
+      await Promise.all(exchanges.values());
+      streamsUnobserved?.();
+    },
+  };
 }

@@ -8,15 +8,24 @@ import {
 import { reasonOf } from "../../failure.ts";
 import { Listen, type ListenRefusal, listenRefusal, watchNamed, watchRefusal } from "../resources/listen.ts";
 import type { Subscriptions } from "../resources/subscriptions.ts";
-import { type HttpService, messagesIn, plain, type Served } from "./port.ts";
-import { refusal } from "./refusal.ts";
+import type { Exchange } from "./exchange.ts";
+import type { HttpService } from "./port.ts";
+import { ending, MCP_PATH, refusal } from "./responses.ts";
 
 /** The status that the SDK gives an exchange that ended before there was an answer. */
 const CLOSED_UNANSWERED = 499;
 
+/** A request as the SDK takes it, without its body and without the token that let it in: no tool may see that. */
+function webRequest({ request, signal }: Exchange): Request {
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(request.headersDistinct))
+    if (name !== "authorization") for (const value of values) headers.append(name, value);
+  return new Request(`http://localhost${MCP_PATH}`, { method: request.method ?? "", headers, signal });
+}
+
 /** Carries to one subscriptions/listen stream the updates of its own resources, and what goes to all streams. */
 function streamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefined): ServerEventBus {
-  // Changes between the first look and the acknowledgement follow it.
+  // Changes between the first look and the acknowledgment follow it.
   const early: ServerEvent[] = [];
   let publish = (event: ServerEvent): void => void early.push(event);
   subscriptions.deliverTo((uri) => publish({ kind: "resource_updated", uri }));
@@ -33,68 +42,53 @@ function streamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefi
 const refuse = (status: number, { code, message: reason, data }: ListenRefusal, message: Listen): Response =>
   refusal(status, reason, { code, data, message });
 
-export type Modern = ReturnType<typeof createModern>;
-
 export function createModern(service: HttpService) {
-  const calls = new Set<McpHttpHandler>();
+  const createHandler = (bus?: ServerEventBus): McpHttpHandler =>
+    createMcpHandler(
+      ({ era, requestInfo }) => {
+        const isFirst = requestInfo?.headers.get("mcp-method") === "server/discover";
+        return service.createServer({ subscriptions: service.createSubscriptions(), isFirst }, era);
+      },
+      {
+        legacy: "reject",
+        ...(bus && { bus }),
+        onerror: (error) => service.log.debug({ reason: reasonOf(error) }, "protocol"),
+      },
+    );
+  const calls = createHandler();
   const streams = new Set<McpHttpHandler>();
 
-  async function serveBy(
-    request: Request,
-    body: unknown,
-    { among, bus }: { among: Set<McpHttpHandler>; bus?: ServerEventBus },
-  ): Promise<Served> {
-    const subscriptions = service.createSubscriptions();
-    const isFirst = messagesIn(body).some(({ method }) => method === "server/discover");
-    const handler = createMcpHandler(({ era }) => service.createServer({ subscriptions, isFirst }, era), {
-      legacy: "reject",
-      ...(bus && { bus }),
-      onerror: (error) => service.log.debug({ reason: reasonOf(error) }, "protocol"),
-    });
-    among.add(handler);
-    const response = await handler.fetch(request, { parsedBody: body });
-    const isUnanswered = response.status === CLOSED_UNANSWERED;
-    return {
-      response: isUnanswered ? refusal(503, "The server is ending.", { message: body }) : response,
-      kind: among === streams ? "stream" : "call",
-      async over() {
-        among.delete(handler);
-        await handler.close();
-      },
-    };
-  }
-
   /** The SDK acknowledges what it is given: so it gets only what is watched, once no change can be missed. */
-  async function listen(request: Request, message: Listen): Promise<Served> {
+  async function listen(exchange: Exchange, message: Listen): Promise<Response | undefined> {
     const refused = listenRefusal(message);
-    if (refused) return plain(refuse(400, refused, message));
-    const { notifications } = message.params;
+    if (refused) return refuse(400, refused, message);
     const subscriptions = service.createSubscriptions();
+    const handler = createHandler(streamBus(subscriptions, service.bus));
     try {
-      const resourceSubscriptions = await watchNamed(message, subscriptions);
-      const narrowed = {
-        ...message,
-        params: { ...message.params, notifications: { ...notifications, resourceSubscriptions } },
-      };
-      const bus = streamBus(subscriptions, service.bus);
-      const served = await serveBy(request, narrowed, { among: streams, bus });
-      return {
-        ...served,
-        async over(isWhole) {
-          subscriptions.close();
-          await served.over(isWhole);
-        },
-      };
+      const parsedBody = await watchNamed(message, subscriptions);
+      if (exchange.phase() === "ending") return ending(message);
+      exchange.isStream = true;
+      streams.add(handler);
+      await exchange.respond(await handler.fetch(webRequest(exchange), { parsedBody }));
+      return undefined;
     } catch (error) {
+      return refuse(200, watchRefusal(error), message);
+    } finally {
       subscriptions.close();
-      return plain(refuse(200, watchRefusal(error), message));
+      streams.delete(handler);
+      await handler.close();
     }
   }
 
   return {
-    async serve(request: Request, body: unknown): Promise<Served> {
+    /** Resolves when it has sent the response, or with one to send. `body`: the parsed JSON of a POST. */
+    async serve(exchange: Exchange, body: unknown): Promise<Response | undefined> {
       const message = Listen.safeParse(body).data;
-      return message ? await listen(request, message) : await serveBy(request, body, { among: calls });
+      if (message) return await listen(exchange, message);
+      const response = await calls.fetch(webRequest(exchange), { parsedBody: body });
+      return response.status === CLOSED_UNANSWERED
+        ? refusal(503, "The server is ending.", { message: body })
+        : response;
     },
 
     /** Ends subscriptions/listen streams; their clients learn of it. */
@@ -102,9 +96,9 @@ export function createModern(service: HttpService) {
       await Promise.all([...streams].map((handler) => handler.close()));
     },
 
-    /** Aborts calls under way. */
+    /** Aborts calls in flight. */
     async close(): Promise<void> {
-      await Promise.all([...calls, ...streams].map((handler) => handler.close()));
+      await Promise.all([calls, ...streams].map((handler) => handler.close()));
     },
   };
 }

@@ -1,11 +1,23 @@
-// Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without.
+// Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without. serve --http
+// takes the requests of this machine, of this user or with the token.
 import { createRedact } from "../messages/redact.ts";
 import { createSubscriptions } from "../resources/subscriptions.ts";
 import type { Runtime } from "../runtime.ts";
 import { createServer } from "../server.ts";
 import { createConfirmation } from "../tools/confirmation.ts";
-import { type HttpServer, startHttpServer } from "./http-server.ts";
+import { createAdmission, hostRefusal } from "./admission.ts";
+import { createEndpoint } from "./endpoint.ts";
+import {
+  type HttpFrontEnd,
+  type HttpServer,
+  LISTENER_LIMITS,
+  type ListenerLimits,
+  type ListenOptions,
+  startServer,
+} from "./listener.ts";
 import type { HttpService } from "./port.ts";
+import { HEALTH_PATH, health, MCP_PATH, noSuchPath, READY_PATH, ready, tooMany } from "./responses.ts";
+import { createSessions, type SessionLimits } from "./sessions.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -25,6 +37,43 @@ export function httpServiceOf(runtime: Runtime): HttpService {
     log: runtime.log,
     telemetry: runtime.telemetry,
   };
+}
+
+/** `address`: a loopback one, see loopbackAddress. */
+export interface HttpOptions extends ListenOptions, SessionLimits {
+  /** The bearer token that requests must carry; without one, on Linux, they must be of this process's user. */
+  readonly token?: string | undefined;
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+/** A stream and a call for each session, and some for requests without a session. */
+const connectionsFor = (sessions: number): number => 2 * sessions + 56;
+
+/** Serves one HttpService to this machine. Rejects when it cannot listen. */
+export function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
+  const { log, redact, readiness, telemetry } = service;
+  const endpoint = createEndpoint(service, createSessions(service, options));
+  const admission = createAdmission(options.token, log);
+  const frontEnd = {
+    log,
+    redact,
+    telemetry,
+    async serve(exchange) {
+      const { request, path, phase } = exchange;
+      const refused = hostRefusal(request) ?? admission(request);
+      if (refused) return refused;
+      if (exchange.isFull()) return tooMany();
+      if (path === HEALTH_PATH) return health(request.method, phase() === "ending");
+      if (path === READY_PATH) return await ready(request.method, phase(), readiness);
+      return path === MCP_PATH ? await endpoint.serve(exchange) : noSuchPath();
+    },
+    // A client that may not come in must not hold a connection: their number is limited.
+    isLast: (status) => status === 401 || status === 403,
+    endStreams: endpoint.endStreams,
+    close: endpoint.close,
+  } satisfies HttpFrontEnd;
+  const limits = { ...LISTENER_LIMITS, maxConnections: connectionsFor(options.maxSessions), ...options.limits };
+  return startServer(frontEnd, { ...options, limits });
 }
 
 /** `address`: one of this machine's loopback. Rejects when it cannot listen there. */

@@ -1,10 +1,10 @@
 // The sessions of revisions before 2026-07-28: at most the configured number, each until its client ends it or leaves it idle.
-import { isInitializeRequest } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import type { LegacyClients } from "./house.ts";
-import { type HttpService, plain, type Served } from "./port.ts";
-import { refusal } from "./refusal.ts";
-import { openSession, type Session } from "./session.ts";
+import type { Exchange } from "./exchange.ts";
+import { isInitialize, LegacyTransport, legacyRefusal } from "./legacy-transport.ts";
+import type { HttpService, LegacyClients } from "./port.ts";
+import { refusal } from "./responses.ts";
 
 const SESSION_NOT_FOUND = -32001;
 
@@ -13,124 +13,137 @@ export interface SessionLimits {
   readonly sessionIdleMs: number;
 }
 
-interface Entry {
-  session?: Session;
-  id?: string;
-  /** Exchanges under way, streams among them. */
+interface Session {
+  readonly transport: LegacyTransport;
+  /** Makes its server. */
+  connect(): Promise<void>;
+  /** Aborts calls in flight. */
+  close(): Promise<void>;
+  /** Exchanges in flight, streams among them. */
   open: number;
   idle?: NodeJS.Timeout;
 }
 
-export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyClients {
-  /** Ordered by when they fell idle. */
-  const entries = new Set<Entry>();
-  const byId = new Map<string, Entry>();
+function createSession(service: HttpService, id: string): Session {
+  const subscriptions = service.createSubscriptions();
+  const transport = new LegacyTransport(id);
+  transport.onerror = (error) => service.log.debug({ reason: reasonOf(error) }, "protocol");
+  const ended = service.telemetry?.session("tcp");
+  return {
+    transport,
+    open: 0,
+    async connect() {
+      const server = await service.createServer({ subscriptions, isFirst: true }, "legacy");
+      await server.connect(transport);
+    },
+    async close() {
+      subscriptions.close();
+      await transport.close();
+      ended?.();
+    },
+  };
+}
 
-  async function end(entry: Entry): Promise<void> {
-    clearTimeout(entry.idle);
-    entries.delete(entry);
-    if (entry.id !== undefined) byId.delete(entry.id);
-    await entry.session?.close();
+export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyClients {
+  /** By id; ordered by when they fell idle. */
+  const sessions = new Map<string, Session>();
+
+  async function end(id: string): Promise<void> {
+    const session = sessions.get(id);
+    sessions.delete(id);
+    clearTimeout(session?.idle);
+    await session?.close();
   }
 
   /** Ends a session where nobody waits for that. */
-  function dismiss(entry: Entry): void {
-    end(entry).catch((error: unknown) => service.log.warn({ reason: reasonOf(error) }, "a session did not end well"));
+  function dismiss(id: string): void {
+    end(id).catch((error: unknown) => service.log.warn({ reason: reasonOf(error) }, "a session did not end well"));
   }
 
   /**
-   * Clients often go without ending their session. So a new session takes the place of the one that has been idle longest; its
-   * client, if it is still there, gets a 404 and initializes again. Where all sessions are in use, the new one has to wait.
+   * Clients often disconnect without ending their session. So a new session takes the place of the one that has been idle longest;
+   * its client, if it is still there, gets a 404 and initializes again. If all sessions are in use, the new one has to wait.
    */
   function makeRoom(): boolean {
-    if (entries.size < maxSessions) return true;
-    const longestIdle = [...entries].find(({ open }) => open === 0);
+    if (sessions.size < maxSessions) return true;
+    const longestIdle = [...sessions].find(([, { open }]) => open === 0);
     if (!longestIdle) return false;
     service.log.info({ maxSessions }, "the session that was idle longest made room for a new one");
-    dismiss(longestIdle);
+    dismiss(longestIdle[0]);
     return true;
   }
 
-  async function serveIn(entry: Entry, serve: () => Promise<Served>): Promise<Served> {
-    clearTimeout(entry.idle);
-    entry.open += 1;
-    async function left(): Promise<void> {
-      entry.open -= 1;
-      if (entry.open > 0 || !entries.delete(entry)) return;
-      // An initialize that came to nothing.
-      if (entry.id === undefined) return await end(entry);
-      entries.add(entry);
-      entry.idle = setTimeout(() => {
-        service.log.info({ sessionIdleMs }, "an idle session has ended");
-        dismiss(entry);
-      }, sessionIdleMs).unref();
-    }
+  async function serveIn<T>(id: string, session: Session, serve: () => Promise<T>): Promise<T> {
+    clearTimeout(session.idle);
+    session.open += 1;
     try {
-      const served = await serve();
-      return {
-        ...served,
-        async over(isWhole) {
-          await served.over(isWhole);
-          await left();
-        },
-      };
-    } catch (error) {
-      await left();
-      throw error;
+      return await serve();
+    } finally {
+      session.open -= 1;
+      // One that has ended is not there any more.
+      if (session.open === 0 && sessions.delete(id)) {
+        sessions.set(id, session);
+        session.idle = setTimeout(() => {
+          service.log.info({ sessionIdleMs }, "an idle session has ended");
+          dismiss(id);
+        }, sessionIdleMs).unref();
+      }
     }
   }
 
-  async function begin(request: Request, body: unknown): Promise<Served> {
+  async function begin(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
     if (!makeRoom()) {
       const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again when a client has gone.`;
-      return plain(refusal(503, reason, { message: body, headers: { "retry-after": "10" } }));
+      return refusal(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
     }
-    const entry: Entry = { open: 0 };
-    entries.add(entry);
-    const served = await serveIn(entry, async () => {
-      const session = await openSession(service, {
-        onStart(id) {
-          entry.id = id;
-          byId.set(id, entry);
-        },
-        onEnd: () => dismiss(entry),
-      });
-      entry.session = session;
-      return await session.serve(request, body);
-    });
-    return {
-      ...served,
-      async over(isWhole) {
-        await served.over(isWhole);
+    const id = crypto.randomUUID();
+    const session = createSession(service, id);
+    sessions.set(id, session);
+    return await serveIn(id, session, async () => {
+      let isKnown = false;
+      try {
+        await session.connect();
+        const response = await session.transport.post(exchange, messages);
+        isKnown = await exchange.finished;
+        return response;
+      } finally {
         // A session whose client never learnt its id is of no use.
-        if (!isWhole) await end(entry);
-      },
-    };
+        if (!isKnown) await end(id);
+      }
+    });
   }
 
   return {
-    async serve(request, body) {
-      const id = request.headers.get("mcp-session-id");
-      if (id === null) {
-        if ([body].flat().some((message) => isInitializeRequest(message))) return await begin(request, body);
-        const reason = "The Mcp-Session-Id header is required: a session begins with initialize.";
-        return plain(refusal(400, reason, { message: body }));
+    async serve(exchange, messages) {
+      const { method, headers } = exchange.request;
+      const refused = legacyRefusal(exchange, messages);
+      if (refused) return refused;
+      const { "mcp-session-id": id } = headers;
+      const [message] = messages;
+      if (id === undefined) {
+        if (messages.some(isInitialize)) return await begin(exchange, messages);
+        return refusal(400, "The Mcp-Session-Id header is required: a session begins with initialize.", { message });
       }
-      const entry = byId.get(id);
-      const session = entry?.session;
-      if (!entry || !session) {
+      const session = sessions.get(String(id));
+      if (!session) {
         const reason = "Session not found: it has ended. Initialize a new one, without the Mcp-Session-Id header.";
-        return plain(refusal(404, reason, { code: SESSION_NOT_FOUND, message: body }));
+        return refusal(404, reason, { code: SESSION_NOT_FOUND, message });
       }
-      return await serveIn(entry, () => session.serve(request, body));
+      if (messages.some(isInitialize)) return refusal(400, "Invalid Request: Server already initialized", { message });
+      if (method !== "DELETE")
+        return await serveIn(String(id), session, () =>
+          method === "GET" ? session.transport.listen(exchange) : session.transport.post(exchange, messages),
+        );
+      await end(String(id));
+      return new Response(null);
     },
 
     endStreams() {
-      for (const { session } of entries) session?.endStream();
+      for (const { transport } of sessions.values()) transport.endListening();
     },
 
     async close() {
-      await Promise.all([...entries].map(end));
+      await Promise.all([...sessions.keys()].map(end));
     },
   };
 }

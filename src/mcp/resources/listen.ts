@@ -8,6 +8,7 @@ import { refusalText, type Subscriptions } from "./subscriptions.ts";
 export const Id = z.union([z.string(), z.number()]) satisfies z.ZodType<RequestId>;
 
 export const Listen = z.looseObject({
+  jsonrpc: z.literal("2.0"),
   method: z.literal("subscriptions/listen"),
   id: Id,
   params: z.looseObject({
@@ -35,11 +36,16 @@ export const watchRefusal = (thrown: unknown): ListenRefusal => ({
 });
 
 /**
- * Begins to watch what a listen request names. Resolves, once no change can be missed, with the URIs that are really watched.
- * Throws Failure, at once, when too many are watched.
+ * Begins to watch what a listen request names. Resolves, once no change can be missed, with the request as the SDK may take it: it
+ * names only what is really watched. Throws Failure, at once, when too many are watched.
  */
-export function watchNamed({ id, params }: Listen, subscriptions: Subscriptions): Promise<readonly string[]> {
-  const named = [...new Set(params.notifications.resourceSubscriptions)].filter(subscriptions.canWatch);
+export function watchNamed(message: Listen, subscriptions: Subscriptions): Promise<Listen> {
+  const { id, params } = message;
+  const { notifications } = params;
+  const named = [...new Set(notifications.resourceSubscriptions)].filter(subscriptions.canWatch);
   const joining = named.map((uri) => subscriptions.join(uri, id).then((there) => (there ? [uri] : [])));
-  return Promise.all(joining).then((watched) => watched.flat());
+  return Promise.all(joining).then((watched) => ({
+    ...message,
+    params: { ...params, notifications: { ...notifications, resourceSubscriptions: watched.flat() } },
+  }));
 }

@@ -1,66 +1,43 @@
-// Cuts bytes into lines. It never holds a line that is too long: it hands on that line's two ends.
+// Splits a byte stream into lines. A line that is too long is never held: only its two ends are kept.
 
 const NEWLINE = 0x0a;
 /** Enough to find a request's id in. */
-export const END_BYTES = 4_096;
-const FIRST_ROOM_BYTES = 64 * 1024;
+const END_BYTES = 4_096;
+const FIRST_BUFFER_BYTES = 64 * 1024;
 
-export interface LongLine {
-  readonly bytes: number;
-  readonly head: string;
-  readonly tail: string;
-}
-
-export interface LineHandler {
-  /** Without its newline. */
-  line(text: string): void;
-  longLine(line: LongLine): void;
-}
-
-/** Returns a function that takes chunks. A last line without a newline does not count. */
-export function createLines(maxBytes: number, handler: LineHandler): (chunk: Buffer) => void {
-  // The line so far: `used` bytes of `room`. Of a long one, only the last bytes.
-  let room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
+/**
+ * Returns a function that takes chunks. `onLine` gets each line without its newline, and its length in bytes; `text` is only the
+ * two ends of a line of more than `maxBytes`. A last line without a newline does not count.
+ */
+export function createLines(maxBytes: number, onLine: (text: string, bytes: number) => void): (chunk: Buffer) => void {
+  let buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
   let used = 0;
-  let long: { bytes: number; readonly head: string } | undefined;
+  let bytes = 0;
 
   function hold(part: Buffer): void {
-    if (used + part.length > room.length) {
-      const larger = Buffer.allocUnsafe(Math.max(room.length * 2, used + part.length));
-      room.copy(larger, 0, 0, used);
-      room = larger;
+    if (used + part.length > buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, used + part.length));
+      buffer.copy(larger, 0, 0, used);
+      buffer = larger;
     }
-    part.copy(room, used);
-    used += part.length;
+    used += part.copy(buffer, used);
   }
 
-  function holdEnd(part: Buffer): void {
-    const end = part.subarray(-END_BYTES);
-    const before = room.subarray(used - Math.min(used, END_BYTES - end.length), used);
-    if (room.length > FIRST_ROOM_BYTES) room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
-    used = before.copy(room);
-    hold(end);
+  function release(): void {
+    used = 0;
+    if (buffer.length > FIRST_BUFFER_BYTES) buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
   }
 
   function add(part: Buffer): void {
-    if (!long && used + part.length > maxBytes) {
-      const head = Buffer.concat([room.subarray(0, Math.min(used, END_BYTES)), part.subarray(0, END_BYTES)]);
-      long = { bytes: used, head: head.toString("utf8", 0, END_BYTES) };
+    bytes += part.length;
+    if (bytes <= maxBytes) {
+      hold(part);
+      return;
     }
-    if (long) {
-      long.bytes += part.length;
-      holdEnd(part);
-    } else hold(part);
-  }
-
-  function end(): void {
-    const text = room.toString("utf8", 0, used);
-    const tooLong = long;
-    used = 0;
-    long = undefined;
-    if (room.length > FIRST_ROOM_BYTES) room = Buffer.allocUnsafe(FIRST_ROOM_BYTES);
-    if (tooLong) handler.longLine({ ...tooLong, tail: text });
-    else handler.line(text);
+    const all = Buffer.concat([buffer.subarray(0, used), part]);
+    release();
+    hold(all.subarray(0, END_BYTES));
+    hold(all.subarray(Math.max(END_BYTES, all.length - END_BYTES)));
   }
 
   return (chunk) => {
@@ -68,7 +45,10 @@ export function createLines(maxBytes: number, handler: LineHandler): (chunk: Buf
     for (let at = rest.indexOf(NEWLINE); at !== -1; at = rest.indexOf(NEWLINE)) {
       add(rest.subarray(0, at));
       rest = rest.subarray(at + 1);
-      end();
+      const [text, length] = [buffer.toString("utf8", 0, used), bytes];
+      release();
+      bytes = 0;
+      onLine(text, length);
     }
     if (rest.length > 0) add(rest);
   };

@@ -25,7 +25,7 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   const listens = createListens(subscriptions);
   const filter: MessageFilter = {
     inbound: listens.inbound,
-    outbound: (message, pass) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message, pass),
+    outbound: (message) => listens.outbound(era === "legacy" ? withLegacyCode(message) : message),
   };
   const confirmation = createConfirmation(runtime);
   const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true };

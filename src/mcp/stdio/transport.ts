@@ -2,41 +2,42 @@
 // The SDK's transport closes at an overlong message, and writes without end to a client that does not read
 // (docs/decisions/009-the-stdio-transport.md).
 import type { Readable, Writable } from "node:stream";
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport } from "@modelcontextprotocol/server";
 import { errorCode } from "../../failure.ts";
+import { Cancelled } from "../messages/cancelled.ts";
 import type { Redact } from "../messages/redact.ts";
-import { createIntake, type Intake } from "./intake.ts";
 import { createLines } from "./lines.ts";
-import { type Reading, readLine, refuseLine, refuseLongLine, refuseRequest } from "./read-line.ts";
+import { readLine, refusal } from "./read-line.ts";
 
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+/** Requests in flight. More than any client has been seen to send; each may hold an answer in memory. */
+const MAX_IN_FLIGHT = 128;
+/** Size of the requests that wait. While they take more, nothing is read. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** Roughly what a parsed request takes besides its text. */
+const OVERHEAD_BYTES = 1_024;
+/** Size of what the client has not read. While it is more, notifications are dropped. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
-/** The newline of a longer text is written by itself: appending it would copy the text. */
-const MAX_COPIED = 16 * 1024;
+/** Answered when it ends; the SDK limits how many there are. */
+const LISTEN = "subscriptions/listen";
+const PROGRESS = "notifications/progress";
 
-/** Every session ends with a client that has gone: that is no error. */
-const isGoneReader = (error: Error): boolean => errorCode(error) === "EPIPE";
-const isAnswer = (message: JSONRPCMessage) => "result" in message || "error" in message;
-const isNotification = (message: JSONRPCMessage) => "method" in message && !("id" in message);
-const isProgress = (message: JSONRPCMessage) => "method" in message && message.method === "notifications/progress";
+const isRequest = (message: JSONRPCMessage) => "method" in message && "id" in message && message.method !== LISTEN;
 
-type Pass = (message: JSONRPCMessage) => void;
-
-/** Sees every message between the wire and the SDK. It passes a message on at once, later or altered, or keeps it. */
+/** Reads every message between the client and the SDK. */
 export interface MessageFilter {
-  /** `answer` answers a request in the SDK's place. */
-  inbound(message: JSONRPCMessage, pass: Pass, answer: Pass): void;
-  /** Returns a promise where it passes the message on later: nobody waits for that, since it would hold up all others. */
-  outbound(message: JSONRPCMessage, pass: Pass): Promise<void> | undefined;
+  /** Hands the message on with `pass`, now or later, or returns the answer that refuses it. */
+  inbound(message: JSONRPCMessage, pass: (message: JSONRPCMessage) => void): JSONRPCMessage | undefined;
+  /** Returns the message as it is written. */
+  outbound(message: JSONRPCMessage): JSONRPCMessage;
 }
 
-const passAll: MessageFilter = {
-  inbound: (message, pass) => pass(message),
-  outbound(message, pass) {
-    pass(message);
-    return undefined;
-  },
-};
+/** A request, or the refusal of a line: for either the client has to read a line. */
+interface Waiting {
+  readonly message: JSONRPCMessage;
+  readonly bytes: number;
+}
 
 export class StdioTransport implements Transport {
   onclose: Transport["onclose"];
@@ -46,139 +47,121 @@ export class StdioTransport implements Transport {
   readonly #out: Writable;
   readonly #redact: Redact;
   readonly #filter: MessageFilter;
-  readonly #intake: Intake;
-  readonly #lines: (chunk: Buffer) => void;
-  /** Notifications that the client has yet to read: a second one that says the same adds nothing. */
-  readonly #unread = new Set<string>();
-  #isGathering = false;
+  readonly #waiting = new Set<Waiting>();
+  #waitingBytes = 0;
+  readonly #inFlight = new Set<RequestId>();
+  #isAdmitting = false;
   #closed = false;
 
-  constructor(stdin: Readable, stdout: Writable, redact: Redact, filter = passAll) {
+  constructor(stdin: Readable, stdout: Writable, redact: Redact, filter: MessageFilter) {
     this.#in = stdin;
     this.#out = stdout;
     this.#redact = redact;
     this.#filter = filter;
-    this.#intake = createIntake({
-      deliver: (message) => this.#deliver(message),
-      isBackedUp: () => stdout.writableNeedDrain,
-    });
-    this.#lines = createLines(MAX_MESSAGE_BYTES, {
-      line: (text) => this.#read(text),
-      longLine: (line) => this.#refuse(refuseLongLine(line, MAX_MESSAGE_BYTES)),
-    });
   }
 
   async start(): Promise<void> {
-    this.#in.on("data", (chunk: Buffer) => {
-      this.#lines(chunk);
-      if (this.#intake.isFull()) this.#in.pause();
-    });
+    const lines = createLines(MAX_MESSAGE_BYTES, (text, bytes) => this.#read(text, bytes));
+    this.#in.on("data", lines);
     this.#in.on("error", (error) => this.onerror?.(error));
-    this.#out.on("drain", () => this.#goOn());
+    this.#out.on("drain", () => this.#admit());
     this.#out.on("error", (error) => {
-      if (!this.#closed && !isGoneReader(error)) this.onerror?.(error);
+      // Every session ends with a client that has disconnected: that is no error.
+      if (!this.#closed && errorCode(error) !== "EPIPE") this.onerror?.(error);
       this.#close();
     });
     for (const end of ["end", "close"]) this.#in.on(end, () => this.#close());
   }
 
-  #read(line: string): void {
-    const { messages, refusals } = this.#reading(line);
-    for (const refusal of refusals) this.#refuse(refusal);
-    for (const message of messages) this.#intake.take(message, line.length);
-  }
-
-  /** A fault in reading one line must not end the server. */
-  #reading(line: string): Reading {
-    try {
-      return readLine(line);
-    } catch (error) {
-      this.onerror?.(new Error("a line could not be read", { cause: error }));
-      return { messages: [], refusals: [refuseLine(line)] };
+  #read(text: string, bytes: number): void {
+    const { messages, refusals } = readLine(text, bytes, MAX_MESSAGE_BYTES);
+    for (const message of refusals) {
+      if ("error" in message) this.onerror?.(new Error(`refused on stdin: ${message.error.message}`));
+      this.#wait(message, 0);
     }
+    for (const message of messages)
+      if (isRequest(message)) this.#wait(message, text.length);
+      else this.#takeAtOnce(message);
+    this.#admit();
   }
 
+  #wait(message: JSONRPCMessage, textBytes: number): void {
+    const bytes = textBytes + OVERHEAD_BYTES;
+    this.#waiting.add({ message, bytes });
+    this.#waitingBytes += bytes;
+  }
+
+  #takeOut(waiting: Waiting): void {
+    this.#waiting.delete(waiting);
+    this.#waitingBytes -= waiting.bytes;
+  }
+
+  /** Notifications and responses need not wait: they may end a request. */
+  #takeAtOnce(message: JSONRPCMessage): void {
+    const isCancellation = "method" in message && message.method === "notifications/cancelled";
+    const cancelled = isCancellation ? Cancelled.safeParse(message).data?.params.requestId : undefined;
+    if (cancelled !== undefined) {
+      for (const each of this.#waiting)
+        if (isRequest(each.message) && "id" in each.message && each.message.id === cancelled) this.#takeOut(each);
+      this.#inFlight.delete(cancelled);
+    }
+    this.#deliver(message);
+  }
+
+  /**
+   * Begins the requests that may begin: a limited number at once, none while the client does not read its answers, and none under
+   * an id that is in flight.
+   */
+  #admit(): void {
+    if (this.#isAdmitting) return;
+    this.#isAdmitting = true;
+    for (const each of this.#waiting) {
+      if (this.#out.writableNeedDrain || this.#inFlight.size >= MAX_IN_FLIGHT) break;
+      const { message } = each;
+      const id = isRequest(message) && "id" in message ? message.id : undefined;
+      if (id !== undefined && this.#inFlight.has(id)) continue;
+      this.#takeOut(each);
+      if (id === undefined) this.#write(message);
+      else {
+        this.#inFlight.add(id);
+        this.#deliver(message);
+      }
+    }
+    this.#isAdmitting = false;
+    if (this.#waitingBytes >= MAX_WAITING_BYTES) this.#in.pause();
+    else if (!this.#closed) this.#in.resume();
+  }
+
+  /** An error in one message must not end the server. */
   #deliver(message: JSONRPCMessage): void {
     try {
-      this.#filter.inbound(
-        message,
-        (passed) => this.onmessage?.(passed),
-        (answer) => this.#answer(answer),
-      );
+      const refused = this.#filter.inbound(message, (passed) => this.onmessage?.(passed));
+      if (refused) this.#write(refused);
     } catch (error) {
       this.onerror?.(new Error("a message could not be taken in", { cause: error }));
       if (!("method" in message && "id" in message)) return;
-      this.#answer(refuseRequest(message.id));
+      const reason = "mic-mcp failed in taking in this request.";
+      this.#write(refusal(ProtocolErrorCode.InternalError, reason, message.id));
+      this.#inFlight.delete(message.id);
     }
-  }
-
-  #refuse(refusal: JSONRPCMessage): void {
-    if ("error" in refusal) this.onerror?.(new Error(`refused on stdin: ${refusal.error.message}`));
-    this.#intake.refuse(() => this.#write(refusal));
-  }
-
-  #goOn(): void {
-    this.#intake.pump();
-    if (!this.#intake.isFull() && !this.#closed) this.#in.resume();
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    // Nobody waits until it is written: a client that does not read must not hold up the end.
-    const later = this.#filter.outbound(message, (passed) => this.#pass(passed));
-    later?.catch((failure: Error) => this.onerror?.(failure));
-    this.#ended(message);
-  }
-
-  #pass(message: JSONRPCMessage): void {
-    if (this.#closed) throw new Error("the client has gone");
-    this.#write(message);
-  }
-
-  #answer(answer: JSONRPCMessage): void {
-    this.#write(answer);
-    this.#ended(answer);
-  }
-
-  /** After an answer its request is no longer at work, whoever has answered it. */
-  #ended(message: JSONRPCMessage): void {
-    if (!isAnswer(message) || message.id === undefined) return;
-    this.#intake.ended(message.id);
-    this.#goOn();
+    if (this.#closed) throw new Error("the client has disconnected");
+    // Not awaited: a client that does not read must not hold up the end.
+    this.#write(this.#filter.outbound(message));
+    const isAnswer = "result" in message || "error" in message;
+    if (!isAnswer || message.id === undefined) return;
+    this.#inFlight.delete(message.id);
+    this.#admit();
   }
 
   #write(message: JSONRPCMessage): void {
-    const json = this.#redact(JSON.stringify(message));
-    const isBehind = isNotification(message) && this.#out.writableNeedDrain;
-    if (isBehind && (isProgress(message) || this.#unread.has(json))) return;
-    if (isBehind) this.#unread.add(json);
-    if (this.#intake.hasMoreAtWork()) this.#gather();
-    this.#writeLine(json, isBehind ? () => this.#unread.delete(json) : undefined);
-    if (this.#out.writableNeedDrain) this.#letGo();
-  }
-
-  #writeLine(json: string, written?: () => void): void {
-    if (json.length <= MAX_COPIED) {
-      this.#out.write(`${json}\n`, written);
-      return;
-    }
-    this.#out.cork();
-    this.#out.write(json);
-    this.#out.write("\n", written);
-    this.#out.uncork();
-  }
-
-  /** While several requests are at work, what one turn of the event loop brings leaves in one write. */
-  #gather(): void {
-    if (this.#isGathering) return;
-    this.#isGathering = true;
-    this.#out.cork();
-    setImmediate(() => this.#letGo());
-  }
-
-  #letGo(): void {
-    if (!this.#isGathering) return;
-    this.#isGathering = false;
-    this.#out.uncork();
+    const unread = this.#out.writableLength;
+    const isNotification = "method" in message && !("id" in message);
+    const isLate = isNotification && message.method === PROGRESS && this.#out.writableNeedDrain;
+    if (this.#closed || isLate || (isNotification && unread > MAX_UNREAD_BYTES)) return;
+    this.#out.write(`${this.#redact(JSON.stringify(message))}\n`);
   }
 
   async close(): Promise<void> {
@@ -188,7 +171,6 @@ export class StdioTransport implements Transport {
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#letGo();
     // Those who wait for the end of stdin learn of it.
     this.#in.destroy();
     this.onclose?.();

@@ -1,13 +1,12 @@
 // Redeems links to files: GET /downloads/{ticket} streams an asset from the API with a new token of the team, or makes rows again. Nothing is
 // stored. The path is never logged, because anybody who has it may read the file.
-import type { IncomingMessage } from "node:http";
 import type { AuditedEvent } from "../../actions/audit.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { Failure, type FailureKind, reasonOf } from "../../failure.ts";
 import type { Auditor } from "../../hooks.ts";
-import { plain, type Served } from "../../mcp/http/port.ts";
+import type { Exchange } from "../../mcp/http/exchange.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
 import type { DefinedTool } from "../../toolkit/define-tool.ts";
@@ -109,11 +108,10 @@ function disposition(fileName: string): string {
   return `attachment; filename="${plainName}"; filename*=UTF-8''${exact}`;
 }
 
-const answerOf = ({ status, message, headers }: Refused): Served =>
-  plain({
+const answerOf = ({ status, message, headers }: Refused): Response =>
+  new Response(`${message}\n`, {
     status,
     headers: { ...HEADERS, "content-type": "text/plain; charset=utf-8", ...headers },
-    text: `${message}\n`,
   });
 
 interface OpenedFile {
@@ -175,16 +173,11 @@ async function makeRows(
   };
 }
 
-interface DownloadRequest {
-  readonly path: string;
-  /** Aborted when the client disconnects. */
-  readonly signal: AbortSignal;
-  /** The caller by the request's access token, or the refusal of the token. */
-  callerOf(): Promise<Candidate | Response>;
-}
-
-/** Undefined if the path is not that of a link. */
-type ServeDownload = (request: Pick<IncomingMessage, "method">, asked: DownloadRequest) => Promise<Served | undefined>;
+/**
+ * Resolves with a response to send, true when it has sent the file, or false if the path is not that of a link. `callerOf`: the caller
+ * by the request's access token, or the refusal of the token.
+ */
+type ServeDownload = (exchange: Exchange, callerOf: () => Promise<Candidate | Response>) => Promise<Response | boolean>;
 
 export function createDownloads(options: DownloadOptions): ServeDownload {
   const { encryption, tools, runtimeOf, links, log, onEnd, traceId, limits = LIMITS } = options;
@@ -212,12 +205,33 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     return await makeRows(tool, ticket.arguments, runtime, signal);
   }
 
-  async function give(ticket: Ticket, by: Candidate, signal: AbortSignal): Promise<Served> {
+  /** Sends the file. If it breaks off, the connection is reset: a part must not look like the whole. */
+  async function send({ contentType, length, pieces }: OpenedFile, fileName: string, exchange: Exchange) {
+    let bytes = 0;
+    exchange.open(200, {
+      ...HEADERS,
+      "content-type": contentType,
+      "content-disposition": disposition(fileName),
+      ...(length !== undefined && { "content-length": length }),
+    });
+    try {
+      for await (const piece of pieces) {
+        exchange.signal.throwIfAborted();
+        bytes += piece.length;
+        await exchange.write(piece);
+      }
+      exchange.end();
+    } catch {
+      exchange.reset();
+    }
+    return { bytes, isWhole: await exchange.finished };
+  }
+
+  async function give(ticket: Ticket, by: Candidate, exchange: Exchange): Promise<void> {
     const { team, client, kind } = ticket;
     const of = kind === "asset" ? ticket.assetId : ticket.tool;
     const { id: caller } = by;
     const about = { caller, team, client, kind, of, traceId: traceId?.() };
-    let bytes = 0;
     const leave = enter(ticket.team ?? caller);
     try {
       const runtime = await runtimeOf(by, ticket.team).catch((error: unknown) => {
@@ -225,48 +239,33 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
         throw tryAgain("Nobody can tell now what this link is for.");
       });
       if (!runtime) throw noSuchFile();
-      const { contentType, length, pieces } = await open(ticket, runtime, signal).catch((error: unknown) => {
+      const file = await open(ticket, runtime, exchange.signal).catch((error: unknown) => {
         throw refusalOf(error, runtime);
       });
-      const counted = async function* () {
-        for await (const piece of pieces) {
-          bytes += piece.length;
-          yield piece;
-        }
-      };
-      const headers = { ...HEADERS, "content-type": contentType, "content-disposition": disposition(ticket.fileName) };
-      return {
-        response: { status: 200, headers, length, pieces: counted() },
-        kind: "call",
-        async over(isWhole) {
-          leave();
-          onEnd?.({ ...about, status: 200, bytes, isWhole });
-        },
-      };
+      onEnd?.({ ...about, status: 200, ...(await send(file, ticket.fileName, exchange)) });
     } catch (error) {
-      leave();
-      onEnd?.({ ...about, status: error instanceof Refused ? error.status : 500, bytes, isWhole: false });
+      onEnd?.({ ...about, status: error instanceof Refused ? error.status : 500, bytes: 0, isWhole: false });
       throw error;
+    } finally {
+      leave();
     }
   }
 
-  async function serve(
-    { method }: Pick<IncomingMessage, "method">,
-    { path, signal, callerOf }: DownloadRequest,
-  ): Promise<Served> {
-    if (method !== "GET") throw new Refused(405, "Only GET is served here.", { allow: "GET" });
+  async function serve(exchange: Exchange, callerOf: () => Promise<Candidate | Response>): Promise<Response | true> {
+    if (exchange.request.method !== "GET") throw new Refused(405, "Only GET is served here.", { allow: "GET" });
     const caller = links === "bearer" ? await callerOf() : undefined;
-    if (caller instanceof Response) return plain(caller);
-    const opened = await encryption.decryptForAny("download", path.slice(DOWNLOADS_PATH.length), Ticket);
+    if (caller instanceof Response) return caller;
+    const opened = await encryption.decryptForAny("download", exchange.path.slice(DOWNLOADS_PATH.length), Ticket);
     if (opened === "expired") throw new Refused(410, "This link is too old. Call the tool again for a new one.");
     if (!opened || (caller && caller.id !== opened.caller)) throw noSuchFile();
-    return await give(opened.value, caller ?? { id: opened.caller, ...opened.value.holder }, signal);
+    await give(opened.value, caller ?? { id: opened.caller, ...opened.value.holder }, exchange);
+    return true;
   }
 
-  return async (request, asked) => {
-    if (!asked.path.startsWith(DOWNLOADS_PATH)) return undefined;
+  return async (exchange, callerOf) => {
+    if (!exchange.path.startsWith(DOWNLOADS_PATH)) return false;
     try {
-      return await serve(request, asked);
+      return await serve(exchange, callerOf);
     } catch (error) {
       if (error instanceof Refused) return answerOf(error);
       log.error({ reason: reasonOf(error) }, "download");

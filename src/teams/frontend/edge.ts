@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "../../loopback.ts";
-import { refusal } from "../../mcp/http/refusal.ts";
+import { refusal } from "../../mcp/http/responses.ts";
 
 export interface EdgeOptions {
   /** The origin of the URL that clients call: `https://mic.example.org`. */
@@ -19,7 +19,7 @@ export type Judgement = { readonly refused: Response } | { readonly address: str
 export interface Edge {
   judge(request: IncomingMessage): Judgement;
   /** The headers of every response. */
-  headers(request: IncomingMessage, response: { readonly isStream: boolean }): Readonly<Record<string, string>>;
+  headers(request: IncomingMessage, isStream: boolean): Readonly<Record<string, string>>;
 }
 
 const ALLOWED_HEADERS = "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent";
@@ -103,7 +103,7 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
       return { address: clientOf(peer, listOf(request.headersDistinct["x-forwarded-for"])) };
     },
 
-    headers(request, { isStream }) {
+    headers(request, isStream) {
       const origin = originOf(request);
       return {
         ...SECURITY_HEADERS,

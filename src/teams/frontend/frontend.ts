@@ -1,18 +1,30 @@
 // The HTTP front end of a deployment, behind a balancer that ends TLS: every request names its caller by an access token, and is served by
 // the MCP endpoint of that caller.
-import type { IncomingMessage } from "node:http";
 import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import { reasonOf } from "../../failure.ts";
 import type { Refusal } from "../../hooks.ts";
-import type { AtDoor, Door } from "../../mcp/http/door.ts";
-import { createHouse, type House } from "../../mcp/http/house.ts";
-import { type HttpServer, type ListenOptions, startServer } from "../../mcp/http/http-server.ts";
-import { LISTENER_LIMITS, type ListenerLimits } from "../../mcp/http/listener.ts";
-import { type Asking, type HttpService, messagesIn, plain, type Served } from "../../mcp/http/port.ts";
-import { HEALTH_PATH, health, READY_PATH, ready } from "../../mcp/http/probes.ts";
-import { ending, refusal, tooMany } from "../../mcp/http/refusal.ts";
-import { MCP_PATH, pathOf, routeMcp } from "../../mcp/http/routes.ts";
+import { createEndpoint, type McpEndpoint } from "../../mcp/http/endpoint.ts";
+import type { Exchange } from "../../mcp/http/exchange.ts";
+import {
+  type HttpFrontEnd,
+  type HttpServer,
+  LISTENER_LIMITS,
+  type ListenerLimits,
+  type ListenOptions,
+  startServer,
+} from "../../mcp/http/listener.ts";
+import { type Asking, type HttpService, messagesIn } from "../../mcp/http/port.ts";
+import {
+  ending,
+  HEALTH_PATH,
+  health,
+  noSuchPath,
+  READY_PATH,
+  ready,
+  refusal,
+  tooMany,
+} from "../../mcp/http/responses.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
@@ -40,11 +52,14 @@ export interface CallerService extends HttpService {
   onRefusal?(refusal: Refusal): void;
 }
 
-/** Serves other paths than /mcp; undefined if it has no such path. `callerOf`: checks the token of the request. */
+/**
+ * Serves other paths than /mcp. Resolves with a response to send, true when it has sent one, or false if it has no such path.
+ * `callerOf`: checks the token of the request.
+ */
 export type ExtraRoutes = (
-  request: IncomingMessage,
-  at: { readonly path: string; readonly signal: AbortSignal; callerOf(): Promise<Caller | Response> },
-) => Promise<Served | undefined>;
+  exchange: Exchange,
+  callerOf: () => Promise<Caller | Response>,
+) => Promise<Response | boolean>;
 
 export interface FrontendOptions extends EdgeOptions {
   /**
@@ -72,8 +87,6 @@ export interface FrontendOptions extends EdgeOptions {
 }
 
 const RETRY_AFTER_SECONDS = 5;
-/** The longest delay of a timer. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 const overLimit = ({ why, retryAfterSeconds: seconds }: Over, message: unknown): Response =>
   refusal(429, `This caller has ${why}; call again in ${seconds} s.`, {
@@ -100,40 +113,29 @@ function traceparentIn(body: unknown): unknown {
   return isJsonObject(meta) ? meta["traceparent"] : undefined;
 }
 
-/** Ends a stream when the token that opened it expires: its client connects again with a new token. */
-function endAtExpiry({ response, kind }: Served, { expiresAt }: Caller, onEnd: (end: () => void) => void) {
-  if (kind !== "stream" || !(response instanceof Response) || !response.body) return response;
-  const { status, headers, body } = response;
-  const ending = new TransformStream<Uint8Array, Uint8Array>({
-    start(controller) {
-      const delayMs = Math.min(Math.max(0, expiresAt - Date.now()), MAX_TIMER_MS);
-      const timer = setTimeout(() => controller.terminate(), delayMs).unref();
-      onEnd(() => clearTimeout(timer));
-    },
-  });
-  return new Response(body.pipeThrough(ending), { status, headers });
-}
-
 /** The MCP endpoints with requests in flight, one for each service. */
 function createEndpoints() {
-  const endpoints = new Map<HttpService, { readonly house: House; requests: number }>();
-  const all = () => [...endpoints.values()].map(({ house }) => house);
+  const endpoints = new Map<HttpService, { readonly mcp: McpEndpoint; requests: number }>();
+  const all = () => [...endpoints.values()].map(({ mcp }) => mcp);
   return {
     /** `leave`: the request has ended. */
     enter(service: HttpService) {
-      const endpoint = endpoints.get(service) ?? { house: createHouse(service, createStateless(service)), requests: 0 };
+      const endpoint = endpoints.get(service) ?? {
+        mcp: createEndpoint(service, createStateless(service)),
+        requests: 0,
+      };
       endpoints.set(service, endpoint);
       endpoint.requests += 1;
       const leave = (): void => {
         endpoint.requests -= 1;
         if (endpoint.requests === 0) endpoints.delete(service);
       };
-      return { house: endpoint.house, leave };
+      return { mcp: endpoint.mcp, leave };
     },
     /** Calls continue. */
-    endStreamsOf: async (service: HttpService) => await endpoints.get(service)?.house.endStreams(),
-    endStreams: async () => void (await Promise.all(all().map((house) => house.endStreams()))),
-    close: async () => void (await Promise.all(all().map((house) => house.close()))),
+    endStreamsOf: async (service: HttpService) => await endpoints.get(service)?.mcp.endStreams(),
+    endStreams: async () => void (await Promise.all(all().map((mcp) => mcp.endStreams()))),
+    close: async () => void (await Promise.all(all().map((mcp) => mcp.close()))),
   };
 }
 
@@ -144,7 +146,7 @@ interface Authenticated {
   readonly service: CallerService;
 }
 
-function createFrontend(options: FrontendOptions): Door {
+function createFrontend(options: FrontendOptions): HttpFrontEnd {
   const { tokens, scopes, publicOrigin, readiness, redact, log, telemetry, trace } = options;
   const edge = createEdge(options);
   const signIn = createSignIn(options);
@@ -158,7 +160,7 @@ function createFrontend(options: FrontendOptions): Door {
       .catch((error: unknown) => log.warn({ reason: reasonOf(error) }, "a stream did not end well"));
   });
 
-  async function document(request: IncomingMessage, path: string): Promise<Response | undefined> {
+  async function document({ request, path }: Exchange): Promise<Response | undefined> {
     try {
       return await wellKnown(request.method ?? "", path);
     } catch (error) {
@@ -167,12 +169,12 @@ function createFrontend(options: FrontendOptions): Door {
     }
   }
 
-  async function extra(request: IncomingMessage, { signal, phase }: AtDoor, path: string, address: string) {
-    if (phase() === "ending") return plain(ending());
+  async function extra(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
+    if (exchange.phase() === "ending") return ending();
     // A token for any resource is accepted: the link itself names its team.
     const resource = rootResource(publicOrigin);
-    const callerOf = async () => readerOf(await signIn.callerAtAny(request, address, resource), resource);
-    return await options.extraRoutes?.(request, { path, signal, callerOf });
+    const callerOf = async () => readerOf(await signIn.callerAtAny(exchange.request, address, resource), resource);
+    return await options.extraRoutes?.(exchange, callerOf);
   }
 
   async function readyNow(): Promise<object> {
@@ -215,66 +217,60 @@ function createFrontend(options: FrontendOptions): Door {
     return undefined;
   }
 
-  async function dispatch(request: IncomingMessage, { signal, phase }: AtDoor, who: Authenticated): Promise<Served> {
+  async function dispatch(exchange: Exchange, who: Authenticated): Promise<undefined> {
     const { caller, service } = who;
-    const { house, leave } = endpoints.enter(service);
+    const { mcp, leave } = endpoints.enter(service);
     const leaves = [leave];
-    const onLeave = (each: () => void) => void leaves.unshift(each);
-    const leaveAll = () => {
-      for (const each of leaves.splice(0)) each();
-    };
+    exchange.redact = service.redact;
+    // Its client connects again with a new token.
+    exchange.streamEndsAt = caller.expiresAt;
     try {
-      const served = await routeMcp(request, signal, {
-        house,
-        isEnding: () => phase() === "ending",
-        vet: (body) => vet(who, body, onLeave),
+      const response = await mcp.serve(exchange, {
+        vet: (body) => vet(who, body, (each) => void leaves.unshift(each)),
         ...(trace && { within: (body, serve) => trace.within(traceparentIn(body), serve) }),
       });
-      return {
-        kind: served.kind,
-        redact: served.redact ?? service.redact,
-        response: endAtExpiry(served, caller, onLeave),
-        over: (isWhole) => served.over(isWhole).finally(leaveAll),
-      };
-    } catch (error) {
-      leaveAll();
-      throw error;
+      if (response) await exchange.respond(response);
+      // A call counts until its answer has left.
+      await exchange.finished;
+    } finally {
+      for (const each of leaves) each();
     }
   }
 
-  async function authenticate(request: IncomingMessage, at: AtDoor, resource: Resource, address: string) {
-    const caller = readerOf(await signIn.callerOf(request, address, resource), resource);
-    if (caller instanceof Response) return plain(caller);
+  async function authenticate(exchange: Exchange, resource: Resource, address: string): Promise<Response | undefined> {
+    const caller = readerOf(await signIn.callerOf(exchange.request, address, resource), resource);
+    if (caller instanceof Response) return caller;
     let service: CallerService | undefined;
     try {
       service = await options.serviceOf(caller, resource.team);
     } catch (error) {
       log.error({ reason: reasonOf(error) }, "nobody can tell what a caller is served");
       const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
-      return plain(refusal(503, "What you are served cannot be told now. Call again in a moment.", { headers }));
+      return refusal(503, "What you are served cannot be told now. Call again in a moment.", { headers });
     }
-    if (!service) return plain(refusal(404, "There is no such team, or you are not in it."));
+    if (!service) return refusal(404, "There is no such team, or you are not in it.");
     const who = { caller, resource, service };
-    const serve = () => dispatch(request, at, who);
+    const serve = () => dispatch(exchange, who);
     return await (telemetry?.named({ client: caller.clientId }, serve) ?? serve());
   }
 
-  async function answer(request: IncomingMessage, at: AtDoor): Promise<Served> {
-    const path = pathOf(request);
+  async function answer(exchange: Exchange): Promise<Response | undefined> {
+    const { request, path } = exchange;
     const { method } = request;
     // A probe has neither our Host nor the balancer's headers.
-    if (path === HEALTH_PATH) return plain(health(method, false));
-    if (path === READY_PATH) return plain(await ready(method, at.phase(), readyNow));
+    if (path === HEALTH_PATH) return health(method, false);
+    if (path === READY_PATH) return await ready(method, exchange.phase(), readyNow);
     const judgement = edge.judge(request);
-    if ("refused" in judgement) return plain(judgement.refused);
-    if (at.isFull()) return plain(tooMany());
+    if ("refused" in judgement) return judgement.refused;
+    if (exchange.isFull()) return tooMany();
     const { address } = judgement;
     const resource = resourceAt(publicOrigin, path);
-    if (resource) return await authenticate(request, at, resource, address);
-    const found = await document(request, path);
-    if (found) return plain(found);
-    const nothing = refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
-    return (await extra(request, at, path, address)) ?? plain(nothing);
+    if (resource) return await authenticate(exchange, resource, address);
+    const found = await document(exchange);
+    if (found) return found;
+    const served = await extra(exchange, address);
+    if (served instanceof Response) return served;
+    return served ? undefined : noSuchPath();
   }
 
   return {
@@ -282,12 +278,9 @@ function createFrontend(options: FrontendOptions): Door {
     redact,
     telemetry,
     headers: edge.headers,
-    // The balancer uses its connections for requests of several clients.
-    isLast: () => false,
-
-    answer(request, at) {
-      const serve = () => answer(request, at);
-      return trace?.within(request.headers["traceparent"], serve) ?? serve();
+    serve(exchange) {
+      const serve = () => answer(exchange);
+      return trace?.within(exchange.request.headers["traceparent"], serve) ?? serve();
     },
 
     endStreams: endpoints.endStreams,
@@ -308,7 +301,7 @@ export interface PublicServerOptions extends FrontendOptions, ListenOptions {
 
 /** `address`: beyond loopback only with `isTrustedProxy`, because a balancer must end TLS. Rejects if it cannot listen there. */
 export const startPublicServer = (options: PublicServerOptions): Promise<HttpServer> =>
-  startServer(options.log, () => createFrontend(options), {
+  startServer(createFrontend(options), {
     ...options,
     limits: { ...LIMITS, ...options.limits },
   });

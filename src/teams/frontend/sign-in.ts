@@ -9,9 +9,8 @@ import {
   oauthMetadataResponse,
 } from "@modelcontextprotocol/server";
 import { reasonOf } from "../../failure.ts";
-import { bearerTokenOf } from "../../mcp/http/bearer.ts";
-import { refusal } from "../../mcp/http/refusal.ts";
-import { MCP_PATH } from "../../mcp/http/routes.ts";
+import { bearerTokenOf } from "../../mcp/http/admission.ts";
+import { MCP_PATH, refusal } from "../../mcp/http/responses.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { type Caller, RIGHTS, type Right } from "../caller.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";

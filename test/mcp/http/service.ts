@@ -2,8 +2,9 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { type HttpOptions, type HttpServer, startHttpServer } from "../../../src/mcp/http/http-server.ts";
+import type { HttpServer } from "../../../src/mcp/http/listener.ts";
 import type { HttpService } from "../../../src/mcp/http/port.ts";
+import { type HttpOptions, startHttpServer } from "../../../src/mcp/http/serve.ts";
 import type { Subscriptions } from "../../../src/mcp/resources/subscriptions.ts";
 
 export interface Bench {

@@ -1,0 +1,73 @@
+// An MCP endpoint: what serves the clients of one HttpService, by the era of each request.
+import { classifyInboundRequest, isJSONRPCRequest, parseJSONRPCMessage } from "@modelcontextprotocol/server";
+import type { Exchange } from "./exchange.ts";
+import { createModern } from "./modern.ts";
+import type { HttpService, LegacyClients } from "./port.ts";
+import { ending, methodNotAllowed, refusal } from "./responses.ts";
+
+const MAX_BATCH = 100;
+
+/** `body`: the parsed JSON of a POST. */
+export interface EndpointHooks {
+  /** Refuses what its client may not ask, before anything is done. */
+  readonly vet?: (body: unknown) => Response | undefined;
+  /** Runs all that a body asks for, its vetting included. */
+  readonly within?: (body: unknown, serve: () => Promise<Response | undefined>) => Promise<Response | undefined>;
+}
+
+export interface McpEndpoint {
+  /** Resolves when it has sent the response, or with one to send. */
+  serve(exchange: Exchange, hooks?: EndpointHooks): Promise<Response | undefined>;
+  /** Ends the streams on which clients only listen. */
+  endStreams(): Promise<void>;
+  /** Aborts calls in flight. */
+  close(): Promise<void>;
+}
+
+export function createEndpoint(service: HttpService, legacy: LegacyClients): McpEndpoint {
+  const modern = createModern(service);
+
+  async function post(exchange: Exchange, { vet, within }: EndpointHooks): Promise<Response | undefined> {
+    const read = await exchange.json();
+    if (read instanceof Response) return read;
+    const { body } = read;
+    const bodies: readonly unknown[] = Array.isArray(body) ? body : [body];
+    // Calls in flight can still be canceled, and get the user's answers.
+    if (exchange.phase() === "ending" && bodies.some((message) => isJSONRPCRequest(message))) return ending(body);
+    if (bodies.length > MAX_BATCH) return refusal(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
+    const serve = async (): Promise<Response | undefined> => {
+      const refused = vet?.(body);
+      if (refused) return refused;
+      const { "mcp-protocol-version": version, "mcp-method": method, "mcp-name": name } = exchange.request.headers;
+      const { kind } = classifyInboundRequest({
+        httpMethod: "POST",
+        ...(version !== undefined && { protocolVersionHeader: String(version) }),
+        ...(method !== undefined && { mcpMethodHeader: String(method) }),
+        ...(name !== undefined && { mcpNameHeader: String(name) }),
+        body,
+      });
+      return kind === "legacy"
+        ? await legacy.serve(exchange, bodies.map(parseJSONRPCMessage))
+        : await modern.serve(exchange, body);
+    };
+    return await (within?.(body, serve) ?? serve());
+  }
+
+  return {
+    async serve(exchange, hooks = {}) {
+      const { method } = exchange.request;
+      if (method === "POST") return await post(exchange, hooks);
+      if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
+      return exchange.phase() === "ending" && method === "GET" ? ending() : await legacy.serve(exchange, []);
+    },
+
+    async endStreams() {
+      legacy.endStreams();
+      await modern.endStreams();
+    },
+
+    async close() {
+      await Promise.all([legacy.close(), modern.close()]);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// The responses that need no MCP server: refusals with the reason as a JSON-RPC error, and what monitors ask for.
+import type { RequestId } from "@modelcontextprotocol/server";
+import { isJsonObject } from "../../contract/json.ts";
+import { reasonOf } from "../../failure.ts";
+
+export const MCP_PATH = "/mcp";
+export const HEALTH_PATH = "/healthz";
+export const READY_PATH = "/readyz";
+
+/** "serving"; "leaving": not ready any more, and all is served as before; "ending": nothing new begins. */
+export type Phase = "serving" | "leaving" | "ending";
+
+/** JSON-RPC leaves these codes to the server. */
+const SERVER_ERROR = -32000;
+
+interface RefusalOptions {
+  readonly code?: number;
+  readonly data?: unknown;
+  /** The refused message, if it could be read: the answer carries its id. */
+  readonly message?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function idOf(message: unknown): RequestId | null {
+  if (!isJsonObject(message) || typeof message["method"] !== "string") return null;
+  const { id } = message;
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+export const refusal = (
+  status: number,
+  reason: string,
+  { code = SERVER_ERROR, data, message, headers = {} }: RefusalOptions = {},
+): Response =>
+  Response.json({ jsonrpc: "2.0", id: idOf(message), error: { code, message: reason, data } }, { status, headers });
+
+export const methodNotAllowed = (allowed: string): Response =>
+  refusal(405, `Method not allowed; these are: ${allowed}.`, { headers: { allow: allowed } });
+
+export const tooMany = (): Response => refusal(503, "Too many requests at once; call again.");
+
+export const ending = (message?: unknown): Response =>
+  refusal(503, "The server is ending; call again in a moment.", { message });
+
+export const noSuchPath = (): Response =>
+  refusal(404, `Nothing is here but ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
+
+const isAsked = (method: string | undefined): boolean => method === "GET" || method === "HEAD";
+
+const notAsked = (): Response => methodNotAllowed("GET, HEAD");
+
+/** Whether the process is well. */
+export function health(method: string | undefined, isEnding: boolean): Response {
+  if (!isAsked(method)) return notAsked();
+  return Response.json({ status: isEnding ? "ending" : "ok" }, { status: isEnding ? 503 : 200 });
+}
+
+/** Whether calls can be served, all that they depend on included: 200, or 503 with the reason. */
+export async function ready(
+  method: string | undefined,
+  phase: Phase,
+  readiness: (() => Promise<object>) | undefined,
+): Promise<Response> {
+  if (!isAsked(method)) return notAsked();
+  if (phase !== "serving") return health(method, true);
+  try {
+    return Response.json({ status: "ok", ...(await readiness?.()) });
+  } catch (error) {
+    return Response.json({ status: "not ready", reason: reasonOf(error) }, { status: 503 });
+  }
+}
