@@ -19,15 +19,14 @@ const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 4 },
   main: { source: "src/cli/main.ts", maxKiB: 1_500 },
   // Loaded on first use, by a dynamic import.
-  undici: { source: "src/service/undici.ts", maxKiB: 750 },
+  undici: { source: "src/api-client/undici.ts", maxKiB: 750 },
   postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
   teams: { source: "src/teams/program.ts", maxKiB: 1_720 },
   telemetry: { source: "src/telemetry/start.ts", maxKiB: 640 },
-  "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 5 },
-  "keychain-thread": { source: "src/auth/keychain/thread.ts", maxKiB: 140 },
+  "keychain-worker": { source: "src/credentials/keychain/worker.ts", maxKiB: 140 },
   "parameter-thread": { source: "src/toolkit/jobs/parameter-thread.ts", maxKiB: 200 },
 } as const;
 

@@ -39,8 +39,6 @@ export interface Config {
   readonly downloadDir: string;
   /** Where the action journal lives. */
   readonly stateDir: string;
-  /** Where login and logout give servers at work a sign: the same for all of them, whatever MIC_STATE_DIR each has. */
-  readonly loginFolder: string;
   /** postgres://…: the journal lives there instead. */
   readonly journalUrl: string | undefined;
   /** Settled actions are forgotten after this. */
@@ -149,8 +147,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     workspaceId: env.MIC_WORKSPACE_ID,
     keychain: env.MIC_KEYCHAIN ?? "auto",
     stateDir: resolve(env.MIC_STATE_DIR ?? stateFolder(environment)),
-    // MCP clients strip the environment of servers, but for HOME.
-    loginFolder: stateFolder({}),
     journalUrl: env.MIC_JOURNAL_URL,
     actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),

@@ -3,18 +3,12 @@
 import { type TestFunction, test } from "vitest";
 import type { RequirementId } from "./requirements.ts";
 
-type Proves = (
-  ids: RequirementId | readonly RequirementId[],
-  title: string,
-  fn: TestFunction,
-  timeoutMs?: number,
-) => void;
-
-const provesWith =
-  (run: (title: string, fn: TestFunction, timeoutMs?: number) => void): Proves =>
-  (ids, title, fn, timeoutMs) =>
+/** `run`: a test function, such as one with fixtures (support/fixtures.ts). */
+export const provesWith =
+  <Context>(run: (title: string, fn: TestFunction<Context>, timeoutMs?: number) => void) =>
+  (ids: RequirementId | readonly RequirementId[], title: string, fn: TestFunction<Context>, timeoutMs?: number): void =>
     run(`${title} [${[ids].flat().join(", ")}]`, fn, timeoutMs);
 
-export const proves = Object.assign(provesWith(test), {
-  skipIf: (condition: unknown): Proves => provesWith(test.skipIf(condition)),
+export const proves = Object.assign(provesWith<object>(test), {
+  skipIf: (condition: unknown) => provesWith<object>(test.skipIf(condition)),
 });

@@ -150,9 +150,9 @@ describe("rooms", () => {
   });
 
   test("the rule itself sees what it forbids", () => {
-    expect(violations("src/contract/a.ts", 'import x from "../service/call.ts";')).toHaveLength(1);
-    expect(violations("src/service/a.ts", 'const x = await import("hono");')).toHaveLength(1);
-    expect(violations("src/emulator/world/a.ts", 'import "../../service/call.ts";')).toHaveLength(1);
+    expect(violations("src/contract/a.ts", 'import x from "../api-client/call.ts";')).toHaveLength(1);
+    expect(violations("src/api-client/a.ts", 'const x = await import("hono");')).toHaveLength(1);
+    expect(violations("src/emulator/world/a.ts", 'import "../../api-client/call.ts";')).toHaveLength(1);
     expect(violations("tools/a.ts", 'import type { T } from "@modelcontextprotocol/server";')).toHaveLength(1);
     expect(violations("src/contract/a.ts", 'import { x } from "./ids.ts";')).toEqual([]);
     expect(violations("src/cli/a.ts", 'await import("../teams/program.ts");')).toEqual([]);

@@ -1,11 +1,11 @@
 import * as z from "zod/v4";
+import type { SavedFile } from "../src/api-client/downloads.ts";
+import { fileNameSchema } from "../src/api-client/file-names.ts";
+import { previewOf } from "../src/api-client/file-preview.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
 import { InputId } from "../src/contract/inputs.ts";
 import { Failure } from "../src/failure.ts";
 import { json, word } from "../src/outside.ts";
-import type { SavedFile } from "../src/service/download.ts";
-import { fileNameSchema } from "../src/service/file-names.ts";
-import { previewOf } from "../src/service/file-preview.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import type { Link, LinkedFile, LinkedFiles, WantedAsset } from "../src/toolkit/linked-files.ts";
 import { outputs } from "../src/toolkit/outputs.ts";

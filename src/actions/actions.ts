@@ -1,9 +1,10 @@
 // Agent actions: each POST runs at most once, however often it is called, from anywhere and after any failure (docs/interface.md, "Deduplication").
+
+import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
+import type { Attempts } from "../api-client/call.ts";
+import type { EncodedRequest } from "../api-client/encode.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import type { Hooks } from "../hooks.ts";
-import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
-import type { Attempts } from "../service/call.ts";
-import type { EncodedRequest } from "../service/encode.ts";
 import { readCanonical } from "./canonical.ts";
 import { type ActionIdentity, type ActionTraits, type Arguments, identify } from "./fingerprint.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";

@@ -1,9 +1,9 @@
 // How an action ended, as the journal keeps it: the answer, or the refusal, in a form that can be given again.
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
+import { readNumber } from "../api-client/decode.ts";
 import { FieldError } from "../contract/problem.ts";
 import { FAILURE_KINDS, type Failure, type FailureFacts } from "../failure.ts";
-import { readNumber } from "../service/decode.ts";
 import type { Resolution } from "./stored.ts";
 
 const Facts = z.object({

@@ -5,18 +5,17 @@ import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { JournalHandle } from "../actions/open.ts";
-import type { Identity } from "../auth/identity.ts";
-import { type Keychain, KeychainError } from "../auth/keychain/keychain.ts";
-import type { Tokens } from "../auth/tokens.ts";
+import type { Service } from "../api-client/call.ts";
+import { wireTarget } from "../api-client/encode.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { getMicPublicCapabilities, getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { listPlaygroundStates } from "../contract/endpoints/playground.ts";
+import type { Identity } from "../credentials/identity.ts";
+import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
+import type { Tokens } from "../credentials/tokens.ts";
 import { errorCode, Failure, reasonOf } from "../failure.ts";
 import { json } from "../outside.ts";
-import type { Service } from "../service/call.ts";
-import { wireTarget } from "../service/encode.ts";
 import { forUser } from "./command-line/for-user.ts";
 import { journalText, lookAtJournal } from "./journal.ts";
 
@@ -87,7 +86,7 @@ export async function checkBaseUrl(identity: Identity): Promise<Check> {
 export async function checkToken(identity: Identity, tokens: Tokens): Promise<Check> {
   try {
     const { clientId } = await identity.credentials();
-    await tokens.get(scopesToRequest(getMicPublicCapabilities), context());
+    await tokens.get(getMicPublicCapabilities.scopesToRequest, context());
     return good("token", `the token endpoint accepts client ${clientId}`);
   } catch (error) {
     return failed("token", error);

@@ -113,7 +113,7 @@ export const COMMANDS = {
     name: "logout",
     does: "removes the credentials and every token",
     flags: {},
-    examples: [{ line: "mic-mcp logout", does: "servers at work notice at their next call" }],
+    examples: [{ line: "mic-mcp logout", does: "running servers notice within 3 s" }],
   },
   status: {
     name: "status",

@@ -1,6 +1,7 @@
 // What node would print of a crash is not redacted: so a crash is told here, with what a configuration knows to be secret taken out.
-import { createRedactor, type Redactor } from "../auth/redaction.ts";
+
 import type { Config } from "../config.ts";
+import { createRedactor, type Redactor } from "../credentials/redaction.ts";
 import { reasonOf } from "../failure.ts";
 import { escaped } from "../outside.ts";
 

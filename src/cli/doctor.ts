@@ -1,11 +1,11 @@
 // `mic-mcp doctor`: checks everything a call depends on; each line says what is wrong and what mends it.
 import { parseArgs } from "node:util";
-import { COMMAND_LIMIT_MS } from "../auth/keychain/keychain.ts";
-import { noTokenStore } from "../auth/token-store.ts";
-import { createTokens } from "../auth/tokens.ts";
+import { systemTiming } from "../api-client/attempts.ts";
 import { readConfig, UsageError } from "../config.ts";
+import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
+import { noTokenStore } from "../credentials/token-store.ts";
+import { createTokens } from "../credentials/tokens.ts";
 import { escaped } from "../outside.ts";
-import { systemTiming } from "../service/attempts.ts";
 import { backendOf } from "./backend.ts";
 import {
   type Check,

@@ -1,16 +1,14 @@
 // Composes a server for one user: from a configuration to everything that a connection needs.
 import { actionsOfService } from "../actions/of-service.ts";
-import { createIdentity } from "../auth/identity.ts";
-import { openKeychain } from "../auth/keychain/keychain.ts";
-import { readSign } from "../auth/login-sign.ts";
-import { createSealedIds } from "../auth/sealed-ids.ts";
-import { createSealingKey } from "../auth/sealing.ts";
-import { keychainTokens, noTokenStore } from "../auth/token-store.ts";
+import { createDownloads } from "../api-client/downloads.ts";
+import { createTransport } from "../api-client/transport.ts";
 import type { Config } from "../config.ts";
+import { createIdentity } from "../credentials/identity.ts";
+import { openKeychain } from "../credentials/keychain/keychain.ts";
+import { createSealedIds } from "../credentials/sealed-ids.ts";
+import { keychainTokens, noTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
-import { createDownloads } from "../service/downloads.ts";
-import { createTransport } from "../service/transport.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import type { Candidate } from "../toolkit/resources/candidate.ts";
 import { redactorOf } from "./crash.ts";
@@ -45,8 +43,7 @@ export function compose(
 
   const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
-  const loginSign = () => readSign(config.loginFolder);
-  const identity = createIdentity({ given: config, keychain, required, loginSign, redactor, now: timing.now });
+  const identity = createIdentity({ given: config, keychain, required, redactor, now: timing.now });
   const store = keychain
     ? keychainTokens(keychain, timing.now, ({ trouble, message, detail }) => {
         log.info({ trouble }, `tokens stay in memory: ${message}`);
@@ -69,7 +66,7 @@ export function compose(
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },
     knownFiles: files,
-    taskIds: createSealedIds(StartedJob, createSealingKey(identity)),
+    taskIds: createSealedIds(StartedJob, identity),
     questions: undefined,
     notes,
     async requireConfigured(toolset) {

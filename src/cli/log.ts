@@ -1,7 +1,7 @@
 // The log: JSON lines on stderr, secrets taken out by value.
 import { pino } from "pino";
-import type { Redactor } from "../auth/redaction.ts";
 import type { LogLevel } from "../config.ts";
+import type { Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { escaped } from "../outside.ts";
 

@@ -1,9 +1,8 @@
 // `mic-mcp login`: asks for the client credentials, proves them by fetching a token, then keeps them in the OS keychain.
 import { parseArgs } from "node:util";
-import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../auth/keychain/keychain.ts";
-import { fitsLogin, readLogin, removeAll, type StoredLogin, storeLogin } from "../auth/login.ts";
-import { giveSign } from "../auth/login-sign.ts";
-import { type Config, checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
+import { checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
+import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
+import { fitsLogin, readLogin, removeAll, type StoredLogin, storeLogin } from "../credentials/login.ts";
 import { escaped } from "../outside.ts";
 import { COMMANDS } from "./commands.ts";
 import { unresolvedElsewhere } from "./journal.ts";
@@ -116,12 +115,6 @@ async function withKeychain<T>(work: (keychain: Keychain) => Promise<T>): Promis
   }
 }
 
-/** For servers at work, once the keychain holds what they are to find there. */
-async function tellServers({ loginFolder }: Config): Promise<void> {
-  if (await giveSign(loginFolder)) return;
-  process.stderr.write(`Servers at work notice within 3 s: ${loginFolder} cannot be written to.\n`);
-}
-
 export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const flags = readFlags(args);
   const config = readConfig(environment);
@@ -135,7 +128,7 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     const entered = await collect(flags, stored ?? {});
     if (!fitsLogin(entered)) throw new UsageError("This system's keychain has no room for a client secret that long.");
     await prove(entered);
-    await storeLogin(keychain, entered).finally(() => tellServers(config));
+    await storeLogin(keychain, entered);
     const { baseUrl, clientId, workspaceId } = entered;
     for (const warning of await unresolvedElsewhere(config, entered)) process.stderr.write(`${escaped(warning)}\n`);
     const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
@@ -152,7 +145,7 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
     throw new UsageError("MIC_KEYCHAIN=off: there is no keychain to remove anything from.");
   return await withKeychain(async (keychain) => {
     const stored = await readLogin(keychain);
-    const removed = await removeAll(keychain).finally(() => tellServers(config));
+    const removed = await removeAll(keychain);
     const of = stored ? ` of ${stored.baseUrl}` : "";
     const parts = [
       ...(removed.login ? ["credentials"] : []),

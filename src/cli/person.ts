@@ -1,6 +1,7 @@
 // What the commands of a person work with: the catalogue in this process, as a server has it, until Ctrl-C.
-import { COMMAND_LIMIT_MS } from "../auth/keychain/keychain.ts";
+
 import { type Config, readConfig } from "../config.ts";
+import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { backendOf } from "./backend.ts";
 import { compose } from "./local.ts";

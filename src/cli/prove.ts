@@ -1,12 +1,13 @@
 // Proves client credentials before they are kept: by a token from the service.
-import { createIdentity } from "../auth/identity.ts";
-import { type StoredLogin, scopeSets } from "../auth/login.ts";
-import { createRedactor } from "../auth/redaction.ts";
-import { noTokenStore } from "../auth/token-store.ts";
-import { createTokens } from "../auth/tokens.ts";
+
+import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
+import { createTransport } from "../api-client/transport.ts";
+import { createIdentity } from "../credentials/identity.ts";
+import { type StoredLogin, scopeSets } from "../credentials/login.ts";
+import { createRedactor } from "../credentials/redaction.ts";
+import { noTokenStore } from "../credentials/token-store.ts";
+import { createTokens } from "../credentials/tokens.ts";
 import { Failure } from "../failure.ts";
-import { CALL_LIMIT_MS, systemTiming } from "../service/attempts.ts";
-import { createTransport } from "../service/transport.ts";
 
 /** Throws Failure. A token for any of the scope sets proves the pair; so does "this client may not have that scope". */
 export async function prove({ baseUrl, workspaceId, ...credentials }: StoredLogin): Promise<void> {

@@ -1,6 +1,7 @@
 // `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
-import { SERVER_LIMIT_MS } from "../auth/keychain/keychain.ts";
+
 import { readConfig } from "../config.ts";
+import { SERVER_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
 import { serveOnStdio } from "../transports/stdio/serve.ts";
 import { backendOf } from "./backend.ts";

@@ -1,9 +1,9 @@
 // `mic-mcp status`: what is configured, from where, which keychain, and how old its tokens are; never a secret.
 import { parseArgs } from "node:util";
-import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../auth/keychain/keychain.ts";
-import { readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../auth/login.ts";
-import { readToken } from "../auth/token-store.ts";
 import { type Config, readConfig } from "../config.ts";
+import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
+import { readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../credentials/login.ts";
+import { readToken } from "../credentials/token-store.ts";
 import { reasonOf } from "../failure.ts";
 import { escaped } from "../outside.ts";
 import { COMMANDS } from "./commands.ts";
@@ -51,7 +51,7 @@ function setting(environment: string | undefined, stored: string | undefined): S
   return stored === undefined ? { from: "not set" } : { value: stored, from: "keychain" };
 }
 
-/** A login for another service than MIC_BASE_URL is not used (src/auth/identity.ts). */
+/** A login for another service than MIC_BASE_URL is not used (src/credentials/identity.ts). */
 function usable(stored: StoredLogin | undefined, { baseUrl }: Config): Pick<Kept, "login" | "detail"> {
   if (!stored) return {};
   if (baseUrl === undefined || stored.baseUrl === baseUrl) return { login: stored };

@@ -1,6 +1,7 @@
 // Telemetry for a server, where the standard OTEL_* variables ask for it: only then is it loaded.
-import type { Redactor } from "../auth/redaction.ts";
+
 import type { LogLevel } from "../config.ts";
+import type { Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { asksForTelemetry } from "../telemetry/asked.ts";
 import type { Telemetry } from "../telemetry/port.ts";

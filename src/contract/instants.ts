@@ -2,8 +2,6 @@
 import * as z from "zod/v4";
 
 const PATTERN = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i;
-/** UTC instants on a day that every month has: nearly all there are, and certainly valid. */
-const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
 const SECOND = 1_000_000n;
 const MINUTE = 60n * SECOND;
 const DAY = 1440n * MINUTE;
@@ -39,7 +37,7 @@ export function parseDateTime(text: string): bigint | undefined {
   return endsDay(micros) ? micros + SECOND : undefined;
 }
 
-const isDateTime = (text: string): boolean => USUAL.test(text) || parseDateTime(text) !== undefined;
+const isDateTime = (text: string): boolean => parseDateTime(text) !== undefined;
 
 /** A string in date-time format, at most 40 characters. */
 export const dateTime = z

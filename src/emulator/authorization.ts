@@ -1,7 +1,7 @@
 // Access tokens, and who may call a job-processing operation: RFC 6750 and the contract's section 5.
 import { randomBytes } from "node:crypto";
 import { BoundedMap } from "../bounded-map.ts";
-import { type Endpoint, scopesToRequest } from "../contract/endpoints/endpoint.ts";
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { MAX_KEPT, REALM, TOKEN_BYTES, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
 import type { Client } from "./clients.ts";
 import { type Clock, SECOND } from "./clock.ts";
@@ -70,7 +70,7 @@ export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: Issu
       error: "invalid_token",
       error_description: "The access token is unknown or has expired",
     });
-  const required = scopesToRequest(endpoint);
+  const required = endpoint.scopesToRequest;
   const missing = required.filter((scope) => !grant.scopes.has(scope));
   if (missing.length === 0) return grant.client;
   throw new Refusal("INSUFFICIENT_SCOPE", {

@@ -1,6 +1,5 @@
 // POST {base}/sandbox/oauth/token: the client-credentials grant of RFC 6749, section 4.4, authenticated by HTTP Basic.
 import { createHash, timingSafeEqual } from "node:crypto";
-import { scopesToRequest } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import type { IssuedTokens } from "./authorization.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./choices.ts";
@@ -8,7 +7,7 @@ import type { Client } from "./clients.ts";
 import { type Answer, jsonAnswer } from "./http/answer.ts";
 import { type HttpRequest, isMediaType } from "./http/request.ts";
 
-const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap(scopesToRequest));
+const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap((endpoint) => endpoint.scopesToRequest));
 const FORM = "application/x-www-form-urlencoded";
 
 /** RFC 6749, 5.2. */

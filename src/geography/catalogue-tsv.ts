@@ -1,5 +1,5 @@
 // mic://geography/catalogue.tsv: every district with its state and count, coverage and vintage on top.
-import type { CallContext } from "../service/attempts.ts";
+import type { CallContext } from "../api-client/attempts.ts";
 import { table } from "../table.ts";
 import { coverageOf, driftIn } from "./country.ts";
 import {

@@ -1,8 +1,8 @@
 // What the geography tools and resources of this process read: the playground's endpoints, and the country as a whole.
 import { setTimeout as sleep } from "node:timers/promises";
+import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../api-client/attempts.ts";
+import type { Service } from "../api-client/call.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
-import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../service/attempts.ts";
-import type { Service } from "../service/call.ts";
 import { CatalogueCache, type DatedAnswer } from "./cache.ts";
 import { type Country, type Gathered, type Needs, NOT_READ_YET } from "./country.ts";
 import { Limiter } from "./limiter.ts";

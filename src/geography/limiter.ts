@@ -2,8 +2,8 @@
 // cooldown that the API asked any process for.
 import pLimit from "p-limit";
 import * as z from "zod/v4";
+import type { Timing } from "../api-client/attempts.ts";
 import { Failure } from "../failure.ts";
-import type { Timing } from "../service/attempts.ts";
 import type { GeographyStore } from "./store.ts";
 
 /** Requests in flight at one time. */

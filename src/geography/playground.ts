@@ -1,5 +1,8 @@
 // The playground's three endpoints: each request within the rate limit and sent once, the lists from the cache if they are fresh.
 import type * as z from "zod/v4";
+import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../api-client/attempts.ts";
+import type { Service } from "../api-client/call.ts";
+import type { CallRequest } from "../api-client/encode.ts";
 import { unlessAborted } from "../async.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import {
@@ -9,9 +12,6 @@ import {
 } from "../contract/endpoints/playground.ts";
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
 import { excerpt } from "../excerpt.ts";
-import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../service/attempts.ts";
-import type { Service } from "../service/call.ts";
-import type { CallRequest } from "../service/encode.ts";
 import { type CatalogueCache, type DatedAnswer, STATES } from "./cache.ts";
 import type { Limiter } from "./limiter.ts";
 import { MAX_NAME } from "./names/fold.ts";

@@ -1,8 +1,8 @@
 // What all connections of one process share: configuration, tools, service, journal, secrets, log.
 import type { RequestStateCodec } from "@modelcontextprotocol/server";
-import type { Redactor } from "../auth/redaction.ts";
-import type { SealedIds } from "../auth/sealed-ids.ts";
 import type { Config, Toolset } from "../config.ts";
+import type { Redactor } from "../credentials/redaction.ts";
+import type { SealedIds } from "../credentials/sealed-ids.ts";
 import type { Hooks } from "../hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";

@@ -1,20 +1,20 @@
 // Composes a deployment: from its settings to the runtime of each caller, which has the team's credentials or, without a team, only geography.
 import { overviewOf } from "../actions/listing.ts";
 import { actionsOfService } from "../actions/of-service.ts";
-import { createRedactor } from "../auth/redaction.ts";
-import { noTokenStore } from "../auth/token-store.ts";
+import { createService } from "../api-client/call.ts";
+import { shareOf } from "../api-client/share.ts";
+import { createTransport } from "../api-client/transport.ts";
 import { logOf } from "../cli/log.ts";
 import { type Client, createClient, createLogging, createProcess, createRuntime } from "../cli/parts.ts";
 import { geographyOn } from "../cli/shared-geography.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
+import { createRedactor } from "../credentials/redaction.ts";
+import { noTokenStore } from "../credentials/token-store.ts";
 import { notConfigured, reasonOf } from "../failure.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Auditor } from "../hooks.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { ANSWER_SECONDS } from "../mcp/tools/confirmation.ts";
-import { createService } from "../service/call.ts";
-import { shareOf } from "../service/share.ts";
-import { createTransport } from "../service/transport.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import { createWatching } from "../toolkit/resources/watching.ts";
 import { createAudit, createCallersTrace, refusalsInto } from "./audit.ts";
@@ -121,7 +121,7 @@ export function composeTeams(deployment: Deployment) {
     openTeam(team) {
       const own = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: own });
-      const share = { ...shareOf(transport, TEAM_CONNECTIONS), close: async () => undefined };
+      const share = shareOf(transport, TEAM_CONNECTIONS);
       const hooks = { checkRequest: checkWorkspace(team.workspaceId), cooldown: cooldowns.of(team.name) };
       const client = createClient(
         { identity, redactor: own, store: noTokenStore, transport: share, hooks },

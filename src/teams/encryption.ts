@@ -3,7 +3,7 @@
 import { hkdfSync } from "node:crypto";
 import { CompactEncrypt, compactDecrypt, EncryptJWT, errors, jwtDecrypt } from "jose";
 import * as z from "zod/v4";
-import type { SealedIds } from "../auth/sealed-ids.ts";
+import type { SealedIds } from "../credentials/sealed-ids.ts";
 
 const KEY_BYTES = 32;
 const LINE = /^(?<id>[A-Za-z0-9._-]{1,64})\s+(?<key>[A-Za-z0-9+/]{43}=)$/;

@@ -1,6 +1,7 @@
 // The files of a caller on another machine, for whom a path on this machine is useless: a short-lived link, and the content of small files.
+
+import type { CallContext } from "../api-client/attempts.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import type { CallContext } from "../service/attempts.ts";
 
 export interface Link {
   readonly url: string;

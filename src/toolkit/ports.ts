@@ -1,8 +1,8 @@
 // What tools are given when they are made. Each names the few that it works with.
 import type { ServiceActions } from "../actions/of-service.ts";
+import type { Service } from "../api-client/call.ts";
+import type { Downloads } from "../api-client/downloads.ts";
 import type { Geography } from "../geography/geography.ts";
-import type { Service } from "../service/call.ts";
-import type { Downloads } from "../service/downloads.ts";
 import type { Offers } from "./jobs/offers.ts";
 import type { Retries } from "./jobs/retries.ts";
 import type { LinkedFiles } from "./linked-files.ts";

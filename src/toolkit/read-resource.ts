@@ -1,6 +1,7 @@
 // ResourceReading one resource: waits while it moves, shows it lean or whole, and says no more than is new.
+
+import type { CallRequest } from "../api-client/encode.ts";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
-import type { CallRequest } from "../service/encode.ts";
 import { view } from "./pages.ts";
 import type { Ports } from "./ports.ts";
 import { type ActionSubject, type AdvisedResult, advisedResult, unchangedResult, type View } from "./results.ts";

@@ -1,9 +1,9 @@
 // From a tool's flat arguments back to the endpoint's request: path, query, body, Idempotency-Key.
 import * as z from "zod/v4";
 import { keySchemas } from "../actions/keys.ts";
+import type { CallRequest } from "../api-client/encode.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject, type Json, type JsonObject, jsonObject } from "../contract/json.ts";
-import type { CallRequest } from "../service/encode.ts";
 
 type Args = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 // The shapes of results (docs/interface.md, "Results"): what an agent gets as structuredContent and, lean, as text.
 import type { EarlierAction } from "../actions/actions.ts";
+import type { Decoded } from "../api-client/decode.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { escaped, json, word } from "../outside.ts";
-import type { Decoded } from "../service/decode.ts";
 import { isNothing } from "./lean.ts";
 import type { LinkedFile } from "./linked-files.ts";
 import type { ToolCall } from "./tool-call.ts";

@@ -3,12 +3,19 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { fileNameSchema } from "../api-client/file-names.ts";
+import {
+  claimName,
+  diskFailure,
+  makePartialFile,
+  nameTaken,
+  type PartialFile,
+  prepareFolder,
+  refuseTaken,
+} from "../api-client/new-file.ts";
 import { Failure } from "../failure.ts";
 import { plural } from "../geography/format.ts";
 import { word } from "../outside.ts";
-import { fileNameSchema } from "../service/file-names.ts";
-import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "../service/new-file.ts";
-import { makePartialFile, type PartialFile } from "../service/partial-files.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { FolderFiles } from "./ports.ts";
 

@@ -1,5 +1,5 @@
 // What belongs to one call of a tool, and how it reports on its way.
-import type { CallContext } from "../service/attempts.ts";
+import type { CallContext } from "../api-client/attempts.ts";
 import type { ToolName } from "./tool-names.ts";
 
 export interface Progress {

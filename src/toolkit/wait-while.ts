@@ -1,7 +1,7 @@
 // Holding an answer until a resource stops moving or time is up: the reading tools with waitSeconds.
 import * as z from "zod/v4";
+import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import { Failure } from "../failure.ts";
-import { type CallContext, type Timing, timeLeftMs } from "../service/attempts.ts";
 
 export const waitSeconds = z.int().min(0).max(45).describe("Default 0; cancelling ends the waiting only.").optional();
 

@@ -1,6 +1,7 @@
 // Deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, reworded, respelled and mistyped calls.
 import { expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/sqlite.ts";
+import { credentials } from "../api-client/client.ts";
 import {
   createInput,
   createJob,
@@ -12,7 +13,6 @@ import {
   operation,
   processingRequest,
 } from "../contract/samples.ts";
-import { credentials } from "../service/client.ts";
 import { gate } from "../support/gate.ts";
 import { insideServer, type Talk } from "../support/server.ts";
 import { answer, holdUntil, type Stub } from "../support/stub.ts";

@@ -7,24 +7,24 @@ import { createActions } from "../../src/actions/actions.ts";
 import type { Database } from "../../src/actions/database.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { actionsOfService } from "../../src/actions/of-service.ts";
-import { createIdentity } from "../../src/auth/identity.ts";
-import { createRedactor } from "../../src/auth/redaction.ts";
-import { noTokenStore } from "../../src/auth/token-store.ts";
-import { createTokens } from "../../src/auth/tokens.ts";
-import type { Emulator } from "../../src/emulator/index.ts";
-import { Failure, type FailureFacts } from "../../src/failure.ts";
-import { createGeography } from "../../src/geography/geography.ts";
-import { CALL_LIMIT_MS, type Timing } from "../../src/service/attempts.ts";
-import { createService } from "../../src/service/call.ts";
-import { createDownloads } from "../../src/service/downloads.ts";
-import { wireTarget } from "../../src/service/encode.ts";
+import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
+import { createService } from "../../src/api-client/call.ts";
+import { createDownloads } from "../../src/api-client/downloads.ts";
+import { wireTarget } from "../../src/api-client/encode.ts";
 import {
   createTransport,
   type Transport,
   TransportError,
   type WireAnswer,
   type WireRequest,
-} from "../../src/service/transport.ts";
+} from "../../src/api-client/transport.ts";
+import { createIdentity } from "../../src/credentials/identity.ts";
+import { createRedactor } from "../../src/credentials/redaction.ts";
+import { noTokenStore } from "../../src/credentials/token-store.ts";
+import { createTokens } from "../../src/credentials/tokens.ts";
+import type { Emulator } from "../../src/emulator/index.ts";
+import { Failure, type FailureFacts } from "../../src/failure.ts";
+import { createGeography } from "../../src/geography/geography.ts";
 import type { DefinedTool } from "../../src/toolkit/define-tool.ts";
 import { createOffers } from "../../src/toolkit/jobs/offers.ts";
 import { createRetries } from "../../src/toolkit/jobs/retries.ts";

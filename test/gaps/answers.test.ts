@@ -1,6 +1,6 @@
 // The job API's answers as the contract leaves them open: headers, statuses, codes, keys, rates, forms of a body.
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
 import {
   createInput,
@@ -15,7 +15,7 @@ import {
   processingRequest,
 } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { answer, hangUp, type Step } from "../support/stub.ts";
+import { answer, hangUp } from "../support/stub.ts";
 import { sessionForFile, sessionForTest } from "./session.ts";
 
 const session = sessionForFile();
@@ -88,28 +88,6 @@ for (const [what, headers] of files)
     expect(structured).toMatchObject({ bytes: bytes.length, sha256 });
     expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
   });
-
-const downloadErrors: readonly (readonly [string, Step, string])[] = [
-  ["HTML", answer(404, "<html>gone</html>", { "content-type": "text/html" }), "not_found"],
-  ["nothing", answer(409), "conflict"],
-  ["bytes", answer(403, Buffer.alloc(70_000, 0xff)), "forbidden"],
-  ["a Problem, wrapped", answer(410, { error: { ...problem, status: 410 } }), "rejected"],
-  ["a second 401 with a Problem", answer(401, { ...problem, status: 401 }), "unauthorized"],
-];
-for (const [what, step, kind] of downloadErrors)
-  proves(
-    "4.2/assumes-no-asset-headers",
-    `a download that is refused with ${what} is told and leaves no file`,
-    async () => {
-      const { stub, connection, downloadDir } = session();
-      stub.respond(() => step);
-      const before = await readdir(downloadDir);
-      const { error } = await connection.callTool("download_asset", { assetId: "asset-1" });
-      expect(error).toMatchObject({ kind, sideEffect: "none" });
-      if (what.includes("Problem")) expect(error).toMatchObject({ code: problem.code, requestId: problem.requestId });
-      expect(await readdir(downloadDir)).toEqual(before);
-    },
-  );
 
 proves("7.2/assumes-no-statuses-or-codes", "a refusal is told as it came, whatever its status and code", async () => {
   const { stub, connection } = session();

@@ -2,38 +2,10 @@
 import { expect } from "vitest";
 import { districtsResponse, openApiDocument, state, statesResponse } from "../contract/samples.ts";
 import { proves } from "../proves.ts";
-import { answer, type Step } from "../support/stub.ts";
-import { sessionForFile, sessionForTest } from "./session.ts";
-
-const session = sessionForFile();
+import { answer } from "../support/stub.ts";
+import { sessionForTest } from "./session.ts";
 
 const denied = answer(403, { status: "PLAYGROUND_REQUEST_DENIED" });
-const invalid = { status: "INVALID_PLAYGROUND_REQUEST" };
-const { contract } = statesResponse;
-
-const unknown: readonly (readonly [string, Step])[] = [
-  ["400", answer(400, invalid)],
-  ["400 and nothing", answer(400)],
-  ["404", answer(404, invalid)],
-  ["404 and HTML", answer(404, "<html>no such page</html>", { "content-type": "text/html" })],
-  ["an empty list of no name", answer(200, { contract, state: "", districts: [] })],
-  ["an empty list of the code's name", answer(200, { contract, state: "ZZ", districts: [] })],
-];
-for (const [at, [what, step]] of unknown.entries())
-  proves("4.1/assumes-no-answer-to-unknown-state", `no such state, when the service says ${what}`, async () => {
-    const { stub, connection } = session();
-    const code = `Z${"ABCDEF"[at]}`;
-    stub.respond(({ target }) => (target.includes("/geo/districts") ? step : answer(200, statesResponse)));
-    const { error, text } = await connection.callTool("list_districts", { state: code });
-    expect(error, text).toMatchObject({
-      kind: "not_found",
-      retryable: false,
-      sideEffect: "none",
-      next: expect.stringContaining("list_states"),
-    });
-    expect(text).toContain(`No such state: ${code}`);
-    expect(stub.requests.some(({ target }) => target.endsWith(`state=${code}`))).toBe(true);
-  });
 
 proves("7.1/assumes-no-condition-of-403", "a 403 is told as it came, and the next call asks again", async () => {
   const { stub, connection } = await sessionForTest();

@@ -102,47 +102,6 @@ proves(
   },
 );
 
-const oddIds = [
-  "7",
-  "0b9f3c1e-7f0a-4c55-9f1b-2a1f6c3f5d10",
-  "jobs/2026/11",
-  "a b+c",
-  "?x=y&z#top",
-  "%2e%2e%2F",
-  "...",
-  "büro №5",
-  "🧭".repeat(128),
-  '"quoted", {braced}',
-];
-
-proves("4.2/assumes-no-path-id-format", "whatever an id looks like, it names its resource", async () => {
-  const { stub, connection } = session();
-  const rows = [
-    ["get_job", "jobId", "/sandbox/v1/mic/jobs/", ""],
-    ["get_operation", "operationId", "/sandbox/v1/mic/operations/", ""],
-    ["download_asset", "assetId", "/sandbox/v1/mic/assets/", "/content"],
-  ] as const;
-  for (const id of oddIds)
-    for (const [tool, name, before, after] of rows) {
-      const resource = tool === "get_job" ? jobIn("RUNNING", { id }) : operationIn("RUNNING", { id });
-      const step = answer(200, tool === "download_asset" ? Buffer.from(id) : enveloped(resource));
-      stub.expect(step);
-      const { isError, text, links } = await connection.callTool(tool, { [name]: id });
-      expect(isError, text).toBe(false);
-      const { target = "" } = stub.requests.at(-1) ?? {};
-      expect(target.startsWith(before) && target.endsWith(after), target).toBe(true);
-      const segment = target.slice(before.length, target.length - after.length);
-      expect(segment).not.toMatch(/[/?#]/);
-      expect(decodeURIComponent(segment)).toBe(id);
-      const [link] = links;
-      if (link === undefined) continue;
-      // The link leads back to it.
-      stub.expect(step);
-      expect(JSON.parse((await connection.readResource(link)).text)).toMatchObject({ id });
-      expect(stub.requests.at(-1)?.target).toBe(target);
-    }
-});
-
 proves("3/assumes-no-transitions", "each reading is told as it is, whatever was read before", async () => {
   const { stub, connection } = session();
   const jobStates = ["SUCCEEDED", "PREPARING", "FAILED", "RUNNING", "CANCELLED", "QUEUED", "PAUSED", "WAITING_REVIEW"];

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
-import { credentials } from "../service/client.ts";
+import { credentials } from "../api-client/client.ts";
 import { type ClientFace, insideForFile, insideForTest } from "../support/mcp.ts";
 import { type Stub, stubForFile, stubForTest } from "../support/stub.ts";
 

@@ -1,12 +1,12 @@
 // A fake of the playground in virtual time: a catalogue that a test can change, and a limit.
+import type { Timing } from "../../src/api-client/attempts.ts";
+import type { Service } from "../../src/api-client/call.ts";
 import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/failure.ts";
 import { needsForAll } from "../../src/geography/districts.ts";
 import type { Gathered, Geography } from "../../src/geography/geography.ts";
-import type { Timing } from "../../src/service/attempts.ts";
-import type { Service } from "../../src/service/call.ts";
 
 export interface FakeState {
   readonly code: string;

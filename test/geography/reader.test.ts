@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { coverageOf } from "../../src/geography/country.ts";
-import { differencesIn, needsForAll } from "../../src/geography/districts.ts";
+import { differencesIn } from "../../src/geography/districts.ts";
 import { createGeography, type Gathered } from "../../src/geography/geography.ts";
 import { vintageOf } from "../../src/geography/vintage.ts";
 import {

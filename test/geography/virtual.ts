@@ -1,6 +1,6 @@
 // Time that passes only when a test lets it: whoever sleeps is woken in order, and nobody waits.
 import { setImmediate } from "node:timers/promises";
-import type { Timing } from "../../src/service/attempts.ts";
+import type { Timing } from "../../src/api-client/attempts.ts";
 
 interface Sleeper {
   at: number;

@@ -1,20 +1,11 @@
 // Numbers that a double does not hold: never sent as another one, never told as another one, and never a fault of ours.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import {
-  createJob,
-  enveloped,
-  job,
-  micEnveloped,
-  openApiDocument,
-  processingRequest,
-  recipeOffer,
-  statesResponse,
-} from "../contract/samples.ts";
+import { stubEnv } from "../api-client/client.ts";
+import { createJob, enveloped, job, micEnveloped, openApiDocument, recipeOffer } from "../contract/samples.ts";
 import { sessionForTest } from "../gaps/session.ts";
 import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
 import { proves } from "../proves.ts";
-import { stubEnv } from "../service/client.ts";
 import { folderForTest } from "../support/home.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 
@@ -108,46 +99,6 @@ proves(
       expect((await submit(values)).isError, values).not.toBe(true);
       expect(stub.requests.at(-1)?.body.toString()).toContain(`"parameterValues":${values}`);
     }
-  },
-);
-
-proves("2.1/state-counts", "counts up to 2^53-1 are read; a larger one is refused, never rounded", async () => {
-  const body = JSON.stringify({ ...statesResponse, states: [{ ...statesResponse.states[0], mandalCount: "HERE" }] });
-  for (const count of ["0", "9007199254740991"]) {
-    const { stub, connection } = await sessionForTest();
-    stub.expect(answer(200, body.replace('"HERE"', count)));
-    const { structured, text } = await connection.callTool("list_states");
-    expect(structured, text).toMatchObject({ states: [{ mandalCount: Number(count) }] });
-  }
-  const { stub, connection } = await sessionForTest();
-  stub.expect(answer(200, body.replace('"HERE"', "9007199254740992")));
-  const { error } = await connection.callTool("list_states");
-  expect(error).toMatchObject({ kind: "contract_violation", sideEffect: "none" });
-  expect(error?.message).toMatch(/\/states\/0\/mandalCount: .*cannot be told exactly/);
-});
-
-proves(
-  "2.2/processing-request-revision-no-coercion",
-  "a number without a fraction is an integer, a string is none",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    const body = JSON.stringify(micEnveloped({ ...processingRequest, revision: "HERE" }));
-    const read = async (revision: string) => {
-      stub.expect(answer(200, body.replace('"HERE"', revision)));
-      return await connection.callTool("get_file_processing_request", {
-        requestId: processingRequest.id,
-        view: "full",
-      });
-    };
-    for (const [sent, shown] of [
-      ["1", 1],
-      ["1.0", 1],
-      ["1e0", 1],
-      [MAX_INT64, MAX_INT64],
-    ] as const)
-      expect((await read(sent)).structured, sent).toMatchObject({ data: { revision: shown } });
-    for (const sent of ['"1"', "1.5", "true", "null", "0", "9223372036854775808", "1e400"])
-      expect((await read(sent)).error, sent).toMatchObject({ kind: "contract_violation" });
   },
 );
 

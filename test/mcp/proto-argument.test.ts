@@ -1,7 +1,7 @@
 // An argument named __proto__, which JavaScript would rather not see: unknown like any other, on every way in.
 import { expect, test } from "vitest";
+import { stubEnv } from "../api-client/client.ts";
 import { createJob, job, micEnveloped } from "../contract/samples.ts";
-import { stubEnv } from "../service/client.ts";
 import { serveHttpInside } from "../support/inside.ts";
 import { insideServer } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";

@@ -1,7 +1,7 @@
 // The one exit: secrets leave no message, and what is no secret leaves as it was.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createRedactor } from "../../src/auth/redaction.ts";
+import { createRedactor } from "../../src/credentials/redaction.ts";
 import { createRedact, redactEvents } from "../../src/mcp/messages/redact.ts";
 
 const exitFor = (...secrets: readonly string[]) => {

@@ -53,13 +53,11 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
     behind("CreateProcessingRequest, RetryJob", ", StarJob"),
     before(
       "export const retryMicJob =",
-      `export const starMicJob = defineEndpoint({
+      `export const starMicJob = define({
   id: "starMicJob",
-  api: "job-processing",
   method: "POST",
   path: "/v1/mic/jobs/{jobId}/stars",
   pathParameters: z.strictObject({ jobId: opaqueId }),
-  query: none,
   body: StarJob,
   idempotencyKey: "text",
   scope: "mic.jobs:run",

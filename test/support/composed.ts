@@ -16,7 +16,7 @@ export function composed(env: Readonly<Record<string, string>>) {
     ...env,
   });
   const options = { notes: [], inProcess: false, keychainLimitMs: 1_000 };
-  const { runtime, close } = compose({ ...config, loginFolder: home.path }, options);
+  const { runtime, close } = compose(config, options);
   return {
     runtime,
     async close() {

@@ -2,8 +2,8 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { createTransport } from "../../src/api-client/transport.ts";
 import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
-import { createTransport } from "../../src/service/transport.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";

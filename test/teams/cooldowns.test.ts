@@ -2,13 +2,13 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Notices } from "../../src/actions/notices.ts";
 import { openPostgres } from "../../src/actions/postgres.ts";
+import { systemTiming, type Timing } from "../../src/api-client/attempts.ts";
+import { createService } from "../../src/api-client/call.ts";
+import { createTransport } from "../../src/api-client/transport.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
-import { systemTiming, type Timing } from "../../src/service/attempts.ts";
-import { createService } from "../../src/service/call.ts";
-import { createTransport } from "../../src/service/transport.ts";
 import { COOLDOWN_TABLES, createCooldowns } from "../../src/teams/tenancy/cooldowns.ts";
+import { recordedTiming } from "../api-client/client.ts";
 import { job, micEnveloped } from "../contract/samples.ts";
-import { recordedTiming } from "../service/client.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { describeWithPostgres } from "./services.ts";
 

@@ -5,9 +5,9 @@
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { legacySpeaker, modernSpeaker, post, resultOf, type Sent } from "../mcp/http/raw.ts";
-import { stubEnv } from "../service/client.ts";
 import { deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { gate } from "../support/gate.ts";

@@ -1,8 +1,8 @@
 // A deployment serves revisions before 2026-07-28 statelessly: each POST by itself, on any instance, and nothing else.
 import { describe, expect, test } from "vitest";
+import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { get, initializeMessage, legacySpeaker, post, send } from "../mcp/http/raw.ts";
-import { stubEnv } from "../service/client.ts";
 import { serveStatelessInside } from "../support/stateless.ts";
 import { answer, neverAnswer, stubForFile } from "../support/stub.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { findJobs } from "../../src/toolkit/jobs/find-jobs.ts";
 import { createRetries } from "../../src/toolkit/jobs/retries.ts";
-import { clientForTest, eagerTiming } from "../service/client.ts";
+import { clientForTest, eagerTiming } from "../api-client/client.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import { stubForTest } from "../support/stub.ts";
 

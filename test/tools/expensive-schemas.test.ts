@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { stubEnv } from "../api-client/client.ts";
 import {
   createJob,
   enveloped,
@@ -15,7 +16,6 @@ import {
 } from "../contract/samples.ts";
 import { peakMissing, peakOf } from "../mcp/stdio/memory.ts";
 import { proves } from "../proves.ts";
-import { stubEnv } from "../service/client.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, type RecordedRequest, type Stub, stubForTest } from "../support/stub.ts";
 

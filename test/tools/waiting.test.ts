@@ -1,6 +1,6 @@
 // waitSeconds: the answer is held until the resource stops moving or time is up, with progress on the way.
 import { expect, test } from "vitest";
-import { systemTiming } from "../../src/service/attempts.ts";
+import { systemTiming } from "../../src/api-client/attempts.ts";
 import { waitWhile } from "../../src/toolkit/wait-while.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";

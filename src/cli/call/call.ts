@@ -1,6 +1,7 @@
 // `mic-mcp call`: one tool, called in this process through journal and keys as an agent's call is.
 import { parseArgs } from "node:util";
 import { tools } from "../../../tools/index.ts";
+import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { readConfig, UsageError } from "../../config.ts";
 import { Failure, type FailureFacts } from "../../failure.ts";
 import { completeArguments } from "../../mcp/tools/call.ts";
@@ -8,7 +9,6 @@ import { factsOf, failureText } from "../../mcp/tools/failure-text.ts";
 import { offeredTools, toldTools, whyNotOffered } from "../../mcp/tools/offered-tools.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
 import { escaped, escapedJson } from "../../outside.ts";
-import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { didYouMean } from "../command-line/nearest.ts";
 import { COMMANDS } from "../commands.ts";

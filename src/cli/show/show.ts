@@ -1,10 +1,10 @@
 // `mic-mcp show`: what a host would draw in a conversation, as a page for a browser.
 import { parseArgs } from "node:util";
+import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { UsageError } from "../../config.ts";
 import { completeArguments } from "../../mcp/tools/call.ts";
 import { factsOf, failureText } from "../../mcp/tools/failure-text.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
-import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import { VIEW_NAMES, type ViewName } from "../../toolkit/views.ts";
 import { typedArguments } from "../call/values.ts";
 import { didYouMean } from "../command-line/nearest.ts";

@@ -1,9 +1,10 @@
 // Reads a job until it has ended, often while it changes and seldom while it does not.
+
+import { ATTEMPT_LIMIT_MS } from "../../api-client/attempts.ts";
+import type { Service } from "../../api-client/call.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
-import { ATTEMPT_LIMIT_MS } from "../../service/attempts.ts";
-import type { Service } from "../../service/call.ts";
 import { ENDED } from "../../toolkit/jobs/ended.ts";
 import { waitWhile } from "../../toolkit/wait-while.ts";
 

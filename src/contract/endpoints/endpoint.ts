@@ -23,8 +23,8 @@ export interface Endpoint {
   readonly ifMatch?: true;
   /** The operation's own scope; absent on the playground, which is anonymous. */
   readonly scope?: string;
-  /** "Additional permissions" of section 5: requested at the token endpoint together with the scope. */
-  readonly additionalPermissions?: readonly string[];
+  /** What to request at the token endpoint (section 5): the "additional permissions" first, then the scope; empty without a scope. */
+  readonly scopesToRequest: readonly string[];
   readonly success: {
     readonly status: 200 | 201 | 202;
     /** The JSON body's schema, or "binary": raw bytes. */
@@ -43,20 +43,28 @@ export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint 
   };
 }
 
-export const defineEndpoint = <const E extends Endpoint>(endpoint: E): E => endpoint;
-
 /** No parameters: anything else is not allowed. */
-export const none = z.strictObject({});
+const none = z.strictObject({});
 
-const scopesOf = new WeakMap<Endpoint, readonly string[]>();
+/** An endpoint as it is written down: without `pathParameters` or `query` it takes none. */
+type Row = Omit<Endpoint, "api" | "pathParameters" | "query" | "scopesToRequest"> &
+  Partial<Pick<Endpoint, "pathParameters" | "query">> & { readonly additionalPermissions?: readonly string[] };
 
-/** What to ask the token endpoint for (section 5): additional permissions first, then the scope. One list for each endpoint. */
-export function scopesToRequest(endpoint: Endpoint): readonly string[] {
-  const known = scopesOf.get(endpoint);
-  if (known) return known;
-  const scopes = endpoint.scope === undefined ? [] : [...(endpoint.additionalPermissions ?? []), endpoint.scope];
-  scopesOf.set(endpoint, scopes);
-  return scopes;
+type Defined<R extends Row> = R &
+  Pick<Endpoint, "api" | "scopesToRequest"> & {
+    readonly pathParameters: R extends { pathParameters: infer P } ? P : typeof none;
+    readonly query: R extends { query: infer Q } ? Q : typeof none;
+  };
+
+/** Makes the endpoints of one API from their rows. */
+export function endpointsOf(api: Endpoint["api"]) {
+  function define<const R extends Row>(row: R): Defined<R>;
+  function define(row: Row): Endpoint {
+    const { scope, additionalPermissions = [] } = row;
+    const scopesToRequest = scope === undefined ? [] : [...additionalPermissions, scope];
+    return { pathParameters: none, query: none, ...row, api, scopesToRequest };
+  }
+  return define;
 }
 
 /** Where each API lives below `{base_url}`. */

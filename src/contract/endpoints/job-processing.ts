@@ -16,30 +16,27 @@ import { RecipeOffer, RecipeVersionId } from "../recipes.ts";
 import { chars, workspaceStyleId } from "../text.ts";
 import { CapabilitySet, UsageSummary } from "../usage.ts";
 import { CancelJob, CreateInput, CreateJob, CreateProcessingRequest, RetryJob } from "./bodies.ts";
-import { defineEndpoint, type Endpoint, none } from "./endpoint.ts";
+import { type Endpoint, endpointsOf } from "./endpoint.ts";
+
+const define = endpointsOf("job-processing");
 
 /** Path ids whose format the contract does not show: held to the 1-128 chars that every id field has. */
 const opaqueId = chars(1, 128);
 const limit = integer(1, MAX_PAGE).optional();
 
-export const getMicPublicCapabilities = defineEndpoint({
+export const getMicPublicCapabilities = define({
   id: "getMicPublicCapabilities",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/capabilities",
-  pathParameters: none,
   query: z.strictObject({ workspaceId: chars(1, 128) }),
   scope: "mic.capabilities:read",
   success: { status: 200, body: envelope(CapabilitySet) },
 });
 
-export const createMicPublicInput = defineEndpoint({
+export const createMicPublicInput = define({
   id: "createMicPublicInput",
-  api: "job-processing",
   method: "POST",
   path: "/v1/mic/inputs",
-  pathParameters: none,
-  query: none,
   body: CreateInput,
   idempotencyKey: "input",
   scope: "mic.inputs:write",
@@ -47,36 +44,30 @@ export const createMicPublicInput = defineEndpoint({
   success: { status: 201, body: envelope(Input) },
 });
 
-export const getMicPublicInput = defineEndpoint({
+export const getMicPublicInput = define({
   id: "getMicPublicInput",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/inputs/{inputId}",
   pathParameters: z.strictObject({ inputId: opaqueId }),
-  query: none,
   scope: "mic.inputs:read",
   additionalPermissions: ["files:read"],
   success: { status: 200, body: envelope(Input) },
 });
 
-export const getMicPublicAssetContent = defineEndpoint({
+export const getMicPublicAssetContent = define({
   id: "getMicPublicAssetContent",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/assets/{assetId}/content",
   pathParameters: z.strictObject({ assetId: opaqueId }),
-  query: none,
   scope: "mic.assets:read",
   additionalPermissions: ["files:read"],
   success: { status: 200, body: "binary" },
 });
 
-export const listMicExecutableRecipes = defineEndpoint({
+export const listMicExecutableRecipes = define({
   id: "listMicExecutableRecipes",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/recipes",
-  pathParameters: none,
   query: z.strictObject({
     workspaceId: workspaceStyleId,
     limit,
@@ -87,59 +78,48 @@ export const listMicExecutableRecipes = defineEndpoint({
   success: { status: 200, body: recipePage(RecipeOffer), contradictions: pageContradictions },
 });
 
-export const getMicExecutableRecipe = defineEndpoint({
+export const getMicExecutableRecipe = define({
   id: "getMicExecutableRecipe",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/recipe-versions/{versionId}",
   pathParameters: z.strictObject({ versionId: RecipeVersionId }),
-  query: none,
   scope: "mic.recipes:read",
   success: { status: 200, body: micEnvelope(RecipeOffer) },
 });
 
-export const createMicJob = defineEndpoint({
+export const createMicJob = define({
   id: "createMicJob",
-  api: "job-processing",
   method: "POST",
   path: "/v1/mic/jobs",
-  pathParameters: none,
-  query: none,
   body: CreateJob,
   idempotencyKey: "text",
   scope: "mic.jobs:run",
   success: { status: 202, body: envelope(Job), contradictions: jobContradictions },
 });
 
-export const listMicJobs = defineEndpoint({
+export const listMicJobs = define({
   id: "listMicJobs",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/jobs",
-  pathParameters: none,
   query: z.strictObject({ workspaceId: chars(1, 128), limit, cursor: jobCursor.optional() }),
   scope: "mic.jobs:read",
   success: { status: 200, body: jobPage(Job), contradictions: jobPageContradictions },
 });
 
-export const getMicJob = defineEndpoint({
+export const getMicJob = define({
   id: "getMicJob",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/jobs/{jobId}",
   pathParameters: z.strictObject({ jobId: opaqueId }),
-  query: none,
   scope: "mic.jobs:read",
   success: { status: 200, body: envelope(Job), contradictions: jobContradictions },
 });
 
-export const cancelMicJob = defineEndpoint({
+export const cancelMicJob = define({
   id: "cancelMicJob",
-  api: "job-processing",
   method: "POST",
   path: "/v1/mic/jobs/{jobId}/cancellations",
   pathParameters: z.strictObject({ jobId: opaqueId }),
-  query: none,
   body: CancelJob,
   idempotencyKey: "text",
   ifMatch: true,
@@ -147,48 +127,39 @@ export const cancelMicJob = defineEndpoint({
   success: { status: 202, body: envelope(Operation), contradictions: operationContradictions },
 });
 
-export const retryMicJob = defineEndpoint({
+export const retryMicJob = define({
   id: "retryMicJob",
-  api: "job-processing",
   method: "POST",
   path: "/v1/mic/jobs/{jobId}/retries",
   pathParameters: z.strictObject({ jobId: opaqueId }),
-  query: none,
   body: RetryJob,
   idempotencyKey: "text",
   scope: "mic.jobs:run",
   success: { status: 202, body: envelope(Job), contradictions: jobContradictions },
 });
 
-export const getMicPublicOperation = defineEndpoint({
+export const getMicPublicOperation = define({
   id: "getMicPublicOperation",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/operations/{operationId}",
   pathParameters: z.strictObject({ operationId: opaqueId }),
-  query: none,
   scope: "mic.operations:read",
   success: { status: 200, body: envelope(Operation), contradictions: operationContradictions },
 });
 
-export const getMicPublicUsage = defineEndpoint({
+export const getMicPublicUsage = define({
   id: "getMicPublicUsage",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/usage",
-  pathParameters: none,
   query: z.strictObject({ workspaceId: workspaceStyleId, window: z.enum(["DAY", "MONTH", "ENTITLEMENT"]) }),
   scope: "mic.usage:read",
   success: { status: 200, body: envelope(UsageSummary) },
 });
 
-export const requestMicSharedFileProcessing = defineEndpoint({
+export const requestMicSharedFileProcessing = define({
   id: "requestMicSharedFileProcessing",
-  api: "job-processing",
   method: "POST",
   path: "/v1/mic/processing-requests",
-  pathParameters: none,
-  query: none,
   body: CreateProcessingRequest,
   idempotencyKey: "processing",
   scope: "mic.jobs:run",
@@ -196,13 +167,11 @@ export const requestMicSharedFileProcessing = defineEndpoint({
   success: { status: 201, body: micEnvelope(ProcessingRequest) },
 });
 
-export const getMicSharedFileProcessingRequest = defineEndpoint({
+export const getMicSharedFileProcessingRequest = define({
   id: "getMicSharedFileProcessingRequest",
-  api: "job-processing",
   method: "GET",
   path: "/v1/mic/processing-requests/{requestId}",
   pathParameters: z.strictObject({ requestId: ProcessingRequestId }),
-  query: none,
   scope: "mic.jobs:read",
   success: { status: 200, body: micEnvelope(ProcessingRequest) },
 });

@@ -2,7 +2,9 @@
 import * as z from "zod/v4";
 import { documentContradictions } from "../contradictions.ts";
 import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../playground.ts";
-import { defineEndpoint, type Endpoint, none } from "./endpoint.ts";
+import { type Endpoint, endpointsOf } from "./endpoint.ts";
+
+const define = endpointsOf("playground");
 
 const base = "/api/svc/core/developers/playground/v1";
 
@@ -12,33 +14,25 @@ export const stateCode = z
   .regex(/^[A-Za-z]{2}$/, { error: "must be exactly two ASCII letters, such as TG" })
   .toUpperCase();
 
-export const listPlaygroundStates = defineEndpoint({
+export const listPlaygroundStates = define({
   id: "listPlaygroundStates",
-  api: "playground",
   method: "GET",
   path: `${base}/geo/states`,
-  pathParameters: none,
-  query: none,
   success: { status: 200, body: StatesResponse },
 });
 
-export const listPlaygroundDistricts = defineEndpoint({
+export const listPlaygroundDistricts = define({
   id: "listPlaygroundDistricts",
-  api: "playground",
   method: "GET",
   path: `${base}/geo/districts`,
-  pathParameters: none,
   query: z.strictObject({ state: stateCode }),
   success: { status: 200, body: DistrictsResponse },
 });
 
-export const getPlaygroundOpenApi = defineEndpoint({
+export const getPlaygroundOpenApi = define({
   id: "getPlaygroundOpenApi",
-  api: "playground",
   method: "GET",
   path: `${base}/openapi.json`,
-  pathParameters: none,
-  query: none,
   success: { status: 200, body: OpenApiDocument, contradictions: documentContradictions },
 });
 

@@ -1,6 +1,7 @@
 // Takes secrets out of every message on its way out, wherever they stand in it.
-import type { Redactor } from "../../auth/redaction.ts";
+
 import { isJsonObject } from "../../contract/json.ts";
+import type { Redactor } from "../../credentials/redaction.ts";
 
 /** Takes and returns the JSON text of one JSON-RPC message, or of a batch. */
 export type Redact = (json: string) => string;

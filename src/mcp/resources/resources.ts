@@ -9,9 +9,9 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { type FailureFacts, reasonOf } from "../../failure.ts";
 import { word } from "../../outside.ts";
-import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, type UriVariables, variablesIn, variablesOf } from "../../toolkit/resources/uri.ts";
 import type { Runtime } from "../runtime.ts";

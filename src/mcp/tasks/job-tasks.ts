@@ -6,8 +6,8 @@ import {
   ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import { cancelStarted, type Standing, type StartedJob, standingOf, startedBy } from "../../toolkit/jobs/job-task.ts";
 import type { ActionResult } from "../../toolkit/results.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";

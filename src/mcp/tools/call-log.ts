@@ -1,10 +1,10 @@
 // What the log says of one tool call: the attempts that failed and the answer, tied together by the same facts, and to the
 // service's own log by its requestId. Neither arguments nor results are logged.
 import type { RequestId } from "@modelcontextprotocol/server";
+import type { FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { excerpt } from "../../excerpt.ts";
 import type { FailureFacts } from "../../failure.ts";
-import type { FailedAttempt } from "../../service/attempts.ts";
 import type { Log } from "../runtime.ts";
 
 /** Who calls, as far as it is known. */

@@ -6,9 +6,9 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Arguments } from "../../actions/fingerprint.ts";
+import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { type FailureFacts, reasonOf } from "../../failure.ts";
-import { CALL_LIMIT_MS } from "../../service/attempts.ts";
 import { argumentsObject, type Tool } from "../../toolkit/define-tool.ts";
 import type { ActionResult, ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";

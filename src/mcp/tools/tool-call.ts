@@ -1,6 +1,6 @@
 // Makes what one use of a tool works with: for tools/call, resources/read, a completion or a task.
 import type { Arguments } from "../../actions/fingerprint.ts";
-import type { CallContext } from "../../service/attempts.ts";
+import type { CallContext } from "../../api-client/attempts.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import type { UseTool } from "../../toolkit/resources/resource.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";

@@ -1,11 +1,12 @@
 // `mic-mcp doctor --teams`: checks what a deployment depends on.
-import { createRedactor } from "../../auth/redaction.ts";
+
+import { createTransport } from "../../api-client/transport.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
 import { forUser } from "../../cli/command-line/for-user.ts";
 import { UsageError } from "../../config.ts";
+import { createRedactor } from "../../credentials/redaction.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { escaped } from "../../outside.ts";
-import { createTransport } from "../../service/transport.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
 import { createEncryption } from "../encryption.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";

@@ -1,13 +1,13 @@
 // Redeems links to files: GET /downloads/{ticket} streams an asset from the API with a new token of the team, or makes rows again. Nothing is
 // stored. The path is never logged, because anybody who has it may read the file.
 import type { AuditedEvent } from "../../actions/audit.ts";
+import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
+import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { Failure, type FailureKind, reasonOf } from "../../failure.ts";
 import type { Auditor } from "../../hooks.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { toolCall } from "../../mcp/tools/tool-call.ts";
-import { CALL_LIMIT_MS } from "../../service/attempts.ts";
-import { eachTry, lengthOf, openOnce, pieces, typeOf } from "../../service/open-file.ts";
 import type { DefinedTool } from "../../toolkit/define-tool.ts";
 import type { LinkedFiles } from "../../toolkit/linked-files.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
@@ -136,10 +136,9 @@ async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSigna
   const { service } = ports;
   const context = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
   const request = { path: { assetId } };
-  return await eachTry(service, getMicPublicAssetContent, context, async (sends) => {
-    const answer = await openOnce(service, getMicPublicAssetContent, request, context, sends);
+  return await withOpenFile(service, getMicPublicAssetContent, request, context, async (answer) => {
     const length = lengthOf(answer);
-    return { contentType: plainType(typeOf(answer)), length, pieces: withLength(length, pieces(answer)) };
+    return { contentType: plainType(typeOf(answer)), length, pieces: withLength(length, answer.body) };
   });
 }
 

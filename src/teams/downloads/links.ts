@@ -2,15 +2,15 @@
 // encrypted: no server stores it, and any instance redeems it.
 import { createHash } from "node:crypto";
 import * as z from "zod/v4";
+import type { CallContext } from "../../api-client/attempts.ts";
+import type { Service } from "../../api-client/call.ts";
+import type { CallRequest } from "../../api-client/encode.ts";
+import { nameFromHeader } from "../../api-client/file-names.ts";
+import { PREVIEW_BYTES, previewOfStart, textOf } from "../../api-client/file-preview.ts";
+import { lengthOf, typeOf, withOpenFile } from "../../api-client/open-file.ts";
+import type { OpenAnswer } from "../../api-client/transport.ts";
 import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
 import { Failure } from "../../failure.ts";
-import type { CallContext } from "../../service/attempts.ts";
-import type { Service } from "../../service/call.ts";
-import type { CallRequest } from "../../service/encode.ts";
-import { nameFromHeader } from "../../service/file-names.ts";
-import { PREVIEW_BYTES, previewOfStart, textOf } from "../../service/file-preview.ts";
-import { eachTry, lengthOf, openOnce, pieces, typeOf } from "../../service/open-file.ts";
-import type { OpenAnswer } from "../../service/transport.ts";
 import type { Content, Link, LinkedFiles, WantedAsset } from "../../toolkit/linked-files.ts";
 import type { Encryption } from "../encryption.ts";
 
@@ -108,7 +108,7 @@ async function startOf(
 ): Promise<{ readonly start: Buffer; readonly isWhole: boolean }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of pieces(answer)) {
+  for await (const chunk of answer.body) {
     chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > max) return { start: Buffer.concat(chunks).subarray(0, max), isWhole: false };
@@ -126,8 +126,7 @@ function contentOf(bytes: Buffer, contentType: string): Content | undefined {
 export function createLinkedFiles({ service, inlineBytes, ...maker }: LinkedFilesOptions): LinkedFiles {
   async function look(endpoint: Endpoint, { assetId, fileName, preview }: WantedAsset, context: CallContext) {
     const request: CallRequest = { path: { assetId } };
-    return await eachTry(service, endpoint, context, async (sends) => {
-      const answer = await openOnce(service, endpoint, request, context, sends);
+    return await withOpenFile(service, endpoint, request, context, async (answer) => {
       const contentType = plainType(typeOf(answer));
       const length = lengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);

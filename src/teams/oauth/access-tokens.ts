@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import * as z from "zod/v4";
-import type { Transport } from "../../service/transport.ts";
+import type { Transport } from "../../api-client/transport.ts";
 import { type Caller, callerId, RIGHTS, type Right } from "../caller.ts";
 import { createProvider, type ProviderMetadata, TokenRefused } from "./provider.ts";
 import { createIntrospection, createJwtVerifier } from "./verifiers.ts";

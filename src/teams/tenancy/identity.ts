@@ -1,12 +1,12 @@
 // A team as a client of the API. Its secret is read for each token, so a rotated secret is used from the next token on. A team has one
 // workspace: a request that names another one is not sent and not recorded as an action.
 import type { ServiceActions } from "../../actions/of-service.ts";
-import { type Identity, refusePlainHttp } from "../../auth/identity.ts";
-import type { Redactor } from "../../auth/redaction.ts";
+import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
+import { type Identity, refusePlainHttp } from "../../credentials/identity.ts";
+import type { Redactor } from "../../credentials/redaction.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { quote } from "../../outside.ts";
-import type { EncodedRequest } from "../../service/encode.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Team, Teams } from "./teams.ts";
 

@@ -1,7 +1,7 @@
 // Work on many jobs in one call: a few at a time, and no longer than the call may take.
 import * as z from "zod/v4";
+import { type CallContext, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
-import { type CallContext, type Timing, timeLeftMs } from "../../service/attempts.ts";
 import { heldTo } from "../requests.ts";
 
 const MAX_JOBS = 50;

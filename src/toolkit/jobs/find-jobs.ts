@@ -1,9 +1,10 @@
 // The jobs that a filter keeps. The service has none, so its pages are read here, and where that ended a cursor of its own goes on.
+
+import { SMALLER_LIMIT } from "../../api-client/classify.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
-import { SMALLER_LIMIT } from "../../service/outcomes.ts";
 import { knownRetry, type RetryPorts } from "../advice/job-history.ts";
 import { bytesOf, MAX_WHOLE_BYTES, pageThatFits } from "../page-that-fits.ts";
 import type { Ports } from "../ports.ts";

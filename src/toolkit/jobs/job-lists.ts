@@ -1,7 +1,8 @@
 // Lists of jobs as an agent reads them: a page as the service has it, or the rows that a filter keeps.
+
+import { fileNameSchema } from "../../api-client/file-names.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { fileNameSchema } from "../../service/file-names.ts";
 import { jobAdvice, summarizeJob } from "../advice/job.ts";
 import { toTheSecond } from "../lean.ts";
 import { pageResult, readPage } from "../pages.ts";

@@ -1,10 +1,10 @@
 // Resolves actions whose outcome is unknown, one after the other: each is sent again under its key, or its job is read.
 import { RESOLVED_BY_READING, type StandingAction } from "../../actions/listing.ts";
 import { unknownKey } from "../../actions/unknown-outcome.ts";
+import { timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import { Failure } from "../../failure.ts";
 import { word } from "../../outside.ts";
-import { timeLeftMs } from "../../service/attempts.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import type { Ports } from "../ports.ts";
 import { answerResult, type NextStep, type ToolResult } from "../results.ts";

@@ -1,11 +1,11 @@
 // Retrying many jobs in one call: one retry_job action for each, so none is retried twice, whoever repeats what.
 import { stepKey } from "../../actions/keys.ts";
 import type { NamedAction } from "../../actions/of-service.ts";
+import { type CallContext, type Pace, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../failure.ts";
 import { quote, word } from "../../outside.ts";
-import { type CallContext, type Pace, type Timing, timeLeftMs } from "../../service/attempts.ts";
 import { table } from "../../table.ts";
 import { knownRetry } from "../advice/job-history.ts";
 import type { PreparedQuestion } from "../define-tool.ts";

@@ -1,11 +1,12 @@
 // What a resource is: data that drives listings, reading, completion and updates. Most are what a tool reads, without
 // its envelope, so a tool can read everything that a resource shows.
+
+import type { CallContext } from "../../api-client/attempts.ts";
+import type { Service } from "../../api-client/call.ts";
 import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts";
 import { invalidArguments } from "../../failure.ts";
 import type { Geography } from "../../geography/geography.ts";
 import { json } from "../../outside.ts";
-import type { CallContext } from "../../service/attempts.ts";
-import type { Service } from "../../service/call.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";
 import type { CandidateKind } from "./candidate.ts";

@@ -1,7 +1,7 @@
 // Tools of several actions: what was done before is found, and what must not be sent is not.
 import { inside, type Mutant, outside } from "./mutant.ts";
 
-const attempts = inside("test/service/attempts.test.ts");
+const attempts = inside("test/api-client/attempts.test.ts");
 const retryJobs = outside("test/tools/retry-jobs.test.ts");
 const runJob = outside("test/tools/run-job.test.ts");
 

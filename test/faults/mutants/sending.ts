@@ -5,9 +5,8 @@ const deduplication = inside("test/actions/deduplication.test.ts");
 const durable = inside("test/actions/durable.test.ts");
 const journal = inside("test/actions/journal.test.ts", "SQLite ");
 const machine = inside("test/actions/machine.test.ts");
-const cancellation = inside("test/service/cancelled.test.ts");
-const outcomes = inside("test/service/outcomes.test.ts");
-const tokens = inside("test/auth/tokens.test.ts");
+const outcomes = inside("test/api-client/outcomes.test.ts");
+const tokens = inside("test/credentials/tokens.test.ts");
 const resend = inside("test/actions/resend.test.ts");
 const moved = inside("test/actions/sqlite.test.ts");
 const postgres = outside("test/actions/postgres.test.ts");
@@ -171,9 +170,9 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a request without an answer in its time counts as not sent",
-    code: "giveUp(tooLate(timeoutMs, { sent: isSent() }))",
-    instead: "giveUp(tooLate(timeoutMs, { sent: false }))",
-    seenBy: cancellation("a request that is not answered in time may have taken effect"),
+    code: "new TransportError(message, { sent: controller !== undefined, timedOut })",
+    instead: "new TransportError(message, { sent: false, timedOut })",
+    seenBy: outcomes("a request that is not answered in time may have taken effect"),
   },
   {
     what: "doubt is forgotten at the end of a call",
@@ -209,13 +208,13 @@ export const sendingMutants: readonly Mutant[] = [
     what: "a call that is cancelled while its request is out has sent nothing",
     code: "sent = true;",
     instead: "sent = lostBefore;",
-    seenBy: cancellation("a call that is cancelled while its request is out may have taken effect"),
+    seenBy: outcomes("a call that is cancelled while its request is out may have taken effect"),
   },
   {
     what: "a call that is cancelled before it sends knows nothing of earlier ones",
     code: "let sent = lostBefore;",
     instead: "let sent = false;",
-    seenBy: cancellation("a call that is cancelled before it sends may have taken effect by an earlier one"),
+    seenBy: outcomes("a call that is cancelled before it sends may have taken effect by an earlier one"),
   },
   {
     what: "an action is sent again without the doubt it is in",

@@ -1,7 +1,7 @@
 // A call that its client gives up reaches the service as given up; a question that was asked of one person is not another's.
 import { expect, test } from "vitest";
+import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
-import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
 import { serveHttpInside } from "../../support/inside.ts";
 import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";

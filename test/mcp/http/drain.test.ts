@@ -1,7 +1,7 @@
 // The end: calls in flight are finished and answered, streams end, nothing new begins, and what is not finished stays journalled.
 import { describe, expect, test } from "vitest";
+import { stubEnv } from "../../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
-import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
 import { folderForTest } from "../../support/home.ts";
 import { readResult } from "../../support/results.ts";

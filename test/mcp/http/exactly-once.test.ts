@@ -1,8 +1,8 @@
 // Deduplication over HTTP, in each way of being served: the same call is the same action, whether or not its client got the answer. Every POST
 // that the API receives is counted, with its key.
 import { describe, expect, test } from "vitest";
+import { stubEnv } from "../../api-client/client.ts";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";
-import { stubEnv } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, type RecordedRequest, type Stub, stubForFile } from "../../support/stub.ts";

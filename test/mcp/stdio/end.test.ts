@@ -2,8 +2,8 @@
 // What it might wait for lasts longer than a test may.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
-import { stubEnv } from "../../service/client.ts";
 import { answer, neverAnswer, type Stub, slowly, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 

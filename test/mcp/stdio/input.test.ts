@@ -1,7 +1,7 @@
 // Bytes on stdin as pipes and broken clients deliver them: the server answers what it can and lives on.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { credentials } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
-import { credentials } from "../../service/client.ts";
 import { gate } from "../../support/gate.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, launch, type Program, start } from "./child.ts";

@@ -1,8 +1,8 @@
 // A client that does not read: nothing piles up, nothing blocks, nothing counts as told, and what it reads later is whole.
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
+import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, statesResponse } from "../../contract/samples.ts";
-import { stubEnv } from "../../service/client.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./memory.ts";

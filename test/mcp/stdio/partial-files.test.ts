@@ -2,7 +2,7 @@
 import { lutimes, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { credentials } from "../../service/client.ts";
+import { credentials } from "../../api-client/client.ts";
 import { folderForTest } from "../../support/home.ts";
 import { answer, type Stub, slowly, stubForTest } from "../../support/stub.ts";
 import { runs } from "../../support/thorough.ts";

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { listPlaygroundStates } from "../../../src/contract/endpoints/playground.ts";
+import { clientForTest, failureOf, submitJob, within } from "../../api-client/client.ts";
 import { statesResponse } from "../../contract/samples.ts";
-import { clientForTest, failureOf, submitJob, within } from "../../service/client.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { run } from "./child.ts";
 

@@ -1,8 +1,8 @@
 // retry_jobs on a clock that the retries themselves move: what the time of one call does not reach is not sent, and named.
 import { expect, test } from "vitest";
 import type { ServiceActions } from "../../../src/actions/of-service.ts";
-import { CALL_LIMIT_MS, type Timing } from "../../../src/service/attempts.ts";
-import { createService } from "../../../src/service/call.ts";
+import { CALL_LIMIT_MS, type Timing } from "../../../src/api-client/attempts.ts";
+import { createService } from "../../../src/api-client/call.ts";
 import { createOffers } from "../../../src/toolkit/jobs/offers.ts";
 import { createRetries } from "../../../src/toolkit/jobs/retries.ts";
 import { retryMany } from "../../../src/toolkit/jobs/retry-many.ts";

@@ -1,0 +1,305 @@
+// What an answer, or the lack of one, means: the facts of the failure, whether to send again, and whether anything was changed.
+import * as z from "zod/v4";
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { isJsonObject } from "../contract/json.ts";
+import { PlaygroundError } from "../contract/playground.ts";
+import { FieldError } from "../contract/problem.ts";
+import { excerpt } from "../excerpt.ts";
+import { Failure, type FailureFacts, type FailureKind, reasonOf } from "../failure.ts";
+import { quote, word } from "../outside.ts";
+import { refusalAdvice } from "./advice.ts";
+import { parseJson } from "./decode.ts";
+import type { EncodedRequest } from "./encode.ts";
+import type { AnswerTooLarge, TransportError, WireAnswer } from "./transport.ts";
+
+// An answer that the API need not have written: a proxy, a gateway or a sign-in page in between may have. It proves nothing.
+
+export const IN_BETWEEN =
+  "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the service.";
+
+export const HTML_PAGE = "an HTML page where JSON was expected";
+const HTML_TYPE = /^(text\/html|application\/xhtml)/i;
+const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
+
+const isPage = ({ headers, body }: WireAnswer): boolean =>
+  HTML_TYPE.test(headers["content-type"] ?? "") || HTML_BODY.test(body.toString("latin1", 0, 200));
+
+/** The body as JSON, or why it is not JSON. */
+function parsed(answer: WireAnswer): { readonly value?: unknown; readonly reason?: string } {
+  try {
+    return { value: parseJson(answer.body) };
+  } catch (error) {
+    return { reason: isPage(answer) ? HTML_PAGE : reasonOf(error) };
+  }
+}
+
+/** Why a body is not JSON; undefined if it is JSON of any kind. */
+export const notJson = (answer: WireAnswer): string | undefined => parsed(answer).reason;
+
+/** What every success of an action has (section 2.2); nobody else writes it by chance. */
+const Envelope = z.object({ data: z.looseObject({}), meta: z.object({ requestId: z.string() }) });
+
+const isEnvelope = (answer: WireAnswer): boolean => Envelope.safeParse(parsed(answer).value).success;
+
+// An error answer: a Problem bare or wrapped, the playground's {status}, or anything else (doubt 2).
+
+/** What an error body said; every part may be missing. */
+export interface RefusalBody {
+  readonly title?: string;
+  readonly code?: string;
+  readonly requestId?: string;
+  readonly retryable?: boolean;
+  readonly fieldErrors?: readonly FieldError[];
+}
+
+const WRAPPERS = ["error", "problem", "failure", "data"];
+const MAX_QUOTED = 300;
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value.trim() !== "" ? excerpt(value, MAX_QUOTED) : undefined;
+
+function fieldErrorsOf(value: unknown): readonly FieldError[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item) => {
+    const { data } = FieldError.safeParse(item);
+    return data ? [data] : [];
+  });
+}
+
+function refusalOf(body: unknown): RefusalBody | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const code = textOf(body["code"]);
+  // RFC 9457 calls the longer text "detail"; OAuth-style gateways answer {error, error_description}.
+  const title = textOf(body["title"]) ?? textOf(body["detail"]) ?? textOf(body["message"]);
+  if (code === undefined && title === undefined) return undefined;
+  const requestId = textOf(body["requestId"]);
+  const fieldErrors = fieldErrorsOf(body["fieldErrors"]);
+  return {
+    ...(title !== undefined && { title }),
+    ...(code !== undefined && { code }),
+    ...(requestId !== undefined && { requestId }),
+    ...(typeof body["retryable"] === "boolean" && { retryable: body["retryable"] }),
+    ...(fieldErrors.length > 0 && { fieldErrors }),
+  };
+}
+
+export function readRefusal(endpoint: Endpoint, answer: WireAnswer): RefusalBody {
+  const body = parsed(answer).value;
+  if (endpoint.api === "playground") {
+    const { data } = PlaygroundError.safeParse(body);
+    if (data) return { code: data.status };
+  }
+  const bare = refusalOf(body);
+  if (bare) return bare;
+  if (!isJsonObject(body)) return {};
+  for (const name of WRAPPERS) {
+    const wrapped = refusalOf(body[name]);
+    if (wrapped) return wrapped;
+  }
+  return {};
+}
+
+const KINDS: Readonly<Record<number, FailureKind>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  408: "upstream_unavailable",
+  409: "conflict",
+  412: "precondition_failed",
+  428: "precondition_failed",
+  429: "rate_limited",
+};
+
+export function kindOf(status: number, refusal: RefusalBody): FailureKind {
+  // The playground keeps the upstream's HTTP status, whatever it is (section 7.1).
+  if (refusal.code === "PLAYGROUND_UPSTREAM_UNAVAILABLE" || status >= 500) return "upstream_unavailable";
+  return KINDS[status] ?? "rejected";
+}
+
+// The three forms of an HTTP date (RFC 9110, 5.6.7); Date.parse alone would read a date into almost anything.
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d\d:\d\d:\d\d/;
+
+/** Milliseconds since 1970; NaN where it is not an HTTP date. */
+const parseDate = (text: string): number => (HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN);
+
+/** When an answer was made, by the API's own clock; undefined where it has no valid Date. */
+export function dateOf({ date = "" }: Readonly<Record<string, string>>): number | undefined {
+  const at = parseDate(date);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** Seconds of a Retry-After header: an integer or an HTTP date. At least 1; undefined when there is none or it is nonsense. */
+export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const text = headers["retry-after"]?.trim() ?? "";
+  const stated = /^\d+$/.test(text) ? Number(text) : Math.ceil((parseDate(text) - now) / 1000);
+  return Number.isNaN(stated) ? undefined : Math.min(Math.max(1, stated), Number.MAX_SAFE_INTEGER);
+}
+
+/** What the service's refusal means. `message` quotes the service's words as data. */
+export function refusalFacts(endpoint: Endpoint, answer: WireAnswer, refusal: RefusalBody, now: number): FailureFacts {
+  const kind = kindOf(answer.status, refusal);
+  const waitSeconds = retryAfterSeconds(answer.headers, now);
+  const requestId = refusal.requestId ?? answer.headers["x-request-id"];
+  const said = [refusal.code && word(refusal.code), refusal.title && quote(refusal.title)].filter(Boolean).join(" ");
+  const { code, retryable, fieldErrors = [] } = refusal;
+  const next = refusalAdvice({
+    endpoint,
+    kind,
+    status: answer.status,
+    code,
+    retryable,
+    fieldErrors,
+    retryAfterSeconds: waitSeconds,
+  });
+  return {
+    kind,
+    message: `The service answered ${endpoint.id} with HTTP ${answer.status}${said === "" ? "" : `: ${said}`}.`,
+    status: answer.status,
+    retryable: refusal.retryable ?? (kind === "rate_limited" || kind === "upstream_unavailable"),
+    sideEffect: "none",
+    ...(refusal.code !== undefined && { code: refusal.code }),
+    ...(requestId !== undefined && { requestId: excerpt(requestId, 128) }),
+    ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
+    ...(refusal.fieldErrors && { fieldErrors: refusal.fieldErrors }),
+    next,
+  };
+}
+
+export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
+
+const TRANSIENT: ReadonlySet<FailureKind> = new Set(["upstream_unavailable", "rate_limited", "timeout"]);
+
+/** The same request may succeed a little later. */
+export const isTransient = (endpoint: Endpoint, { facts }: Failure): boolean =>
+  TRANSIENT.has(facts.kind) ||
+  // The same key is still being worked on (IETF Idempotency-Key draft, 2.7), or its answer is as good as lost.
+  (isAction(endpoint) && ((facts.status === 409 && facts.retryable) || facts.kind === "outcome_unknown"));
+
+export function transportFailure(endpoint: Endpoint, error: TransportError): Failure {
+  return new Failure(
+    {
+      kind: error.timedOut ? "timeout" : "upstream_unavailable",
+      message: `${endpoint.id}: the service could not be reached or the connection broke: ${error.message}.`,
+      retryable: true,
+      sideEffect: "none",
+      next: "Call again in a minute; if it keeps failing, ask the user to check MIC_BASE_URL.",
+    },
+    { cause: error },
+  );
+}
+
+const MAY_HAVE = "The action may or may not have taken effect.";
+
+/** An answer that proves nothing: to an action it is as good as a lost one. */
+function unproven(endpoint: Endpoint, status: number, came: string): Failure {
+  const expected = endpoint.success.status;
+  const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
+  const message = `${endpoint.id} was answered with ${stated}: ${came}.`;
+  if (!isAction(endpoint))
+    return new Failure({
+      kind: "contract_violation",
+      message,
+      retryable: false,
+      sideEffect: "none",
+      next: IN_BETWEEN,
+    });
+  return new Failure({
+    kind: "outcome_unknown",
+    // What comes next is to repeat the call.
+    message: `${message} ${IN_BETWEEN} ${MAY_HAVE}`,
+    retryable: true,
+    sideEffect: "unknown",
+  });
+}
+
+const violated = (endpoint: Endpoint, reason: string) =>
+  new Failure({
+    kind: "contract_violation",
+    message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
+    retryable: false,
+    sideEffect: "none",
+    next: "Ask the user to report this to the service's operator: the answer breaks the API's contract.",
+  });
+
+/** An answer with the success's status whose body breaks the contract; only the contract's envelope proves that an action took effect. */
+export function violation(endpoint: Endpoint, answer: WireAnswer, reason: string): Failure {
+  const isNot = notJson(answer);
+  if (isNot !== undefined) return unproven(endpoint, answer.status, isNot);
+  if (!isAction(endpoint)) return violated(endpoint, reason);
+  if (!isEnvelope(answer)) return unproven(endpoint, answer.status, "it has no data or no meta.requestId");
+  return violated(endpoint, reason).with({
+    sideEffect: "done",
+    next: "The action was accepted: do not repeat it under a new key; read its result with the get and list tools.",
+  });
+}
+
+/** The advice for a page that is too large. Only the caller knows whether its own `limit` is that of the page. */
+export const SMALLER_LIMIT = "Call again with a smaller limit.";
+
+/** Answers are read up to 16 MiB. The contract describes nothing so large, except for pages of many failed jobs (doubt 20). */
+export function tooLarge(endpoint: Endpoint, { path }: EncodedRequest, { message, answer }: AnswerTooLarge): Failure {
+  if (isAction(endpoint)) return unproven(endpoint, answer.status, message);
+  const isPage = "limit" in endpoint.query.shape && new URLSearchParams(path.split("?")[1]).get("limit") !== "1";
+  if (!isPage) return violated(endpoint, message);
+  const page = `The service's answer to ${endpoint.id} is too large to be read: ${message}.`;
+  return violated(endpoint, message).with({ message: page, next: SMALLER_LIMIT });
+}
+
+/** An answer with another status than the contract's success. */
+export function refusal(endpoint: Endpoint, answer: WireAnswer, now: number): Failure {
+  const { status } = answer;
+  if (status >= 400) return new Failure(refusalFacts(endpoint, answer, readRefusal(endpoint, answer), now));
+  const stated = `HTTP status ${status}`;
+  if (status < 300) {
+    const isNot = notJson(answer) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined);
+    if (isNot !== undefined) return unproven(endpoint, status, isNot);
+    return violated(endpoint, `${stated} is not ${endpoint.success.status}`);
+  }
+  return violated(endpoint, `${stated} is a redirect, which is not followed`).with({
+    sideEffect: isAction(endpoint) ? "unknown" : "none",
+    next: "Ask the user to check that MIC_BASE_URL points at the service itself.",
+  });
+}
+
+/** `sent`: some attempt of it, of this call or an earlier one, may have reached the service. */
+export function cancelled(endpoint: Endpoint, key: string | undefined, sent: boolean): Failure {
+  const unknown = isAction(endpoint) && sent;
+  return new Failure({
+    kind: "cancelled",
+    message: `The call was cancelled by the client.${unknown ? ` ${MAY_HAVE}` : ""}`,
+    retryable: true,
+    sideEffect: unknown ? "unknown" : "none",
+    ...(key !== undefined && { idempotencyKey: key }),
+  });
+}
+
+// A 5xx to a POST may be a stored answer or not: the contract does not say whether the service keeps one under the key
+// (Stripe does), whether it was written by the service or by a gateway before it, and whether anything was done before it.
+// So it is treated as a lost answer. Asking again under the same key with the same bytes is always safe: a stored 5xx
+// comes again and changes nothing, any other is executed now, or its true answer comes. What is not safe is to take it
+// for "nothing happened". An action that gets nothing but 5xx ends as `unknown`: each later call asks again under the
+// same key, until it is too old to be asked (src/actions/unknown-outcome.ts).
+//
+// After a lost answer only these still decide, and only as a Problem, which is the service's own: it has judged these very
+// bytes and refused them, and had an earlier attempt been executed, its own answer would have come back under the key.
+// Every other refusal may have come before the key was looked at (no token, no permission, a proxy's page), or is what a
+// first execution left behind (a conflict, a stale version), and says nothing about it.
+const DECIDES: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
+
+/** The last word on a failed call. `lost`: an attempt, of this call or an earlier one, may have taken effect unseen. */
+export function finalFailure(endpoint: Endpoint, failure: Failure, key: string | undefined, lost: boolean): Failure {
+  const keyed = key === undefined ? failure : failure.with({ idempotencyKey: key });
+  if (!isAction(endpoint) || !lost || failure.facts.sideEffect !== "none") return keyed;
+  if (isTransient(endpoint, failure))
+    return keyed.with({
+      kind: "outcome_unknown",
+      message: `${failure.message} ${MAY_HAVE}`,
+      retryable: true,
+      sideEffect: "unknown",
+    });
+  if (DECIDES.has(failure.facts.kind) && failure.facts.code !== undefined) return keyed;
+  return keyed.with({
+    message: `${failure.message} An earlier attempt may have taken effect.`,
+    sideEffect: "unknown",
+  });
+}

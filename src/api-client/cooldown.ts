@@ -1,0 +1,48 @@
+// The pause that the API asks for (429 with Retry-After), if many processes share one set of credentials: all of them obey it.
+import { Failure } from "../failure.ts";
+import type { Cooldown } from "../hooks.ts";
+import { ANSWER_MARGIN_MS, type CallContext, type Timing, timeLeftMs } from "./attempts.ts";
+import { retryAfterSeconds } from "./classify.ts";
+
+/** One odd header must not silence many for days: after this time one request tries again. */
+const LONGEST_MS = 3_600_000;
+/** Requests that wait for the same instant are sent within this time after it. */
+const SPREAD_MS = 250;
+const TOO_MANY_REQUESTS = 429;
+
+/** Waits until a request may be sent. Throws Failure if that does not fit the call; nothing was sent then. */
+async function awaitCooldown(cooldown: Cooldown, context: CallContext, timing: Timing): Promise<void> {
+  for (;;) {
+    const leftMs = await cooldown.leftMs();
+    if (leftMs <= 0) return;
+    if (leftMs + ANSWER_MARGIN_MS > timeLeftMs(context, timing)) {
+      const seconds = Math.ceil(leftMs / 1000);
+      throw new Failure({
+        kind: "rate_limited",
+        message: "Not sent: the service asked all callers of this team to wait (HTTP 429).",
+        retryable: true,
+        sideEffect: "none",
+        retryAfterSeconds: seconds,
+        next: `Wait ${seconds} s, then repeat the call.`,
+      });
+    }
+    await timing.sleep(leftMs + timing.random() * SPREAD_MS, context.signal);
+  }
+}
+
+interface Head {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The same sending, after the pause; an answer that asks for one is recorded for the others. */
+export const withCooldown =
+  <R, A extends Head>(cooldown: Cooldown, context: CallContext, timing: Timing, send: (request: R) => Promise<A>) =>
+  async (request: R): Promise<A> => {
+    await awaitCooldown(cooldown, context, timing);
+    const answer = await send(request);
+    const { status, headers } = answer;
+    const seconds = status === TOO_MANY_REQUESTS ? retryAfterSeconds(headers, timing.now()) : undefined;
+    if (seconds !== undefined) await cooldown.ask(Math.min(seconds * 1000, LONGEST_MS));
+    return answer;
+  };

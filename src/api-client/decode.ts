@@ -1,0 +1,109 @@
+// An answer's bytes held against the contract: lossless JSON, strict schema, unknown extra fields dropped and named.
+import { type ParseOptions, parse as parseLossless } from "lossless-json";
+import type * as z from "zod/v4";
+import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
+import { isJsonObject } from "../contract/json.ts";
+import { jsonPointer } from "../contract/json-pointer.ts";
+import { excerpt } from "../excerpt.ts";
+import { cell, word } from "../outside.ts";
+
+/** The answer breaks the contract; `problems` name where and how. */
+export class ContractViolation extends Error {
+  override readonly name = "ContractViolation";
+}
+
+export interface Decoded<T> {
+  readonly value: T;
+  /** JSON pointers: of fields that the contract does not know (doubt 10), and with words, of contradictions (doubt 17). */
+  readonly drift: readonly string[];
+}
+
+const INTEGER = /^-?\d+$/;
+export const readNumber = (text: string): number | bigint => {
+  const number = Number(text);
+  return INTEGER.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
+};
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Whether a parsed value holds a number that may have been another one: none that is exact is that large. */
+function holdsRounded(value: unknown): boolean {
+  if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  if (Array.isArray(value)) return value.some(holdsRounded);
+  if (isJsonObject(value))
+    // What JSON makes inherits no field, and this makes no list of them.
+    for (const name in value) if (holdsRounded(value[name])) return true;
+  return false;
+}
+
+/** The platform's parser, where it says the same as the lossless one: it rounds long integers. */
+function parsePlain(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return holdsRounded(value) ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of two fields of one name the last is read, by either parser: no rule of the contract speaks of them. */
+const LOSSLESS: ParseOptions = { parseNumber: readNumber, onDuplicateKey: ({ newValue }) => newValue };
+
+/** Parses JSON; integers beyond 2^53-1 become bigint. Throws ContractViolation. */
+export function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw new ContractViolation("the body is not valid UTF-8");
+  }
+  if (text.trim() === "") throw new ContractViolation("the body is empty where JSON was expected");
+  const plain = parsePlain(text);
+  if (plain !== undefined) return plain;
+  try {
+    return parseLossless(text, null, LOSSLESS);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "nested too deep";
+    throw new ContractViolation(`the body is not valid JSON: ${excerpt(reason, 200)}`, { cause: error });
+  }
+}
+
+function dropField(root: unknown, path: readonly PropertyKey[], key: string): void {
+  let at = root;
+  for (const part of path) at = typeof at === "object" && at !== null ? Reflect.get(at, part) : undefined;
+  if (typeof at === "object" && at !== null) Reflect.deleteProperty(at, key);
+}
+
+const MAX_NAMED = 5;
+
+/**
+ * Whether a body matches the schema. It is then passed on unchanged, with its fields in the API's order: no schema of an answer
+ * transforms anything.
+ */
+const matches = <S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> => schema.safeParse(body).success;
+
+/** Checks a parsed body. Fields unknown to the contract are removed from `body` (in place) and reported as drift. */
+export function checkAgainst<S extends z.ZodType>(schema: S, body: unknown): Decoded<z.output<S>> {
+  const drift: string[] = [];
+  if (matches(schema, body)) return { value: body, drift };
+  for (const issue of schema.safeParse(body).error?.issues ?? []) {
+    if (issue.code !== "unrecognized_keys") continue;
+    for (const key of issue.keys) {
+      drift.push(cell(jsonPointer([...issue.path, key])));
+      dropField(body, issue.path, key);
+    }
+  }
+  if (drift.length > 0 && matches(schema, body)) return { value: body, drift };
+  const issues = schema.safeParse(body).error?.issues ?? [];
+  const named = issues
+    .slice(0, MAX_NAMED)
+    .map(({ path, message }) => `${path.length === 0 ? "the body" : word(jsonPointer(path))}: ${message}`);
+  const more = issues.length - named.length;
+  throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
+}
+
+/** Checks the body of a success, and looks for what contradicts the contract's words. */
+export function checkSuccess<S extends z.ZodType>({ success }: JsonEndpoint<S>, body: unknown): Decoded<z.output<S>> {
+  const { value, drift } = checkAgainst(success.body, body);
+  return { value, drift: [...drift, ...(success.contradictions?.(value) ?? [])] };
+}

@@ -1,0 +1,196 @@
+// Downloads of assets to files: constant memory, a partial file first, hashed on the way, never overwriting. They outlive one tool
+// call: a call waits 45 s at most, the next one with the same arguments continues to wait.
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { join, parse } from "node:path";
+import { within } from "../async.ts";
+import type { Endpoint } from "../contract/endpoints/endpoint.ts";
+import { Failure } from "../failure.ts";
+import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
+import type { Service } from "./call.ts";
+import { cancelled } from "./classify.ts";
+import type { CallRequest } from "./encode.ts";
+import { nameFromHeader } from "./file-names.ts";
+import {
+  claimName,
+  diskFailure,
+  makePartialFile,
+  nameTaken,
+  type PartialFile,
+  prepareFolder,
+  refuseTaken,
+} from "./new-file.ts";
+import { typeOf, withOpenFile } from "./open-file.ts";
+import { type OpenAnswer, TransportError } from "./transport.ts";
+
+export interface SavedFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly contentType: string;
+  readonly fileName: string;
+}
+
+interface DownloadTarget {
+  readonly folder: string;
+  /** Asked for by name; left out, the service's own name is used, numbered when taken. */
+  readonly fileName?: string;
+  /** Makes a name where the service gives none. */
+  readonly fallbackName: string;
+  readonly onBytes?: (bytes: number) => void;
+}
+
+const MAX_NUMBERED = 1000;
+
+async function settleName(part: string, folder: string, name: string, numbered: boolean): Promise<string> {
+  const { name: stem, ext } = parse(name);
+  for (let n = 1; n <= (numbered ? MAX_NUMBERED : 1); n++) {
+    const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
+    if (await claimName(part, join(folder, fileName))) return fileName;
+  }
+  throw nameTaken(name, "fileName");
+}
+
+/** Streams a 200's body into `file`. Throws TransportError when the body breaks off, the file's own error when the disk does. */
+async function pour(answer: OpenAnswer, file: FileHandle, onBytes: DownloadTarget["onBytes"]) {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of answer.body) {
+    hash.update(chunk);
+    await file.writeFile(chunk);
+    bytes += chunk.length;
+    onBytes?.(bytes);
+  }
+  await file.sync();
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+/** One attempt. Throws TransportError (may be tried again) or Failure. */
+async function save(answer: OpenAnswer, target: DownloadTarget, { signal }: CallContext): Promise<SavedFile> {
+  const name = target.fileName ?? nameFromHeader(answer.headers["content-disposition"], target.fallbackName);
+  let part: PartialFile | undefined;
+  let file: FileHandle | undefined;
+  try {
+    part = await makePartialFile(target.folder);
+    file = await open(part.path, "wx", 0o600);
+    const { bytes, sha256 } = await pour(answer, file, target.onBytes);
+    await file.close();
+    const fileName = await settleName(part.path, target.folder, name, target.fileName === undefined);
+    const contentType = typeOf(answer);
+    return { path: join(target.folder, fileName), bytes, sha256, contentType, fileName };
+  } catch (error) {
+    answer.body.destroy();
+    await file?.close().catch(() => undefined);
+    if (error instanceof TransportError || error instanceof Failure || signal.aborted) throw error;
+    throw diskFailure(target.folder, error);
+  } finally {
+    await part?.remove();
+  }
+}
+
+/**
+ * Downloads to `target.folder` (made when missing). A broken stream is begun anew while the time lasts; a failure
+ * leaves no file behind.
+ */
+async function downloadFile(
+  service: Service,
+  endpoint: Endpoint,
+  request: CallRequest,
+  target: DownloadTarget,
+  context: CallContext,
+): Promise<SavedFile> {
+  await prepareFolder(target.folder);
+  if (target.fileName !== undefined) await refuseTaken(target.folder, target.fileName, "fileName");
+  return await withOpenFile(service, endpoint, request, context, (answer) => save(answer, target, context));
+}
+
+interface Running {
+  readonly done: Promise<SavedFile>;
+  readonly stop: AbortController;
+  bytes: number;
+  waiting: number;
+  settled: boolean;
+}
+
+const stillRunning = (bytes: number): Failure =>
+  new Failure({
+    kind: "timeout",
+    message: `The download is not complete yet: ${bytes} bytes so far. It goes on in the background.`,
+    retryable: true,
+    sideEffect: "none",
+    next: "Call download_asset again with the same arguments to wait for it.",
+  });
+
+export type Downloads = ReturnType<typeof createDownloads>;
+
+export function createDownloads(service: Service) {
+  const running = new Map<string, Running>();
+  /** Those that were given up, too: each still has a partial file to remove. */
+  const unsettled = new Set<Running>();
+
+  function start(
+    key: string,
+    endpoint: Endpoint,
+    request: CallRequest,
+    target: DownloadTarget,
+    deadlineAt: number,
+  ): Running {
+    const stop = new AbortController();
+    // The deadline bounds the attempts to begin; a stream that has begun goes on until it ends.
+    const context = { signal: stop.signal, deadlineAt };
+    const count = (bytes: number) => {
+      download.bytes = bytes;
+    };
+    const done = downloadFile(service, endpoint, request, { ...target, onBytes: count }, context);
+    const download: Running = { done, stop, bytes: 0, waiting: 0, settled: false };
+    running.set(key, download);
+    unsettled.add(download);
+    // Finished while nobody waits: kept for the call that comes back for it.
+    const settle = () => {
+      download.settled = true;
+      unsettled.delete(download);
+    };
+    done.then(settle, settle);
+    return download;
+  }
+
+  return {
+    /** Starts or joins a download and waits for it within the call's time. `onBytes` gets the progress about once a second. */
+    async save(
+      endpoint: Endpoint,
+      request: CallRequest,
+      target: DownloadTarget,
+      context: CallContext,
+      onBytes: (bytes: number) => void,
+    ): Promise<SavedFile> {
+      const key = JSON.stringify([request.path, target.folder, target.fileName]);
+      const download = running.get(key) ?? start(key, endpoint, request, target, context.deadlineAt);
+      download.waiting++;
+      const timeoutMs = timeLeftMs(context, service.timing) - ANSWER_MARGIN_MS;
+      const ticker = setInterval(() => onBytes(download.bytes), 1000);
+      try {
+        const tooLate = () => stillRunning(download.bytes);
+        return await within(download.done, { signal: context.signal, timeoutMs, tooLate });
+      } catch (error) {
+        throw context.signal.aborted ? cancelled(endpoint, undefined, false) : error;
+      } finally {
+        clearInterval(ticker);
+        download.waiting--;
+        if (download.settled) running.delete(key);
+        // A cancelled call takes its download with it, unless another call waits for the same one.
+        if (context.signal.aborted && download.waiting === 0) {
+          running.delete(key);
+          download.stop.abort();
+        }
+      }
+    },
+    /** Ends every download; no partial file stays. */
+    async close(): Promise<void> {
+      const ending = [...unsettled].map(({ done, stop }) => {
+        stop.abort();
+        return done.catch(() => undefined);
+      });
+      await Promise.all(ending);
+    },
+  };
+}

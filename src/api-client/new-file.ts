@@ -1,0 +1,92 @@
+// New files in the download folder: written under another name, then given their own without ever replacing a file.
+import { constants } from "node:fs";
+import { copyFile, link, lstat, mkdir, mkdtemp, readdir, rm, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { errorCode, Failure, invalidArguments, reasonOf } from "../failure.ts";
+import { quote, word } from "../outside.ts";
+
+/** `argument`: the one that named the file. */
+export const nameTaken = (name: string, argument: string): Failure =>
+  invalidArguments(
+    `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
+    [{ pointer: `/${argument}`, code: "ALREADY_EXISTS", message: "must not exist yet" }],
+    argument === "fileName" ? "Choose another fileName, or leave it out." : `Choose another ${argument}.`,
+  );
+
+export const diskFailure = (folder: string, error: unknown): Failure =>
+  new Failure(
+    {
+      kind: "internal",
+      message: `The file could not be written to the download folder ${word(folder)}: ${reasonOf(error)}.`,
+      retryable: false,
+      sideEffect: "none",
+      next: "Ask the user to free disk space there, make the folder writable, or set MIC_DOWNLOAD_DIR to another folder.",
+    },
+    { cause: error },
+  );
+
+/** Makes the folder when it is missing, and removes abandoned partial files in it. Throws Failure. */
+export async function prepareFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw diskFailure(folder, error);
+  });
+  await removeAbandonedFiles(folder);
+}
+
+/** Throws Failure where there is something of that name, whatever it is. */
+export async function refuseTaken(folder: string, name: string, argument: string): Promise<void> {
+  const found = await lstat(join(folder, name)).catch(() => undefined);
+  if (found) throw nameTaken(name, argument);
+}
+
+/** Gives `part` its final name without ever replacing a file. False when the name is taken. */
+export async function claimName(part: string, path: string): Promise<boolean> {
+  try {
+    await link(part, path);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    // File systems without hard links (FAT): an exclusive copy is the next best.
+    try {
+      await copyFile(part, path, constants.COPYFILE_EXCL);
+    } catch (copyError) {
+      if (errorCode(copyError) === "EEXIST") return false;
+      throw copyError;
+    }
+  }
+  await unlink(part);
+  return true;
+}
+
+// Each partial file is written in a new hidden folder inside its target folder. A killed process leaves that folder behind.
+
+const PREFIX = ".mic-mcp-part-";
+const FILE = "part";
+const ABANDONED_MS = 24 * 3_600_000;
+
+export interface PartialFile {
+  /** Does not exist yet. */
+  readonly path: string;
+  /** Call this when the file has its final name, or was given up. */
+  remove(): Promise<void>;
+}
+
+/** Throws the file system's error. */
+export async function makePartialFile(folder: string): Promise<PartialFile> {
+  const own = await mkdtemp(join(folder, PREFIX));
+  return {
+    path: join(own, FILE),
+    remove: () => rm(own, { recursive: true, force: true }).catch(() => undefined),
+  };
+}
+
+/** Removes the partial files that no process has written to for a day. Errors are ignored: the next call tries again. */
+export async function removeAbandonedFiles(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(PREFIX)) continue;
+    const own = join(folder, name);
+    const isFolder = (await lstat(own).catch(() => undefined))?.isDirectory() === true;
+    const written = isFolder ? await lstat(join(own, FILE)).catch(() => lstat(own).catch(() => undefined)) : undefined;
+    if (written !== undefined && Date.now() - written.mtimeMs > ABANDONED_MS)
+      await rm(own, { recursive: true, force: true }).catch(() => undefined);
+  }
+}

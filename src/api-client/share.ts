@@ -1,0 +1,33 @@
+// A share of a transport's connections: one of several teams that use it never takes them all.
+import pLimit from "p-limit";
+import { type Transport, TransportError, type WireAnswer } from "./transport.ts";
+
+/** At most `max` exchanges at once; the others wait, and their wait is part of their time. What is streamed is not counted. */
+export function shareOf(transport: Transport, max: number): Transport {
+  const limit = pLimit(max);
+  return {
+    async exchange(request, limits) {
+      const { timeoutMs, signal } = limits;
+      signal.throwIfAborted();
+      const since = performance.now();
+      return await new Promise<WireAnswer>((resolve, reject) => {
+        let isWaiting = true;
+        function giveUp(message: string, timedOut: boolean): void {
+          if (isWaiting) reject(new TransportError(message, { sent: false, timedOut }));
+          isWaiting = false;
+        }
+        const timer = setTimeout(() => giveUp("all connections of this team were in use", true), timeoutMs);
+        signal.addEventListener("abort", () => giveUp("it was given up", false), { once: true });
+        limit(async () => {
+          clearTimeout(timer);
+          if (!isWaiting) return;
+          isWaiting = false;
+          const leftMs = Math.max(1, timeoutMs - (performance.now() - since));
+          resolve(await transport.exchange(request, { ...limits, timeoutMs: leftMs }));
+        }).catch(reject);
+      });
+    },
+    open: transport.open,
+    close: async () => undefined,
+  };
+}

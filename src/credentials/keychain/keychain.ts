@@ -1,0 +1,219 @@
+// The OS keychain: get, set and delete one secret, answered within a time limit whatever the keychain does.
+import { type ChildProcess, fork } from "node:child_process";
+import { lstatSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import * as z from "zod/v4";
+
+// What the server and the keychain's process (worker.ts) send each other.
+
+export const KeychainRequest = z.object({
+  id: z.int(),
+  operation: z.enum(["get", "set", "delete", "list"]),
+  account: z.string().optional(),
+  password: z.string().optional(),
+});
+export type KeychainRequest = z.infer<typeof KeychainRequest>;
+
+/** Why a keychain gave no answer that can be used. */
+export const KeychainTrouble = z.enum(["absent", "unusable", "locked", "silent", "failed"]);
+export type KeychainTrouble = z.infer<typeof KeychainTrouble>;
+
+export const KeychainReply = z.object({
+  id: z.int(),
+  password: z.string().optional(),
+  existed: z.boolean().optional(),
+  accounts: z.array(z.string()).optional(),
+  trouble: KeychainTrouble.optional(),
+  /** In the words of the addon or of D-Bus: not for users. */
+  message: z.string().optional(),
+});
+export type KeychainReply = z.infer<typeof KeychainReply>;
+
+export class KeychainError extends Error {
+  override readonly name = "KeychainError";
+  readonly trouble: KeychainTrouble;
+  /** What the keychain itself said, for debugging: a user can do nothing with it. */
+  readonly detail: string | undefined;
+
+  /** `message`: for users. */
+  constructor(trouble: KeychainTrouble, message: string, detail?: string) {
+    super(message);
+    this.trouble = trouble;
+    this.detail = detail;
+  }
+
+  /** What to do about it. */
+  get fix(): string {
+    return FIXES[this.trouble];
+  }
+}
+
+/** Throws KeychainError. */
+export interface Keychain {
+  getPassword(account: string): Promise<string | undefined>;
+  setPassword(account: string, password: string): Promise<void>;
+  /** False when there was none. */
+  deletePassword(account: string): Promise<boolean>;
+  /** The accounts of every entry of ours. */
+  listAccounts(): Promise<readonly string[]>;
+  /** Ends the keychain's process. */
+  close(): void;
+}
+
+/** A server's calls wait no longer than this for the keychain. */
+export const SERVER_LIMIT_MS = 4_500;
+/** In a command, a person may have to type the keychain's own password. */
+export const COMMAND_LIMIT_MS = 60_000;
+
+// Windows' Credential Manager takes no more; elsewhere there is room for the largest token.
+const maxBytes = (platform: NodeJS.Platform): number => (platform === "win32" ? 2_560 : 65_536);
+
+export const fitsKeychain = (password: string, platform: NodeJS.Platform = process.platform): boolean =>
+  Buffer.byteLength(password) <= maxBytes(platform);
+
+const TROUBLES: Readonly<Record<KeychainTrouble, string>> = {
+  absent: "there is no OS keychain here",
+  unusable: "the OS keychain cannot be used",
+  locked: "the OS keychain is locked",
+  silent: "the OS keychain does not answer",
+  failed: "the OS keychain did not do what it was asked",
+};
+
+/** Of what the addon and D-Bus say, what a user can do something with, in our words. */
+const REASONS: readonly (readonly [says: RegExp, why: string])[] = [
+  [/native binding|cannot find (?:module|package)/i, "the package @napi-rs/keyring is not installed"],
+  [/DBUS_SESSION_BUS_ADDRESS|autolaunch/i, "DBUS_SESSION_BUS_ADDRESS names no session bus"],
+  [/not provided/i, "nobody offers the Secret Service"],
+];
+
+function troubleText(trouble: KeychainTrouble, detail = ""): string {
+  const why = REASONS.find(([says]) => says.test(detail))?.[1];
+  return why === undefined ? TROUBLES[trouble] : `${TROUBLES[trouble]} (${why})`;
+}
+
+const FIXES: Readonly<Record<KeychainTrouble, string>> = {
+  absent:
+    "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
+  unusable:
+    "Install mic-mcp again with its optional packages (npm install --include=optional), or set MIC_KEYCHAIN=off and credentials in the environment.",
+  locked: "Unlock it: log in to the desktop, or run gnome-keyring-daemon --unlock.",
+  silent: "Restart it: on Linux, systemctl --user restart gnome-keyring-daemon.",
+  failed:
+    "Try again. If it stays so, restart it (on Linux: systemctl --user restart gnome-keyring-daemon), or do without: MIC_KEYCHAIN=off and credentials in the environment.",
+};
+
+/** MCP clients strip the environment: without the bus address the Secret Service cannot be found. */
+function busAddress(environment: NodeJS.ProcessEnv): string | undefined {
+  const given = environment["DBUS_SESSION_BUS_ADDRESS"];
+  const uid = process.getuid?.();
+  if (given || process.platform !== "linux" || uid === undefined) return given;
+  const path = `${environment["XDG_RUNTIME_DIR"] || `/run/user/${uid}`}/bus`;
+  const socket = lstatSync(path, { throwIfNoEntry: false });
+  return socket?.isSocket() && socket.uid === uid ? `unix:path=${path}` : undefined;
+}
+
+/** What the desktop needs. Ours stays out: one of our variables may hold the secret. */
+function workerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.entries(environment).filter(([name]) => !name.startsWith("MIC_"));
+  const address = busAddress(environment);
+  return { ...Object.fromEntries(others), ...(address !== undefined && { DBUS_SESSION_BUS_ADDRESS: address }) };
+}
+
+function startWorker(environment: NodeJS.ProcessEnv): ChildProcess {
+  const source = import.meta.url.endsWith(".ts");
+  const file = fileURLToPath(new URL(source ? "./worker.ts" : "./keychain-worker.js", import.meta.url));
+  return fork(file, {
+    execArgv: source ? ["--import", import.meta.resolve("tsx")] : [],
+    env: workerEnvironment(environment),
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+}
+
+/** The worker starts with the first call and ends this long after the last one. */
+const IDLE_MS = 10_000;
+
+interface KeychainOptions {
+  readonly idleMs?: number;
+  /** Where the session's bus is named; default this process's. */
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+export function openKeychain(limitMs: number, options: KeychainOptions = {}): Keychain {
+  const { idleMs = IDLE_MS, environment = process.env } = options;
+  let worker: ChildProcess | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  let lastId = 0;
+  const pending = new Map<number, (reply: KeychainReply | KeychainError) => void>();
+
+  /** Ends the worker; the calls it owes an answer fail. */
+  function stop(trouble: KeychainTrouble, why: string): void {
+    clearTimeout(idle);
+    const stopped = worker;
+    worker = undefined;
+    stopped?.removeAllListeners();
+    stopped?.on("error", () => undefined);
+    stopped?.kill("SIGKILL");
+    for (const settle of pending.values()) settle(new KeychainError(trouble, `${TROUBLES[trouble]} (${why})`));
+  }
+
+  function running(): ChildProcess {
+    if (worker) return worker;
+    const started = startWorker(environment);
+    started.on("message", (message) => {
+      const reply = KeychainReply.safeParse(message);
+      if (reply.success) pending.get(reply.data.id)?.(reply.data);
+    });
+    for (const event of ["error", "disconnect", "exit"] as const)
+      started.once(event, () => stop("failed", "its process ended"));
+    worker = started;
+    return started;
+  }
+
+  // A waiting call keeps this process alive; an idle worker does not.
+  function hold(child: ChildProcess, held: boolean): void {
+    if (held) {
+      child.ref();
+      child.channel?.ref();
+    } else {
+      child.unref();
+      child.channel?.unref();
+    }
+  }
+
+  async function ask(request: Omit<KeychainRequest, "id">): Promise<KeychainReply> {
+    const child = running();
+    clearTimeout(idle);
+    hold(child, true);
+    const id = ++lastId;
+    const reply = await new Promise<KeychainReply | KeychainError>((resolve) => {
+      const alarm = setTimeout(() => stop("silent", `nothing within ${limitMs / 1000} s`), limitMs);
+      pending.set(id, (settled) => {
+        pending.delete(id);
+        clearTimeout(alarm);
+        resolve(settled);
+      });
+      child.send({ ...request, id }, (error) => {
+        if (error && worker === child) stop("failed", "its process ended");
+      });
+    });
+    if (pending.size === 0 && worker) {
+      hold(worker, false);
+      idle = setTimeout(() => stop("failed", "closed"), idleMs).unref();
+    }
+    if (reply instanceof KeychainError) throw reply;
+    if (reply.trouble) throw new KeychainError(reply.trouble, troubleText(reply.trouble, reply.message), reply.message);
+    return reply;
+  }
+
+  return {
+    getPassword: async (account) => (await ask({ operation: "get", account })).password,
+    async setPassword(account, password) {
+      if (!fitsKeychain(password))
+        throw new KeychainError("failed", `a keychain entry holds at most ${maxBytes(process.platform)} bytes`);
+      await ask({ operation: "set", account, password });
+    },
+    deletePassword: async (account) => (await ask({ operation: "delete", account })).existed ?? false,
+    listAccounts: async () => (await ask({ operation: "list" })).accounts ?? [],
+    close: () => stop("failed", "closed"),
+  };
+}

@@ -1,0 +1,152 @@
+// The token endpoint, docs/contract.md, 5: client-credentials, HTTP Basic, a minimal answer (doubts.md 25 and 26).
+import * as z from "zod/v4";
+import { HTML_PAGE, IN_BETWEEN, notJson, retryAfterSeconds } from "../api-client/classify.ts";
+import { ContractViolation, checkAgainst, parseJson } from "../api-client/decode.ts";
+import { wireTarget } from "../api-client/encode.ts";
+import type { WireAnswer, WireRequest } from "../api-client/transport.ts";
+import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
+import { Failure, type FailureKind } from "../failure.ts";
+import { quote, word } from "../outside.ts";
+
+export interface ClientCredentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+export interface Token {
+  readonly value: string;
+  /** Lifetime as stated; the contract promises none. */
+  readonly expiresInSeconds?: number;
+}
+
+/** How id and secret stand in the header: form-encoded, as RFC 6749, 2.3.1, asks, or as they are, as many servers read them. */
+export type BasicForm = "encoded" | "raw";
+
+/** Encoded, any character survives and unreserved ones stay as they are. */
+export function basicHeader({ clientId, clientSecret }: ClientCredentials, form: BasicForm = "encoded"): string {
+  const written = form === "encoded" ? encodeURIComponent : (part: string): string => part;
+  return `Basic ${Buffer.from(`${written(clientId)}:${written(clientSecret)}`).toString("base64")}`;
+}
+
+/** The forms to try, in this order; one where both are the same. Raw, an id with a colon would end at it (RFC 7617, section 2). */
+export const basicForms = (credentials: ClientCredentials): readonly [BasicForm, ...BasicForm[]] =>
+  basicHeader(credentials) === basicHeader(credentials, "raw") || credentials.clientId.includes(":")
+    ? ["encoded"]
+    : ["encoded", "raw"];
+
+export function tokenRequest(
+  baseUrl: string,
+  credentials: ClientCredentials,
+  basicForm: BasicForm,
+  scopes: readonly string[],
+): WireRequest {
+  const form = new URLSearchParams({ grant_type: "client_credentials", scope: scopes.join(" ") });
+  return {
+    method: "POST",
+    ...wireTarget(baseUrl, TOKEN_PATH),
+    headers: {
+      accept: "application/json",
+      authorization: basicHeader(credentials, basicForm),
+      "content-type": "application/x-www-form-urlencoded",
+    },
+    body: Buffer.from(form.toString()),
+  };
+}
+
+/** What can stand in an Authorization header. */
+export const accessToken = z.string().regex(/^[\x21-\x7e]+$/, { error: "must be visible ASCII characters" });
+
+// Only access_token is promised. A lifetime is read where it makes sense; a token_type changes nothing, as the contract says
+// how the token is sent.
+const TokenAnswer = z.looseObject({
+  access_token: accessToken,
+  expires_in: z
+    .union([z.int().positive(), z.string().regex(/^[1-9]\d{0,9}$/)])
+    .transform(Number)
+    .optional()
+    .catch(undefined),
+});
+
+const OAuthError = z.looseObject({ error: z.string().max(100), error_description: z.string().optional() });
+
+/** What the token endpoint's refusal means (RFC 6749, 5.2). */
+function kindOf(status: number, code: string | undefined): FailureKind {
+  if (status === 429) return "rate_limited";
+  if (status >= 500) return "upstream_unavailable";
+  if (code === "invalid_scope" || status === 403) return "forbidden";
+  return status >= 400 ? "unauthorized" : "contract_violation";
+}
+
+function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: boolean): string {
+  if (isPage && (kind === "forbidden" || kind === "unauthorized")) return IN_BETWEEN;
+  switch (kind) {
+    case "forbidden":
+      return "Ask the user to have the application's owner grant it this scope.";
+    case "unauthorized":
+      return "Ask the user to correct the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.";
+    case "contract_violation":
+      return "Ask the user to check that MIC_BASE_URL points at the service itself.";
+    default:
+      return `Wait ${waitSeconds ?? 5} s, then repeat the call.`;
+  }
+}
+
+/** The error of an RFC 6749 answer, if it is one. */
+function readError(answer: WireAnswer): { code: string; description?: string } | undefined {
+  try {
+    const parsed = OAuthError.safeParse(parseJson(answer.body));
+    if (!parsed.success) return undefined;
+    const { error: code, error_description: description } = parsed.data;
+    return { code, ...(description !== undefined && { description }) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the answer says that it does not know this client; RFC 6749, 5.2, allows both statuses. */
+export const isClientRefused = (answer: WireAnswer): boolean =>
+  answer.status === 401 || (answer.status === 400 && readError(answer)?.code === "invalid_client");
+
+function refused(answer: WireAnswer, scopes: readonly string[]): Failure {
+  const { code, description } = readError(answer) ?? {};
+  const said = [code && word(code), description && quote(description, 200)].filter(Boolean).join(" ");
+  const kind = kindOf(answer.status, code);
+  const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
+  const page = notJson(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
+  return new Failure({
+    kind,
+    message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${page}${said && `: ${said}`}.`,
+    status: answer.status,
+    retryable: kind === "rate_limited" || kind === "upstream_unavailable",
+    sideEffect: "none",
+    ...(code !== undefined && { code }),
+    ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
+    next: nextStep(kind, waitSeconds, page !== ""),
+  });
+}
+
+export const noToken = (
+  reason: string,
+  next = "Ask the user to check that MIC_BASE_URL points at the service itself.",
+): Failure =>
+  new Failure({
+    kind: "contract_violation",
+    message: `The token endpoint's answer holds no token that can be sent: ${reason}.`,
+    retryable: false,
+    sideEffect: "none",
+    next,
+  });
+
+/** Throws Failure when the answer is no token. */
+export function readTokenAnswer(answer: WireAnswer, scopes: readonly string[]): Token {
+  if (answer.status < 200 || answer.status > 299) throw refused(answer, scopes);
+  try {
+    // Checked as it came, then read: a lifetime in digits becomes a number, one that makes no sense is left out.
+    const { access_token, expires_in } = TokenAnswer.parse(checkAgainst(TokenAnswer, parseJson(answer.body)).value);
+    return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
+  } catch (error) {
+    if (!(error instanceof ContractViolation)) throw error;
+    const isNot = notJson(answer);
+    throw isNot === undefined ? noToken(error.message) : noToken(isNot, IN_BETWEEN);
+  }
+}

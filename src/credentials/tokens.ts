@@ -1,0 +1,191 @@
+// One token for each scope set, fetched once however many calls need it, shared with other processes through the keychain,
+// kept until it expires or is refused.
+
+import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
+import type { TokenSource } from "../api-client/call.ts";
+import { AnswerTooLarge, type Transport, TransportError } from "../api-client/transport.ts";
+import { within } from "../async.ts";
+import { BoundedMap } from "../bounded-map.ts";
+import { Failure } from "../failure.ts";
+import type { Identity } from "./identity.ts";
+import { scopeKey } from "./login.ts";
+import {
+  type BasicForm,
+  basicForms,
+  basicHeader,
+  type ClientCredentials,
+  isClientRefused,
+  noToken,
+  readTokenAnswer,
+  tokenRequest,
+} from "./oauth.ts";
+import type { Redactor } from "./redaction.ts";
+import type { StoredToken, TokenStore } from "./token-store.ts";
+
+export interface TokenOptions {
+  readonly identity: Identity;
+  readonly store: TokenStore;
+  readonly transport: Transport;
+  readonly timing: Timing;
+  readonly redactor: Redactor;
+}
+
+/** Refused tokens remembered, lest another process's copy brings one back. */
+const MAX_REFUSED = 100;
+const MAX_TOKEN_BYTES = 64 * 1024;
+/** A token that was obtained longer ago may have ended where the service says 403; a newer one is taken for good. */
+const FRESH_MS = 60_000;
+/** A clock that was set back further than this makes a stored lifetime worthless. */
+const CLOCK_STEP_MS = 60_000;
+
+/** A token without a stated lifetime is good until it is refused; a stated one is renewed 60 s before its end, or at nine tenths of a shorter life. */
+function isGood({ obtainedAt, expiresAt }: StoredToken, now: number): boolean {
+  if (expiresAt === undefined) return true;
+  return now >= obtainedAt - CLOCK_STEP_MS && now < expiresAt - Math.min(60_000, (expiresAt - obtainedAt) / 10);
+}
+
+function unreachable(error: TransportError): Failure {
+  return new Failure(
+    {
+      kind: "upstream_unavailable",
+      message: `The token endpoint could not be reached: ${error.message}.`,
+      retryable: true,
+      sideEffect: "none",
+      next: "Call again in a minute; if it keeps failing, ask the user to check MIC_BASE_URL.",
+    },
+    { cause: error },
+  );
+}
+
+const tooLate = (): Failure =>
+  new Failure({
+    kind: "timeout",
+    message: "The token endpoint did not answer in time.",
+    retryable: true,
+    sideEffect: "none",
+    next: "Try again in a little while.",
+  });
+
+export interface Tokens extends TokenSource {
+  /** Waits for what is still being written to the keychain. */
+  close(): Promise<void>;
+}
+
+export function createTokens({ identity, store, transport, timing, redactor }: TokenOptions): Tokens {
+  const held = new Map<string, StoredToken>();
+  const underway = new Map<string, Promise<string>>();
+  const refused = new BoundedMap<string, true>(MAX_REFUSED);
+  /** The form that this service has given a token for: the other one is never tried again. */
+  let provenForm: BasicForm | undefined;
+  let writes = Promise.resolve();
+
+  /** Keychain writes are nobody's to wait for, and happen in order. */
+  function inBackground(write: () => Promise<void>): void {
+    writes = writes.then(write).catch(() => undefined);
+  }
+
+  function formsToTry(credentials: ClientCredentials): readonly [BasicForm, ...BasicForm[]] {
+    const forms = basicForms(credentials);
+    return provenForm !== undefined && forms.includes(provenForm) ? [provenForm] : forms;
+  }
+
+  async function fetchToken(baseUrl: string, credentials: ClientCredentials, scopes: readonly string[]) {
+    const ask = (form: BasicForm) =>
+      transport.exchange(tokenRequest(baseUrl, credentials, form, scopes), {
+        maxBytes: MAX_TOKEN_BYTES,
+        timeoutMs: ATTEMPT_LIMIT_MS,
+        // Not bound to the caller's signal: other calls may be waiting for the same token.
+        signal: new AbortController().signal,
+      });
+    const [first, second] = formsToTry(credentials);
+    try {
+      const firstAnswer = await ask(first);
+      const again = second !== undefined && isClientRefused(firstAnswer);
+      const token = readTokenAnswer(again ? await ask(second) : firstAnswer, scopes);
+      if (second !== undefined) provenForm = again ? second : first;
+      return token;
+    } catch (error) {
+      if (error instanceof Failure && error.facts.kind === "unauthorized") identity.recheckLogin();
+      if (error instanceof TransportError) throw unreachable(error);
+      throw error instanceof AnswerTooLarge ? noToken(error.message) : error;
+    }
+  }
+
+  function hold(scopes: readonly string[], token: StoredToken): string {
+    redactor.add(token.value);
+    held.set(scopeKey(scopes), token);
+    return token.value;
+  }
+
+  /** From the keychain, where another process may have left one; else from the token endpoint. */
+  async function obtain(scopes: readonly string[]): Promise<string> {
+    const credentials = await identity.credentials();
+    for (const form of basicForms(credentials)) redactor.add(basicHeader(credentials, form).slice("Basic ".length));
+    const owner = { baseUrl: await identity.baseUrl(), clientId: credentials.clientId };
+    const stored = await store.load(owner, scopes);
+    if (stored && !refused.has(stored.value) && isGood(stored, timing.now())) return hold(scopes, stored);
+    const { value, expiresInSeconds } = await fetchToken(owner.baseUrl, credentials, scopes);
+    const obtainedAt = timing.now();
+    const token: StoredToken = {
+      value,
+      obtainedAt,
+      ...(expiresInSeconds !== undefined && { expiresAt: obtainedAt + expiresInSeconds * 1000 }),
+    };
+    inBackground(() => store.save(owner, scopes, token));
+    return hold(scopes, token);
+  }
+
+  function shared(scopes: readonly string[]): Promise<string> {
+    const key = scopeKey(scopes);
+    const running = underway.get(key);
+    if (running) return running;
+    const started = obtain(scopes).finally(() => underway.delete(key));
+    underway.set(key, started);
+    return started;
+  }
+
+  async function forget(scopes: readonly string[], token: string): Promise<void> {
+    const { clientId } = await identity.credentials();
+    await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
+  }
+
+  /** After a logout, cached tokens must not be used. */
+  async function confirmed(login: Promise<unknown>): Promise<void> {
+    try {
+      await login;
+    } catch (error) {
+      held.clear();
+      throw error;
+    }
+  }
+
+  /** Waits within the call's own limits; the request itself goes on for the other callers. */
+  const inTime = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
+    within(promise, { signal, timeoutMs: deadlineAt - timing.now(), tooLate });
+
+  return {
+    async get(scopes, context) {
+      context.signal.throwIfAborted();
+      const known = held.get(scopeKey(scopes));
+      const isKnown = known !== undefined && isGood(known, timing.now());
+      const token = isKnown ? known.value : await inTime(context, shared(scopes));
+      // A token that others waited for too may have been asked for before a logout.
+      const login = identity.stillLoggedIn();
+      if (login) await inTime(context, confirmed(login));
+      return token;
+    },
+    mayHaveEnded(scopes, token) {
+      const known = held.get(scopeKey(scopes));
+      return known?.value === token && timing.now() - known.obtainedAt > FRESH_MS;
+    },
+    discard(scopes, token) {
+      refused.set(token, true);
+      const key = scopeKey(scopes);
+      if (held.get(key)?.value === token) held.delete(key);
+      inBackground(() => forget(scopes, token));
+    },
+    async close() {
+      await writes;
+    },
+  };
+}

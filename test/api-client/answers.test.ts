@@ -1,0 +1,215 @@
+// Success answers held against the contract: every broken one is refused by name, unknown fields are dropped and named.
+import { describe, expect } from "vitest";
+import {
+  getMicExecutableRecipe,
+  getMicSharedFileProcessingRequest,
+} from "../../src/contract/endpoints/job-processing.ts";
+import {
+  enveloped,
+  job,
+  jobList,
+  micEnveloped,
+  problem,
+  processingRequest,
+  recipeOffer,
+  recipeParameters,
+  stage,
+} from "../contract/samples.ts";
+import { proves, test } from "../support/fixtures.ts";
+import { answer, type Step, stubForTest } from "../support/stub.ts";
+import { clientForTest, failureOf, readJob, readJobs, within } from "./client.ts";
+
+async function jobFrom(step: Step) {
+  const stub = await stubForTest();
+  stub.expect(step);
+  return await readJob(clientForTest(stub.baseUrl).service);
+}
+
+async function violationFrom(step: Step): Promise<string> {
+  const stub = await stubForTest();
+  stub.expect(step);
+  const facts = await failureOf(readJob(clientForTest(stub.baseUrl).service));
+  expect(facts).toMatchObject({ kind: "contract_violation", retryable: false, sideEffect: "none" });
+  return facts.message;
+}
+
+async function offerFrom(step: Step) {
+  const stub = await stubForTest();
+  stub.expect(step);
+  const { service } = clientForTest(stub.baseUrl);
+  return await service.call(
+    getMicExecutableRecipe,
+    { path: { versionId: recipeOffer.recipe.versionId } },
+    within(10_000),
+  );
+}
+
+const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+
+const jobText = JSON.stringify(enveloped(job));
+
+describe("a status that the contract does not have", () => {
+  test.each([
+    [201, ""],
+    [202, enveloped(job)],
+    [204, undefined],
+    [206, enveloped(job)],
+    [300, ""],
+    [304, undefined],
+  ])("%i is a violation", async (status, body) => {
+    expect(await violationFrom(answer(status, body))).toContain(`HTTP status ${status}`);
+  });
+
+  test.each([301, 302, 303, 307, 308])("%i is not followed", async (status) => {
+    const target = await stubForTest();
+    const message = await violationFrom(answer(status, undefined, { location: `${target.baseUrl}/v1/mic/jobs/job-1` }));
+    expect(message).toContain("redirect");
+    expect(target.requests).toHaveLength(0);
+  });
+});
+
+describe("a violation names the path", () => {
+  const broken: readonly (readonly [string, unknown])[] = [
+    ["/data/id", enveloped({ ...job, id: "" })],
+    ["/data/state", enveloped({ ...job, state: "DONE" })],
+    ["/data/resourceVersion", enveloped({ ...job, resourceVersion: "3" })],
+    ["/data/resourceVersion", enveloped({ ...job, resourceVersion: 3.5 })],
+    ["/data/createdAt", enveloped({ ...job, createdAt: "yesterday" })],
+    ["/data/stages/0/attemptCount", enveloped({ ...job, stages: [{ ...stage, attemptCount: 1001 }] })],
+    ["/data/stages", enveloped({ ...job, stages: Array.from({ length: 10 }, () => stage) })],
+    ["/data/failure", enveloped({ ...job, failure: undefined })],
+    ["/meta", { data: job }],
+    ["/meta/requestId", { data: job, meta: {} }],
+    ["the body", [job]],
+    ["the body", "null"],
+  ];
+  for (const [path, body] of broken)
+    proves(["2.2/all-fields-required", "2.2/envelope"], `${path} of ${JSON.stringify(body).slice(0, 60)}`, async () => {
+      expect(await violationFrom(answer(200, body))).toContain(`${path}: `);
+    });
+
+  test("and is short, however much is wrong", async () => {
+    const stages = Array.from({ length: 9 }, () => ({}));
+    expect((await violationFrom(answer(200, enveloped({ ...job, stages })))).length).toBeLessThan(1500);
+  });
+});
+
+describe("a field that the contract does not know", () => {
+  test("is dropped and named, at every depth", async () => {
+    const drifting = {
+      data: {
+        ...job,
+        state: "FAILED",
+        priority: 5,
+        stages: [stage, { ...stage, stage: "SIFT", "a/b~c": null, secondsLeft: 3 }],
+        failure: { ...problem, fieldErrors: [{ pointer: "", code: "c", message: "m", hint: "h" }], help: {} },
+      },
+      meta: { requestId: "req-1", region: "west" },
+      links: [],
+    };
+    const { value, drift } = await jobFrom(answer(200, drifting));
+    expect([...drift].sort()).toEqual(
+      [
+        "/data/failure/fieldErrors/0/hint",
+        "/data/failure/help",
+        "/data/priority",
+        "/data/stages/1/a~1b~0c",
+        "/data/stages/1/secondsLeft",
+        "/links",
+        "/meta/region",
+      ].sort(),
+    );
+    expect(JSON.stringify(value)).not.toMatch(/priority|secondsLeft|hint|help|region|links/);
+    expect(value.data.stages).toHaveLength(2);
+  });
+
+  test("in a list is named by its item", async ({ stub }) => {
+    stub.expect(answer(200, { ...jobList, data: [job, { ...job, extra: 1 }], page: { ...jobList.page, total: 2 } }));
+    const { drift } = await readJobs(clientForTest(stub.baseUrl).service);
+    expect([...drift].sort()).toEqual(["/data/1/extra", "/page/total"]);
+  });
+
+  proves("2.2/closed-objects", "does not hide what else is wrong", async () => {
+    const facts = await violationFrom(answer(200, enveloped({ ...job, id: 7, extra: 1 })));
+    expect(facts).toContain("/data/id: ");
+  });
+
+  test("named __proto__ or constructor is a field like any other", async () => {
+    const { drift, value } = await jobFrom(
+      answer(200, jobText.replace('{"id"', '{"__proto__":{"admin":true},"constructor":1,"id"')),
+    );
+    expect([...drift].sort()).toEqual(["/data/__proto__", "/data/constructor"]);
+    expect(Reflect.get(value.data, "admin")).toBeUndefined();
+    expect(Reflect.get({}, "admin")).toBeUndefined();
+  });
+});
+
+describe("bytes", () => {
+  test.for([
+    ["no JSON at all", answer(200, "ok"), "not valid JSON"],
+    ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
+    [
+      "what calls itself a page",
+      answer(200, "sign in", { "content-type": "text/html; charset=utf-8" }),
+      "an HTML page",
+    ],
+    ["nothing", answer(200, ""), "empty"],
+    ["only space", answer(200, " \n "), "empty"],
+    ["JSON and more", answer(200, `${jobText} {}`), "not valid JSON"],
+    ["JSON with a comment", answer(200, `${jobText}//`), "not valid JSON"],
+    ["invalid UTF-8", answer(200, Buffer.from(jobText.replace("micws_1", "micws_\u00e9"), "latin1")), "UTF-8"],
+    ["NaN", answer(200, jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":NaN')), "not valid JSON"],
+    ["200,000 open brackets", answer(200, "[".repeat(200_000)), "not valid JSON"],
+    ["100,000 objects in each other", answer(200, nested(100_000)), "valid JSON"],
+  ] as const)("of %s are a violation that says so", async ([_, step, reason]) => {
+    const message = await violationFrom(step);
+    expect(message).toContain(reason);
+    expect(message.length).toBeLessThan(1000);
+  });
+
+  test("with a byte order mark are read", async () => {
+    expect((await jobFrom(answer(200, `\ufeff${jobText}`))).value.data.id).toBe(job.id);
+  });
+
+  test("deeply nested within a free-form object are passed on", async () => {
+    const definition = nested(100);
+    const text = JSON.stringify(micEnveloped(recipeOffer)).replace(
+      JSON.stringify(recipeParameters.definition),
+      () => definition,
+    );
+    const { value } = await offerFrom(answer(200, text));
+    expect(JSON.stringify(value)).toContain(definition);
+  });
+});
+
+test("a page in place of an answer is told as one, not as a fault of the service", async ({ stub, service }) => {
+  stub.expect(answer(200, "<html>"));
+  const { next } = await failureOf(readJob(service));
+  expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
+});
+
+describe("an integer", () => {
+  proves(
+    ["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"],
+    "beyond 2^53-1 arrives exact, one beyond 2^63-1 not at all",
+    async ({ stub, service }) => {
+      const read = async (revision: string) => {
+        const text = JSON.stringify(micEnveloped(processingRequest)).replace('"revision":2', `"revision":${revision}`);
+        stub.expect(answer(200, text));
+        const path = { requestId: processingRequest.id };
+        return (await service.call(getMicSharedFileProcessingRequest, { path }, within(5000))).value.data.revision;
+      };
+      for (const one of ["1", "1.0", "1e0"]) expect(await read(one)).toBe(1);
+      expect(await read("9007199254740991")).toBe(9007199254740991);
+      expect(await read("9007199254740993")).toBe(9007199254740993n);
+      expect(await read("9223372036854775807")).toBe(9223372036854775807n);
+      for (const wrong of ["9223372036854775808", "0", '"2"', "2.5", "true", "null", "1e30", "1e400"])
+        expect(await failureOf(read(wrong))).toMatchObject({ kind: "contract_violation" });
+    },
+  );
+
+  test("that an int53 field cannot hold is a violation, not rounded", async () => {
+    const text = jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993');
+    expect(await violationFrom(answer(200, text))).toContain("/data/resourceVersion: ");
+  });
+});

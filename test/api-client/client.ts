@@ -1,0 +1,96 @@
+// The client's inside without MCP around it, on the real transport: for properties that need many runs or an own clock.
+import { expect, onTestFinished } from "vitest";
+import { type CallContext, systemTiming, type Timing } from "../../src/api-client/attempts.ts";
+import { createService, type Service } from "../../src/api-client/call.ts";
+import { createDownloads } from "../../src/api-client/downloads.ts";
+import { encodeRequest } from "../../src/api-client/encode.ts";
+import { createTransport, type Transport } from "../../src/api-client/transport.ts";
+import {
+  createMicJob,
+  getMicJob,
+  listMicJobs,
+  requestMicSharedFileProcessing,
+} from "../../src/contract/endpoints/job-processing.ts";
+import { createIdentity } from "../../src/credentials/identity.ts";
+import type { ClientCredentials } from "../../src/credentials/oauth.ts";
+import { createRedactor } from "../../src/credentials/redaction.ts";
+import { noTokenStore } from "../../src/credentials/token-store.ts";
+import { createTokens } from "../../src/credentials/tokens.ts";
+import { Failure, type FailureFacts } from "../../src/failure.ts";
+import { createJob, createProcessingRequest } from "../contract/samples.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+
+/** The system's clock, and a backoff that waits no time. */
+export const eagerTiming: Timing = { ...systemTiming, random: () => 0 };
+
+/** The same, which notes in `slept` for how many milliseconds it was asked to sleep. */
+export const recordedTiming = (slept: number[]): Timing => ({
+  ...eagerTiming,
+  sleep(ms, signal) {
+    slept.push(ms);
+    return eagerTiming.sleep(ms, signal);
+  },
+});
+
+export const credentials = { clientId: "stub-client", clientSecret: "stub-secret-0123456789" } as const;
+
+/** The variables that connect a server to a stub. */
+export const stubEnv = ({ baseUrl }: { readonly baseUrl: string }) => emulatorEnv({ baseUrl, ...credentials });
+
+export interface ClientOptions {
+  readonly credentials?: ClientCredentials;
+  readonly timing?: Timing;
+  readonly wrap?: (transport: Transport) => Transport;
+}
+
+/** For the running test alone. */
+export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
+  const { timing = eagerTiming, wrap = (real) => real } = options;
+  const real = createTransport();
+  onTestFinished(() => real.close());
+  const transport = wrap(real);
+  const redactor = createRedactor();
+  const given = { baseUrl, credentials: options.credentials ?? credentials, workspaceId: undefined };
+  const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: timing.now });
+  const tokens = createTokens({ identity, store: noTokenStore, transport, timing, redactor });
+  const service = createService({ baseUrl: identity.baseUrl, tokens, transport, timing });
+  const downloads = createDownloads(service);
+  onTestFinished(() => downloads.close());
+  return { service, tokens, downloads, redactor };
+}
+
+/** A call that may last `ms` from now on. */
+export const within = (ms: number, signal: AbortSignal = new AbortController().signal): CallContext => ({
+  signal,
+  deadlineAt: Date.now() + ms,
+});
+
+export const KEY = "test-key-0001";
+
+export const readJob = (service: Service, context = within(10_000), jobId = "job-1") =>
+  service.call(getMicJob, { path: { jobId } }, context);
+
+export const readJobs = (service: Service, context = within(10_000)) =>
+  service.call(listMicJobs, { query: { workspaceId: "micws_1" } }, context);
+
+export const submitJob = (service: Service, context = within(10_000)) =>
+  service.send(createMicJob, encodeRequest(createMicJob, { body: createJob }), KEY, context);
+
+export const requestProcessing = (service: Service, context = within(10_000)) =>
+  service.send(
+    requestMicSharedFileProcessing,
+    encodeRequest(requestMicSharedFileProcessing, { body: createProcessingRequest }),
+    KEY,
+    context,
+  );
+
+/** The facts of the Failure that a call ends with; any other end fails the test. */
+export async function failureOf(call: Promise<unknown>): Promise<FailureFacts> {
+  const ended = await call.then(
+    (value) => ({ value }),
+    (error: unknown) => error,
+  );
+  expect(ended).toBeInstanceOf(Failure);
+  if (!(ended instanceof Failure)) throw new Error("unreachable");
+  return ended.facts;
+}

@@ -1,0 +1,101 @@
+// The platform's JSON parser, which is tried first, says the same as the lossless one; what matches its schema is passed on unchanged.
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { parse as parseLossless } from "lossless-json";
+import { describe, expect, test } from "vitest";
+import { ContractViolation, checkAgainst, parseJson, readNumber } from "../../src/api-client/decode.ts";
+import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
+import { enveloped, job } from "../contract/samples.ts";
+import { runs } from "../support/thorough.ts";
+
+/** What the lossless parser says: a value, or that it is none. */
+function lossless(text: string): unknown {
+  try {
+    return {
+      value: parseLossless(text, null, { parseNumber: readNumber, onDuplicateKey: ({ newValue }) => newValue }),
+    };
+  } catch {
+    return "refused";
+  }
+}
+
+function ours(text: string): unknown {
+  try {
+    return { value: parseJson(Buffer.from(text)) };
+  } catch (error) {
+    expect(error).toBeInstanceOf(ContractViolation);
+    return "refused";
+  }
+}
+
+// Numbers as services write them, and as they should not.
+const numberText = fc.oneof(
+  fc.integer().map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
+  fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String),
+  fc.constantFrom(
+    "9007199254740991",
+    "9007199254740992",
+    "-9007199254740993",
+    "1e400",
+    "1E2",
+    "-0",
+    "0.10",
+    "01",
+    "1.",
+  ),
+);
+const nameText = fc.oneof(
+  fc.constantFrom('"a"', '"b"', '":a"', '"__proto__"', '"constructor"', '"1"', '"2"', '"a\\u0062"', '"\\""'),
+  fc.string({ unit: "binary" }).map((text) => JSON.stringify(text)),
+);
+const space = fc.constantFrom("", "", "", " ", "\n\t");
+
+/** JSON texts, some of them wrong: spaces anywhere, escapes, a name twice, integers of any length. */
+const { text: jsonText } = fc.letrec<{ text: string }>((tie) => ({
+  text: fc.oneof(
+    { depthSize: "small" },
+    numberText,
+    nameText,
+    fc.constantFrom("true", "false", "null", "nul", ""),
+    fc.array(tie("text"), { maxLength: 4 }).map((items) => `[${items.join(",")}]`),
+    fc
+      .array(fc.tuple(nameText, space, space, tie("text")), { maxLength: 5 })
+      .map(
+        (fields) => `{${fields.map(([name, before, after, part]) => `${name}${before}:${after}${part}`).join(",")}}`,
+      ),
+  ),
+}));
+
+describe("parseJson", () => {
+  test("says what the lossless parser says, of any text", () => {
+    fc.assert(
+      fc.property(jsonText, (text) => {
+        const said = lossless(text);
+        // Emptiness has words of its own.
+        expect(isDeepStrictEqual(ours(text), text.trim() === "" ? "refused" : said), text).toBe(true);
+      }),
+      { numRuns: runs(1_000, 5_000) },
+    );
+  });
+
+  test.each([
+    ['{"a":1,"a":2}', { value: { a: 2 } }],
+    ['{"a":9007199254740993,"a":2}', { value: { a: 2 } }],
+    ['{"a":1,"a":9007199254740993}', { value: { a: 9007199254740993n } }],
+    ['{"a":9007199254740993}', { value: { a: 9007199254740993n } }],
+    ["[ -12345678901234567]", { value: [-12345678901234567n] }],
+    ['{"a":"1234567890123456"}', { value: { a: "1234567890123456" } }],
+  ])("%s", (text, said) => {
+    expect(ours(text)).toEqual(said);
+    expect(lossless(text)).toEqual(said);
+  });
+});
+
+test("what matches is passed on as it came, its fields in the API's order, and nothing of it is drift", () => {
+  const { id, ...rest } = job;
+  const body = enveloped({ ...rest, id });
+  const { value, drift } = checkAgainst(getMicJob.success.body, body);
+  expect(value).toBe(body);
+  expect(drift).toEqual([]);
+});

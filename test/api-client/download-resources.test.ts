@@ -1,0 +1,73 @@
+// What a download costs and what happens when there is not enough: memory and disk of the server's own process.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { test } from "../support/fixtures.ts";
+import { folderForTest } from "../support/home.ts";
+import { type Connection, connectionForTest } from "../support/mcp.ts";
+import { answer, flood, type Stub } from "../support/stub.ts";
+import { stubEnv } from "./client.ts";
+
+const PRLIMIT = "prlimit";
+const MEGABYTE = 1_000_000;
+
+async function serverOn(stub: Stub): Promise<{ connection: Connection; folder: string }> {
+  const folder = await folderForTest();
+  const connection = await connectionForTest("v2-modern", {
+    env: {
+      ...stubEnv(stub),
+      MIC_DOWNLOAD_DIR: folder,
+    },
+  });
+  return { connection, folder };
+}
+
+/** The most memory that the process has held so far, in megabytes. */
+async function peakMemory(pid: number): Promise<number> {
+  const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
+  return (Number(kilobytes) * 1024) / MEGABYTE;
+}
+
+test.skipIf(!existsSync("/proc/self/status"))("200 MB are saved in constant memory (needs /proc)", async ({ stub }) => {
+  const { connection, folder } = await serverOn(stub);
+  const chunk = Buffer.alloc(65_536, "0123456789abcdef");
+  const size = 200 * MEGABYTE;
+  stub.expect(flood(200, chunk, 20 * MEGABYTE), flood(200, chunk, size, { "content-length": String(size) }));
+  // The first download loads what every download needs.
+  await connection.callTool("download_asset", { assetId: "small" });
+  const before = await peakMemory(connection.pid);
+  const { structured } = await connection.callTool("download_asset", { assetId: "large" });
+  const hash = createHash("sha256");
+  for (let at = 0; at < size; at += chunk.length) hash.update(chunk.subarray(0, size - at));
+  expect(structured).toMatchObject({ bytes: size, sha256: hash.digest("hex"), path: join(folder, "large") });
+  expect((await peakMemory(connection.pid)) - before).toBeLessThan(60);
+});
+
+const hasPrlimit = (): boolean => {
+  try {
+    execFileSync(PRLIMIT, ["--version"]);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test.skipIf(!hasPrlimit())(
+  "a disk that is full is told, nothing stays on it, and the server lives (needs prlimit)",
+  async ({ stub }) => {
+    const { connection, folder } = await serverOn(stub);
+    // A file that may not grow further fails a write in the middle, as a full disk does.
+    execFileSync(PRLIMIT, ["--pid", String(connection.pid), `--fsize=${MEGABYTE}`]);
+    stub.expect(flood(200, Buffer.alloc(65_536, "x"), 3 * MEGABYTE), answer(200, "small enough"));
+    const { isError, error, text } = await connection.callTool("download_asset", { assetId: "asset-1" });
+    expect(isError).toBe(true);
+    expect(error).toMatchObject({ sideEffect: "none", retryable: false });
+    expect(text).toContain(folder);
+    expect(text).toContain("MIC_DOWNLOAD_DIR");
+    expect(await readdir(folder)).toEqual([]);
+    expect(await connection.callTool("download_asset", { assetId: "asset-2" })).toMatchObject({ isError: false });
+  },
+);

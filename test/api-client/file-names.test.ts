@@ -1,0 +1,174 @@
+// Names of downloaded files are plain names on every platform, whatever an agent asks for or a service sends.
+import { basename, join, posix, win32 } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fileNameSchema, nameFromHeader } from "../../src/api-client/file-names.ts";
+
+// Windows: "Naming Files, Paths, and Namespaces", and the console's own two.
+const DEVICES = [
+  ..."con prn aux nul conin$ conout$".split(" "),
+  ...["com", "lpt"].flatMap((port) => [..."0123456789¹²³"].map((digit) => port + digit)),
+];
+
+/** Judged by rules written anew here, not by the code under test. */
+function isSafe(name: string): boolean {
+  const stem = (name.split(".")[0] ?? "").trimEnd().toLowerCase();
+  return (
+    name.length > 0 &&
+    Buffer.byteLength(name) <= 230 &&
+    name === basename(name) &&
+    name === win32.basename(name) &&
+    name === posix.basename(name) &&
+    win32.parse(name).root === "" &&
+    join("/downloads", name) === `/downloads/${name}` &&
+    !/[<>:"|?*\\/]/.test(name) &&
+    ![...name].some((char) => /\p{Cc}/u.test(char)) &&
+    !/^[. ]|[. ]$/.test(name) &&
+    !DEVICES.includes(stem)
+  );
+}
+
+const hostile = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 300 }),
+  fc
+    .array(
+      fc.constantFrom(
+        "..",
+        "/",
+        "\\",
+        "%2f",
+        "C:",
+        "~",
+        " ",
+        ".",
+        "CON",
+        "nul.txt",
+        "a",
+        "é",
+        "\u202e",
+        "\u0000",
+        '"',
+        ";",
+        "*",
+        "'",
+      ),
+      { maxLength: 30 },
+    )
+    .map((parts) => parts.join("")),
+);
+
+const accepted = (name: string): boolean => fileNameSchema.safeParse(name).success;
+
+describe("a name that an agent asks for", () => {
+  test("is either refused or safe", () => {
+    fc.assert(
+      fc.property(hostile, (name) => !accepted(name) || isSafe(name)),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each([
+    "report.csv",
+    "Telangana districts (2026).csv",
+    "données.tsv",
+    "जिले.csv",
+    "a",
+    "a.b.c",
+    "console.log",
+    "com.example",
+    "nullable.csv",
+    "x".repeat(200),
+    "🍨.png",
+    "-rf",
+    "COM10",
+    "lpt",
+  ])("is taken: %j", (name) => {
+    expect(isSafe(name)).toBe(true);
+    expect(accepted(name)).toBe(true);
+  });
+
+  test.each([
+    "",
+    " ",
+    ".",
+    "..",
+    "../a",
+    "a/b",
+    "/etc/passwd",
+    "..\\a",
+    "C:a",
+    "C:\\a",
+    "\\\\host\\share",
+    ".hidden",
+    " a",
+    "a ",
+    "a.",
+    "a\u0000b",
+    "a\nb",
+    "a\u007fb",
+    "a\u202egnp.exe",
+    "a\u200b",
+    "a:stream",
+    "a?",
+    "a*",
+    'a"b',
+    "<a>",
+    "a|b",
+    "x".repeat(201),
+    "ज".repeat(67),
+    "a\ud800",
+    ...DEVICES,
+    ...DEVICES.map((device) => `${device.toUpperCase()}.txt`),
+    "NUL.tar.gz",
+    "nul .txt",
+  ])("is refused: %j", (name) => expect(accepted(name)).toBe(false));
+});
+
+describe("a name that a header gives", () => {
+  test("is safe, whatever the header and the asset's id are", () => {
+    const quote = (name: string) => `attachment; filename="${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+    const extended = (name: string) => `attachment; filename*=UTF-8''${encodeURIComponent(name)}`;
+    const header = fc.oneof(
+      hostile,
+      hostile.map(quote),
+      hostile.map((name) => `attachment; filename=${name}`),
+      hostile.filter((name) => !/\p{Surrogate}/u.test(name)).map(extended),
+    );
+    fc.assert(
+      fc.property(fc.option(header, { nil: undefined }), hostile, (disposition, assetId) => {
+        expect(isSafe(nameFromHeader(disposition, assetId))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each([
+    ['attachment; filename="districts.csv"', "districts.csv"],
+    ["attachment; filename=districts.csv", "districts.csv"],
+    ["ATTACHMENT; FileName=districts.csv; size=3", "districts.csv"],
+    ["attachment; filename=\"plain.csv\"; filename*=UTF-8''donn%C3%A9es.csv", "données.csv"],
+    ['attachment; filename="a \\"b\\".csv"', "a _b_.csv"],
+    ['inline; filename="C:\\\\Users\\\\me\\\\report.csv"', "report.csv"],
+    ['attachment; filename="../../etc/passwd"', "passwd"],
+    ["attachment; filename*=UTF-8''..%2F..%2Fetc%2Fcron.d%2Fjob", "job"],
+    ["attachment; filename*=UTF-8''%E0%A4%A; filename=\"good.csv\"", "good.csv"],
+    ["attachment; filename*=iso-8859-1''donn%E9es; filename=fine.csv", "données"],
+    ["attachment; filename*=utf-16''x; filename=fine.csv", "fine.csv"],
+    ['attachment; filename="CON.txt"', "asset-1"],
+    ['attachment; filename=""', "asset-1"],
+    ["attachment", "asset-1"],
+    ["", "asset-1"],
+  ])("%s", (header, name) => expect(nameFromHeader(header, "asset-1")).toBe(name));
+
+  test("falls back to the asset's id, and to a fixed name", () => {
+    expect(nameFromHeader(undefined, "districts-2026")).toBe("districts-2026");
+    expect(nameFromHeader(undefined, "../..")).toBe("asset");
+    expect(nameFromHeader(undefined, "nul")).toBe("asset");
+  });
+
+  test("keeps its ending when it is too long", () => {
+    const name = nameFromHeader(`attachment; filename="${"é".repeat(500)}.csv"`, "a");
+    expect(name).toMatch(/^é+\.csv$/);
+    expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
+  });
+});

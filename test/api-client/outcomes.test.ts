@@ -1,0 +1,234 @@
+// What an agent is told about an action that failed: did it take effect? "none" must be certain, and so must "done".
+import { describe, expect } from "vitest";
+import { encodeRequest } from "../../src/api-client/encode.ts";
+import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
+import { createJob, enveloped, job, problem } from "../contract/samples.ts";
+import { test } from "../support/fixtures.ts";
+import {
+  answer,
+  cutShort,
+  flood,
+  neverAnswer,
+  refusingBaseUrl,
+  resetAfterReading,
+  resetUnread,
+  type Step,
+} from "../support/stub.ts";
+import { clientForTest, failureOf, KEY, submitJob, within } from "./client.ts";
+
+const refusal = (status: number, facts: object = {}) => answer(status, { ...problem, status, ...facts });
+const html = { "content-type": "text/html" };
+const page = answer(200, "<!doctype html><title>Sign in</title>", html);
+const tooLong = answer(429, undefined, { "retry-after": "900" });
+const megabytes = (status: number, byte = "x") => flood(status, Buffer.alloc(65_536, byte), 20_000_000);
+
+interface Met {
+  readonly what: string;
+  /** The first answers; then `step` comes again and again. */
+  readonly first?: readonly Step[];
+  readonly step: Step;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+type Named = readonly (readonly [what: string, step: Step, facts?: object])[];
+
+const each = (title: string, rows: Named, facts: object, first: readonly Step[] = []): readonly Met[] =>
+  rows.map(([what, step, more]) => ({ what: `${title}: ${what}`, first, step, facts: { ...facts, ...more } }));
+
+const UNKNOWN = { kind: "outcome_unknown", sideEffect: "unknown", retryable: true };
+
+const met: readonly Met[] = [
+  ...each(
+    "whose answer is lost every time has an unknown outcome",
+    [
+      ["reset unread", resetUnread],
+      ["reset after reading", resetAfterReading],
+      ["cut short", cutShort(202, enveloped(job), 30)],
+      ["HTTP 500", answer(500)],
+      ["HTTP 503", answer(503)],
+      ["HTTP 504 with HTML", answer(504, "<html><h1>Gateway timeout</h1></html>", html)],
+      ["HTTP 500 of many megabytes", megabytes(500)],
+    ],
+    UNKNOWN,
+  ),
+  // The service asks who is calling before it looks at the key: such a refusal says nothing about the first attempt.
+  ...each(
+    "refused after a lost answer may have taken effect",
+    [
+      ["unauthorized", answer(401), { status: 401 }],
+      ["unauthorized, by a Problem", refusal(401), { status: 401 }],
+      ["forbidden", refusal(403), { status: 403 }],
+      ["a version that has moved on", refusal(412), { status: 412 }],
+      ["a conflict", refusal(409, { retryable: false }), { status: 409 }],
+      ["a passing limit", tooLong, { status: 429 }],
+    ],
+    { sideEffect: "unknown" },
+    [resetAfterReading],
+  ),
+  ...each(
+    "refused after a lost answer",
+    [["changed nothing when its own bytes are refused", refusal(422), { kind: "rejected", status: 422 }]],
+    { sideEffect: "none" },
+    [resetAfterReading],
+  ),
+  ...each(
+    "that is refused changed nothing",
+    [
+      ["400", refusal(400, { retryable: false }), { kind: "rejected", status: 400 }],
+      ["403", refusal(403, { retryable: false }), { kind: "forbidden", status: 403 }],
+      ["404", refusal(404, { retryable: false }), { kind: "not_found", status: 404 }],
+      ["409", refusal(409, { retryable: false }), { kind: "conflict", status: 409 }],
+      ["412", refusal(412, { retryable: false }), { kind: "precondition_failed", status: 412 }],
+      ["422", refusal(422, { retryable: false }), { kind: "rejected", status: 422 }],
+      ["with a limit that does not fit the call", tooLong, { kind: "rate_limited" }],
+      ["in many megabytes", megabytes(400), { kind: "rejected" }],
+    ],
+    { sideEffect: "none" },
+  ),
+  ...each(
+    "that was accepted in the contract's envelope took effect, whatever else is wrong with it",
+    [
+      ["its id", answer(202, enveloped({ ...job, id: "" }))],
+      ["all of it", answer(202, enveloped({}))],
+    ],
+    { kind: "contract_violation", sideEffect: "done", retryable: false },
+  ),
+];
+
+describe("an action", () => {
+  test.for(met)("$what", async ({ first = [], step, facts }, { stub, service }) => {
+    stub.expect(...first);
+    stub.respond(() => step);
+    expect(await failureOf(submitJob(service))).toMatchObject({ ...facts, idempotencyKey: KEY });
+  });
+
+  test.for([
+    ["a page with another status", page, "HTML"],
+    ["a page with the contract's status", answer(202, "<html>", html), "HTML"],
+    ["no JSON", answer(202, "accepted"), "not valid JSON"],
+    ["nothing", answer(202), "empty"],
+    ["no content", answer(204), "204, not 202"],
+    ["the envelope with another status", answer(200, enveloped(job)), "200, not 202"],
+    ["no requestId", answer(202, { data: job, meta: {} }), "meta.requestId"],
+    ["no data", answer(202, { ok: true, meta: { requestId: "r" } }), "no data"],
+    ["a list", answer(202, { data: [job], meta: { requestId: "r" } }), "no data"],
+    ["too many bytes", megabytes(202, " "), "larger than"],
+  ] as const)(
+    "whose answer need not be the service's is sent again, and has an unknown outcome when nothing else comes: %s",
+    async ([_, step, words], { stub, service }) => {
+      stub.respond(() => step);
+      const facts = await failureOf(submitJob(service));
+      expect(facts).toMatchObject({ ...UNKNOWN, idempotencyKey: KEY });
+      expect(facts.message).toContain(words);
+      expect(facts.message).toMatch(/Ask the user to check MIC_BASE_URL: something in between/);
+      expect(stub.requests.length).toBeGreaterThanOrEqual(3);
+      expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([KEY]));
+    },
+  );
+
+  test("whose first answer need not be the service's is told as soon as the service answers", async ({
+    stub,
+    service,
+  }) => {
+    stub.expect(page, answer(202, enveloped(job)));
+    expect(await submitJob(service)).toMatchObject({ attempts: 2, value: { data: { id: job.id } } });
+  });
+
+  test("is refused for certain by a Problem alone: a page that refuses may be in between as well", async ({
+    stub,
+    service,
+  }) => {
+    stub.expect(page, answer(404, "<html>Not found</html>", html));
+    expect(await failureOf(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
+    stub.expect(page, refusal(422));
+    expect(await failureOf(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
+  });
+});
+
+describe("an action that never reached the service changed nothing when", () => {
+  test("connections are refused", async () => {
+    const { service } = clientForTest(await refusingBaseUrl());
+    const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
+    expect(await failureOf(submitJob(service))).toMatchObject(facts);
+  });
+
+  test("the host has no address", async () => {
+    const { service } = clientForTest("https://service.invalid");
+    const facts = { kind: "upstream_unavailable", sideEffect: "none" };
+    expect(await failureOf(submitJob(service, within(2000)))).toMatchObject(facts);
+  });
+
+  test("connections are refused with the token at hand", async ({ stub }) => {
+    const refusing = new URL(await refusingBaseUrl());
+    const { service } = clientForTest(stub.baseUrl, {
+      wrap: (real) => ({
+        ...real,
+        exchange(request, limits) {
+          const isToken = request.path.endsWith("/oauth/token");
+          return real.exchange(isToken ? request : { ...request, origin: refusing.origin }, limits);
+        },
+      }),
+    });
+    const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
+    expect(await failureOf(submitJob(service))).toMatchObject(facts);
+    expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+  test("there is no token", async ({ stub, service }) => {
+    stub.respondToToken(() => answer(503));
+    expect(await failureOf(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+    expect(stub.requests).toHaveLength(0);
+  });
+});
+
+test("an action without a new token after a lost answer may have taken effect", async ({ stub, service }) => {
+  stub.respondToToken(() =>
+    stub.tokenRequests.length === 1
+      ? answer(200, { access_token: "first-token" })
+      : answer(400, { error: "invalid_client" }),
+  );
+  stub.expect(resetAfterReading, answer(401));
+  expect(await failureOf(submitJob(service))).toMatchObject({ kind: "unauthorized", sideEffect: "unknown" });
+});
+
+// An action whose call ends early, by its client or by its time: what has been sent may take effect all the same.
+
+test.for([
+  ["a call that is cancelled while its request is out", []],
+  ["a call that is cancelled after a lost answer", [resetAfterReading]],
+] as const)("%s may have taken effect", async ([_, first], { stub, service }) => {
+  const client = new AbortController();
+  stub.expect(...first);
+  stub.respond(() => {
+    setTimeout(() => client.abort(), 20);
+    return neverAnswer;
+  });
+  const facts = { kind: "cancelled", sideEffect: "unknown", idempotencyKey: KEY };
+  expect(await failureOf(submitJob(service, within(10_000, client.signal)))).toMatchObject(facts);
+  expect(stub.requests).toHaveLength(1 + first.length);
+});
+
+test.for([
+  [false, "none"],
+  [true, "unknown"],
+] as const)(
+  "a call that is cancelled before it sends may have taken effect by an earlier one (%s), and else not",
+  async ([lost, sideEffect], { stub, service }) => {
+    const client = new AbortController();
+    stub.respondToToken(() => {
+      setTimeout(() => client.abort(), 20);
+      return neverAnswer;
+    });
+    const encoded = encodeRequest(createMicJob, { body: createJob });
+    const call = service.send(createMicJob, encoded, KEY, within(10_000, client.signal), { lost });
+    expect(await failureOf(call)).toMatchObject({ kind: "cancelled", sideEffect });
+    expect(stub.requests).toHaveLength(0);
+  },
+);
+
+test("a request that is not answered in time may have taken effect", async ({ stub, service }) => {
+  // Known beforehand, the token takes no time of the call.
+  stub.expect(answer(422, {}));
+  await failureOf(submitJob(service));
+  stub.expect(neverAnswer);
+  expect(await failureOf(submitJob(service, within(1_000)))).toMatchObject({ ...UNKNOWN, idempotencyKey: KEY });
+});

@@ -1,0 +1,173 @@
+// Every kind of error answer a service may give, and what the agent is told (docs/contract.md, 7; doubt 2).
+import { describe, expect } from "vitest";
+import { getMicJob, getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
+import {
+  getPlaygroundOpenApi,
+  listPlaygroundDistricts,
+  listPlaygroundStates,
+} from "../../src/contract/endpoints/playground.ts";
+import { problem, processingRequest, statesResponse } from "../contract/samples.ts";
+import { proves, test } from "../support/fixtures.ts";
+import { answer, stubForTest } from "../support/stub.ts";
+import { clientForTest, failureOf, readJob, submitJob, within } from "./client.ts";
+
+const told = { code: "stage_failed", requestId: "req-2", retryable: true, fieldErrors: problem.fieldErrors };
+
+describe("a Problem", () => {
+  for (const [place, body] of [
+    ["bare", problem],
+    ["in error", { error: problem }],
+    ["in problem", { problem }],
+    ["in failure", { failure: problem, meta: { requestId: "req-9" } }],
+    ["in data", { data: problem, meta: { requestId: "req-9" } }],
+  ] as const)
+    proves("7.2/problem", `is understood ${place}`, async ({ stub, service }) => {
+      stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
+      const facts = await failureOf(readJob(service));
+      expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...told });
+      expect(facts.message).toContain(JSON.stringify(problem.title));
+    });
+
+  proves("2.2/problem-field-error", "brings all its field errors, a hundred at most", async () => {
+    const fieldErrors = Array.from({ length: 100 }, (_, n) => ({
+      pointer: `/f/${n}`,
+      code: "bad",
+      message: `no ${n}`,
+    }));
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.expect(answer(422, { ...problem, fieldErrors }));
+    expect((await failureOf(readJob(service))).fieldErrors).toEqual(fieldErrors);
+  });
+
+  test("of a job that is read is data, not a failure of the call", async ({ stub, service }) => {
+    stub.expect(answer(200, { data: { ...processingRequest }, meta: { requestId: `micreq_${"0".repeat(32)}` } }));
+    const { value } = await service.call(
+      getMicSharedFileProcessingRequest,
+      { path: { requestId: processingRequest.id } },
+      within(5000),
+    );
+    expect(value.data.state).toBe("APPROVED");
+  });
+
+  test("with a code that nobody knows, and another status inside, goes by the HTTP status", async ({
+    stub,
+    service,
+  }) => {
+    stub.expect(answer(404, { ...problem, status: 500, code: "SOMETHING_NEW" }));
+    expect(await failureOf(readJob(service))).toMatchObject({ kind: "not_found", status: 404, code: "SOMETHING_NEW" });
+  });
+
+  test.for([
+    ["a field error of the wrong shape", { ...problem, fieldErrors: [{ pointer: 1 }, problem.fieldErrors[0]] }, 1],
+    ["field errors that are no list", { ...problem, fieldErrors: "all of them" }, undefined],
+    ["a title of a megabyte", { ...problem, title: "x".repeat(1_000_000) }, 1],
+    ["a title that is no text", { ...problem, title: { a: 1 } }, 1],
+    ["retryable as text", { ...problem, retryable: "yes" }, 1],
+  ] as const)(
+    "that is half broken is read as far as it makes sense: %s",
+    async ([_, body, fieldErrors], { stub, service }) => {
+      stub.expect(answer(422, body));
+      const facts = await failureOf(readJob(service));
+      expect(facts).toMatchObject({ kind: "rejected", status: 422, code: "stage_failed" });
+      expect(facts.fieldErrors?.length).toBe(fieldErrors);
+      expect(typeof facts.retryable).toBe("boolean");
+      expect(facts.message.length).toBeLessThan(1000);
+    },
+  );
+});
+
+describe("an error without a Problem", () => {
+  test.for([
+    ["HTML", "<!doctype html><title>502</title>", "text/html"],
+    ["nothing", "", "application/json"],
+    ["an empty object", "{}", "application/json"],
+    ["a list", "[1,2]", "application/json"],
+    ["null", "null", "application/json"],
+    ["broken JSON", '{"title":', "application/json"],
+    ["text in another encoding", Buffer.from([0xff, 0xfe, 0x41]), "text/plain"],
+    ["a gateway's words", '{"message":"no route"}', "application/json"],
+  ] as const)("is told by its status: %s", async ([_, body, type]) => {
+    for (const [status, kind] of [
+      [400, "rejected"],
+      [401, "unauthorized"],
+      [403, "forbidden"],
+      [404, "not_found"],
+      [409, "conflict"],
+      [412, "precondition_failed"],
+      [418, "rejected"],
+      [429, "rate_limited"],
+      [500, "upstream_unavailable"],
+      [599, "upstream_unavailable"],
+    ] as const) {
+      const stub = await stubForTest();
+      const { service } = clientForTest(stub.baseUrl);
+      stub.respond(() => answer(status, body, { "content-type": type, "retry-after": "900" }));
+      const facts = await failureOf(readJob(service));
+      expect(facts).toMatchObject({ kind, status });
+      expect(facts.message).toContain(`HTTP ${status}`);
+      expect(facts.message).not.toContain("<");
+    }
+  });
+
+  test("keeps the request id of its header", async ({ stub, service }) => {
+    stub.expect(answer(404, "", { "x-request-id": "edge-77" }));
+    expect((await failureOf(readJob(service))).requestId).toBe("edge-77");
+  });
+});
+
+describe("the playground", () => {
+  const read = async (status: number, code: string, headers: Record<string, string> = {}) => {
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => answer(status, { status: code }, headers));
+    const facts = await failureOf(service.call(listPlaygroundDistricts, { query: { state: "TG" } }, within(5000)));
+    expect(facts).toMatchObject({ status, code });
+    expect(stub.tokenRequests).toHaveLength(0);
+    return { ...facts, attempts: stub.requests.length };
+  };
+
+  proves(["7.1/body", "7.1/invalid-request"], "refuses an unsupported request", async () => {
+    const facts = { kind: "rejected", retryable: false, attempts: 1 };
+    expect(await read(400, "INVALID_PLAYGROUND_REQUEST")).toMatchObject(facts);
+  });
+
+  proves("7.1/denied", "denies a request by its policy", async () => {
+    expect(await read(403, "PLAYGROUND_REQUEST_DENIED")).toMatchObject({ kind: "forbidden", attempts: 1 });
+  });
+
+  proves(["7.1/rate-limited", "7.1/retry-after"], "limits the rate and says for how long", async () => {
+    const facts = { kind: "rate_limited", retryAfterSeconds: 59, retryable: true, attempts: 1 };
+    expect(await read(429, "PLAYGROUND_RATE_LIMITED", { "retry-after": "59" })).toMatchObject(facts);
+  });
+
+  for (const status of [400, 401, 403, 404, 409, 418, 451, 500, 502, 503])
+    proves(
+      ["7.1/upstream-unavailable", "7.1/upstream-status-preserved"],
+      `cannot reach its catalogue: tried again, then told with the upstream's status ${status}`,
+      async () => {
+        const { kind, attempts } = await read(status, "PLAYGROUND_UPSTREAM_UNAVAILABLE");
+        expect(kind).toBe("upstream_unavailable");
+        expect(attempts).toBeGreaterThan(1);
+      },
+    );
+
+  test("is called without any credential", async ({ stub, service }) => {
+    stub.expect(answer(200, statesResponse), answer(200, { openapi: "3.1.1", info: {}, paths: {} }));
+    await service.call(listPlaygroundStates, {}, within(5000));
+    await service.call(getPlaygroundOpenApi, {}, within(5000));
+    for (const { headers } of stub.requests) expect(headers).not.toHaveProperty("authorization");
+    expect(stub.tokenRequests).toHaveLength(0);
+  });
+});
+
+test("the failure names the operation, so that an agent knows which call of several it was", async ({
+  stub,
+  service,
+}) => {
+  stub.respond(() => answer(404));
+  const read = await failureOf(service.call(getMicJob, { path: { jobId: "j" } }, within(5000)));
+  const write = await failureOf(submitJob(service, within(5000)));
+  expect(read.message).toContain("getMicJob");
+  expect(write.message).toContain("createMicJob");
+});

@@ -1,0 +1,79 @@
+// HTTP_PROXY and NO_PROXY are obeyed, and a proxy that refuses is known to have passed nothing on.
+import { afterEach, beforeEach, describe, expect, vi } from "vitest";
+import { enveloped, job } from "../contract/samples.ts";
+import { test } from "../support/fixtures.ts";
+import { connectionForTest } from "../support/mcp.ts";
+import { answer, refusingBaseUrl } from "../support/stub.ts";
+import { clientForTest, failureOf, readJob, submitJob } from "./client.ts";
+import { proxyForTest } from "./proxy.ts";
+
+const NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
+
+beforeEach(() => {
+  for (const name of NAMES) vi.stubEnv(name, undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describe("with HTTP_PROXY", () => {
+  test.for(["HTTP_PROXY", "http_proxy"] as const)(
+    "set as %s every request goes through the proxy",
+    async (name, { stub }) => {
+      const proxy = await proxyForTest();
+      vi.stubEnv(name, proxy.url);
+      const { service } = clientForTest(stub.baseUrl);
+      stub.respond(() => answer(200, enveloped(job)));
+      expect((await readJob(service)).value.data.id).toBe(job.id);
+      expect(proxy.passed.length).toBeGreaterThan(0);
+      for (const target of proxy.passed) expect(target).toContain(new URL(stub.baseUrl).host);
+      expect(stub.tokenRequests).toHaveLength(1);
+    },
+  );
+
+  test("and NO_PROXY naming the host, none does", async ({ stub }) => {
+    const proxy = await proxyForTest();
+    vi.stubEnv("HTTP_PROXY", proxy.url);
+    vi.stubEnv("NO_PROXY", "example.com,127.0.0.1");
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respond(() => answer(200, enveloped(job)));
+    await readJob(service);
+    expect(proxy.passed).toEqual([]);
+  });
+
+  test("an action that the proxy did not pass on changed nothing: it is down", async ({ stub }) => {
+    vi.stubEnv("HTTP_PROXY", await refusingBaseUrl());
+    const { service } = clientForTest(stub.baseUrl);
+    expect(await failureOf(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+    expect(stub.requests).toHaveLength(0);
+  });
+
+  test.for([403, 407, 502] as const)(
+    "an action that the proxy did not pass on changed nothing: HTTP %i",
+    async (status, { stub }) => {
+      const proxy = await proxyForTest(status);
+      const { service } = clientForTest(stub.baseUrl, {
+        // The token comes by another way, so that the action itself meets the proxy.
+        wrap: (real) => ({
+          ...real,
+          exchange: (request, limits) =>
+            request.path.endsWith("/oauth/token")
+              ? Promise.resolve({ status: 200, headers: {}, body: Buffer.from('{"access_token":"from-elsewhere"}') })
+              : real.exchange(request, limits),
+        }),
+      });
+      vi.stubEnv("HTTP_PROXY", proxy.url);
+      expect((await failureOf(submitJob(service))).sideEffect).toBe("none");
+      expect(proxy.passed.length).toBeGreaterThan(0);
+      expect(stub.requests).toHaveLength(0);
+    },
+  );
+});
+
+test("an emulator inside the process is reached without the proxy", async () => {
+  const connection = await connectionForTest("v2-modern", {
+    args: ["serve", "--emulator"],
+    env: { HTTP_PROXY: await refusingBaseUrl() },
+  });
+  expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+});

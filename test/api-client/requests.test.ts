@@ -1,0 +1,196 @@
+// What goes over the wire: exactly the endpoint that was meant, its bytes and headers, on connections that are kept.
+import fc from "fast-check";
+import { describe, expect } from "vitest";
+import { encodeRequest, wireRequest } from "../../src/api-client/encode.ts";
+import {
+  cancelMicJob,
+  getMicJob,
+  getMicPublicAssetContent,
+  getMicPublicInput,
+  getMicPublicOperation,
+  listMicJobs,
+} from "../../src/contract/endpoints/job-processing.ts";
+import { jobETag } from "../../src/contract/jobs.ts";
+import { Failure } from "../../src/failure.ts";
+import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
+import { proves, test } from "../support/fixtures.ts";
+import { answer } from "../support/stub.ts";
+import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
+
+/** 1-128 characters of any kind that a URL can carry, dots, slashes, percents and separators more often than chance has it. */
+const anyId = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(..."./\\%?#;:@&=+ ~!'()*\u0000\t\n", "%2e", "%2F", "..", "é", "🍨"),
+      fc.string({ unit: "binary", maxLength: 3 }),
+    ),
+    {
+      minLength: 1,
+      maxLength: 40,
+    },
+  )
+  .map((parts) => [...parts.join("")].slice(0, 128).join(""))
+  .filter((id) => id !== "" && id !== "." && id !== ".." && !/\p{Surrogate}/u.test(id));
+
+describe("an id in a path", () => {
+  proves(
+    "4.2/assumes-no-path-id-format",
+    "of any characters names exactly its own resource, never another endpoint",
+    async ({ stub, service }) => {
+      stub.respond(() => answer(200, enveloped(job)));
+      await fc.assert(
+        fc.asyncProperty(anyId, async (jobId) => {
+          await readJob(service, within(10_000), jobId);
+          const target = stub.requests.at(-1)?.target ?? "";
+          expect(target.startsWith("/sandbox/v1/mic/jobs/")).toBe(true);
+          const segment = target.slice("/sandbox/v1/mic/jobs/".length);
+          expect(segment).toMatch(/^[A-Za-z0-9._~!'()*%-]+$/);
+          expect(decodeURIComponent(segment)).toBe(jobId);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
+
+  proves("4.2/assumes-no-path-id-format", "keeps what follows it", () => {
+    fc.assert(
+      fc.property(anyId, (id) => {
+        for (const [endpoint, name, before, after] of [
+          [cancelMicJob, "jobId", "/base/sandbox/v1/mic/jobs/", "/cancellations"],
+          [getMicPublicAssetContent, "assetId", "/base/sandbox/v1/mic/assets/", "/content"],
+          [getMicPublicInput, "inputId", "/base/sandbox/v1/mic/inputs/", ""],
+          [getMicPublicOperation, "operationId", "/base/sandbox/v1/mic/operations/", ""],
+        ] as const) {
+          const { origin, path } = wireRequest(
+            "https://service.example/base/",
+            endpoint,
+            encodeRequest(endpoint, { path: { [name]: id } }),
+          );
+          expect([origin, path]).toEqual(["https://service.example", `${before}${encodeURIComponent(id)}${after}`]);
+          const read = new URL(origin + path);
+          expect([read.pathname, read.search, read.hash], "a URL's reader takes it for the same").toEqual([
+            path,
+            "",
+            "",
+          ]);
+        }
+      }),
+    );
+  });
+
+  test.for([".", "..", "\ud800", "a\udc00b"] as const)(
+    "is refused where no path can carry it: %j",
+    async (jobId, { stub, service }) => {
+      expect(await failureOf(readJob(service, within(5000), jobId))).toMatchObject({
+        kind: "invalid_arguments",
+        sideEffect: "none",
+      });
+      expect(stub.requests).toHaveLength(0);
+    },
+  );
+});
+
+describe("a query value", () => {
+  test("of any characters arrives as it was meant, beside nothing else", async ({ stub, service }) => {
+    stub.respond(() => answer(200, jobList));
+    await fc.assert(
+      fc.asyncProperty(
+        anyId,
+        anyId,
+        fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
+        async (workspaceId, cursor, limit) => {
+          await service.call(listMicJobs, { query: { workspaceId, limit, cursor } }, within(10_000));
+          const url = new URL(stub.requests.at(-1)?.target ?? "", "http://stub");
+          expect(url.pathname).toBe("/sandbox/v1/mic/jobs");
+          const expected = { workspaceId, ...(limit !== undefined && { limit: String(limit) }), cursor };
+          expect([...url.searchParams]).toEqual(Object.entries(expected));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test("that no URL can carry is refused, not sent as another", () => {
+    const query = { workspaceId: "a\ud800" };
+    expect(() => encodeRequest(listMicJobs, { query })).toThrow(Failure);
+  });
+});
+
+describe("the bytes of a request", () => {
+  proves(
+    ["4.2/content-type", "4.2/idempotency-key-required", "4.2/accept", "4.2/base-path"],
+    "are the body as JSON in UTF-8, sent with its length under the key",
+    async ({ stub, service }) => {
+      stub.expect(answer(202, enveloped(job)));
+      await submitJob(service);
+      const [request] = stub.requests;
+      expect(request).toMatchObject({ method: "POST", target: "/sandbox/v1/mic/jobs" });
+      expect(request?.headers).toMatchObject({
+        accept: "application/json",
+        "content-type": "application/json",
+        "content-length": String(request?.body.length),
+        "idempotency-key": KEY,
+        authorization: "Bearer stub-token-1",
+      });
+      expect(request?.headers).not.toHaveProperty("if-match");
+      expect(JSON.parse(request?.body.toString() ?? "")).toEqual(createJob);
+    },
+  );
+
+  proves("4.2/if-match-required", "of a cancellation quote the job's version", async ({ stub, service }) => {
+    stub.expect(answer(202, enveloped(operation)));
+    const call = { path: { jobId: "job-1" }, body: cancelJob, ifMatch: jobETag(12) };
+    await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, within(5000));
+    expect(stub.requests[0]?.headers).toMatchObject({ "if-match": '"12"', "idempotency-key": KEY });
+  });
+
+  proves("4.2/accept", "of a read have no body, no key and no content type", async ({ stub, service }) => {
+    stub.expect(answer(200, enveloped(job)));
+    await readJob(service);
+    const [request] = stub.requests;
+    expect(request?.headers["accept"]).toBe("application/json");
+    for (const name of ["content-type", "idempotency-key", "if-match", "transfer-encoding"])
+      expect(request?.headers).not.toHaveProperty(name);
+    expect(request?.body).toHaveLength(0);
+  });
+
+  test("survive text of every kind", async ({ stub, service }) => {
+    stub.respond(() => answer(202, enveloped(operation)));
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "binary" }), async (reason) => {
+        const call = { path: { jobId: "job-1" }, body: { reason }, ifMatch: '"1"' };
+        await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, within(5000));
+        expect(JSON.parse(stub.requests.at(-1)?.body.toString() ?? "")).toEqual({ reason });
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("the base URL", () => {
+  test.for(["", "/", "///"] as const)("may end in %j", async (end, { stub }) => {
+    const { service } = clientForTest(`${stub.baseUrl}/geo/api${end}`);
+    // The token endpoint is below the base, too.
+    stub.expect(answer(200, { access_token: "token-below-the-base" }), answer(200, enveloped(job)));
+    await readJob(service);
+    expect(stub.requests.map(({ target }) => target)).toEqual([
+      "/geo/api/sandbox/oauth/token",
+      "/geo/api/sandbox/v1/mic/jobs/job-1",
+    ]);
+  });
+});
+
+describe("connections", () => {
+  test("are kept: twenty calls, one after the other, do not make twenty", async ({ stub, service }) => {
+    stub.respond(() => answer(200, enveloped(job)));
+    for (let n = 0; n < 20; n++) await readJob(service);
+    // A second one, since the next call may begin while the first's answer is still being put away.
+    expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(2);
+  });
+
+  test("that the service closed after an answer are replaced without a lost call", async ({ stub, service }) => {
+    stub.respond(() => answer(200, enveloped(job), { connection: "close" }));
+    for (let n = 0; n < 5; n++)
+      expect((await service.call(getMicJob, { path: { jobId: "j" } }, within(5000))).attempts).toBe(1);
+  });
+});

@@ -1,0 +1,140 @@
+// What is tried again and what is not; every attempt sends the same bytes under the same key (docs/architecture.md, "The way of a call").
+import { describe, expect } from "vitest";
+import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
+import { enveloped, job, problem } from "../contract/samples.ts";
+import { proves, test } from "../support/fixtures.ts";
+import {
+  answer,
+  cutShort,
+  hangUp,
+  noHttp,
+  type RecordedRequest,
+  refusingBaseUrl,
+  resetAfterReading,
+  resetUnread,
+  type Step,
+} from "../support/stub.ts";
+import { clientForTest, failureOf, KEY, readJob, submitJob, within } from "./client.ts";
+
+const whole = answer(200, enveloped(job));
+const accepted = answer(202, enveloped(job));
+const refused = (status: number, retryable: boolean): Step => answer(status, { ...problem, status, retryable });
+
+const passing: readonly (readonly [string, Step])[] = [
+  ["a reset before the request is read", resetUnread],
+  ["a reset after the request is read", resetAfterReading],
+  ["a connection closed without an answer", hangUp],
+  ["an answer cut off in the middle", cutShort(200, enveloped(job), 40)],
+  ...[408, 429, 500, 502, 503, 504].map((status) => [`HTTP ${status}`, answer(status)] as const),
+  ["HTTP 503 with a Problem that says not retryable", refused(503, false)],
+  ["bytes that are no HTTP", noHttp("\x15\x03\x01\x00\x02\x02\x46")],
+  ["the greeting of another protocol", noHttp("SSH-2.0-OpenSSH_9.2p1\r\n")],
+  ["HTTP of no known version", noHttp("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
+  ["a status line without a status", noHttp("HTTP/1.1 OK\r\n\r\n")],
+];
+
+const lasting: readonly (readonly [string, Step])[] = [
+  ...[400, 403, 404, 405, 409, 410, 412, 413, 415, 422, 428].map(
+    (status) => [`HTTP ${status}`, answer(status)] as const,
+  ),
+  ["HTTP 409 with a Problem that says not retryable", refused(409, false)],
+  ["HTTP 422 with a Problem that says retryable", refused(422, true)],
+  ["HTTP 302", answer(302, undefined, { location: "/elsewhere" })],
+];
+/** To a read. An action that is answered so is as good as not answered. */
+const wrong: typeof lasting = [
+  ["HTTP 204", answer(204)],
+  ["an HTML page", answer(200, "<html>")],
+  ["an answer that breaks the contract", answer(200, { data: {} })],
+];
+
+const sentBytes = ({ method, target, headers, body }: RecordedRequest) => {
+  const { connection: _, ...kept } = headers;
+  return { method, target, headers: kept, body: body.toString() };
+};
+
+describe("a read", () => {
+  test.for(passing)("is tried again after %s", async ([_, step], { stub, service }) => {
+    stub.expect(step, step, whole);
+    const { value, attempts } = await readJob(service);
+    expect(value.data.id).toBe(job.id);
+    expect(attempts).toBe(3);
+    expect(new Set(stub.requests.map((request) => JSON.stringify(sentBytes(request)))).size).toBe(1);
+  });
+
+  test.for([...lasting, ...wrong, ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const])(
+    "is not tried again after %s",
+    async ([_, step], { stub, service }) => {
+      stub.expect(step);
+      expect((await failureOf(readJob(service))).sideEffect).toBe("none");
+      expect(stub.requests).toHaveLength(1);
+    },
+  );
+
+  test("that gets no HTTP at all has no answer, and the fault is not ours", async ({ stub, service }) => {
+    stub.respond(() => noHttp("220 mail.example ESMTP\r\n"));
+    const facts = await failureOf(readJob(service));
+    expect(facts).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
+    expect(facts.message).toContain("HTTP/1.1 protocol");
+    expect(facts.next).toContain("MIC_BASE_URL");
+  });
+
+  test("is tried again when the connection is refused, and gives up after a handful of attempts", async () => {
+    let attempts = 0;
+    const { service } = clientForTest(await refusingBaseUrl(), {
+      wrap: (real) => ({
+        ...real,
+        exchange(request, limits) {
+          attempts++;
+          return real.exchange(request, limits);
+        },
+      }),
+    });
+    const facts = await failureOf(service.call(listPlaygroundStates, {}, within(10_000)));
+    expect(facts).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
+    expect(facts.message).toContain("ECONNREFUSED");
+    expect(attempts).toBeGreaterThanOrEqual(3);
+    expect(attempts).toBeLessThanOrEqual(8);
+  });
+
+  test("ends after a handful of attempts", async ({ stub, service }) => {
+    stub.respond(() => answer(503));
+    expect(await failureOf(readJob(service))).toMatchObject({ kind: "upstream_unavailable", status: 503 });
+    expect(stub.requests.length).toBeGreaterThanOrEqual(3);
+    expect(stub.requests.length).toBeLessThanOrEqual(8);
+  });
+});
+
+describe("an action", () => {
+  for (const [cause, step] of [
+    ...passing,
+    ...wrong,
+    ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const,
+  ])
+    proves(
+      ["4.2/key-names-one-command", "4.2/idempotency-key-required", "4.2/content-type"],
+      `is sent again with the same key and the same bytes after ${cause}`,
+      async ({ stub, service }) => {
+        stub.expect(step, step, accepted);
+        const { attempts } = await submitJob(service);
+        expect(attempts).toBe(3);
+        // A request that was reset unread has no recorded body.
+        const read = stub.requests.filter(({ body }) => body.length > 0);
+        expect(new Set(read.map((request) => JSON.stringify(sentBytes(request)))).size).toBe(1);
+        for (const { headers } of stub.requests)
+          expect(headers).toMatchObject({ "idempotency-key": KEY, "content-type": "application/json" });
+      },
+    );
+
+  test.for(lasting)("is not sent again after %s", async ([_, step], { stub, service }) => {
+    stub.expect(step);
+    await failureOf(submitJob(service));
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  test("says that the answer is a replay when the service does", async ({ stub, service }) => {
+    stub.expect(resetAfterReading, answer(202, enveloped(job), { "idempotent-replayed": "true" }), accepted);
+    expect(await submitJob(service)).toMatchObject({ replayed: true, attempts: 2 });
+    expect(await submitJob(service)).toMatchObject({ replayed: false, attempts: 1 });
+  });
+});

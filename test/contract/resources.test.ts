@@ -1,0 +1,593 @@
+// Resources and what surrounds them, docs/contract.md, 2 and 7: each schema against the rules of its fields.
+
+import { describe, expect, test } from "vitest";
+import { DEFAULT_JOB_PAGE, envelope, jobPage, MAX_PAGE, micEnvelope, recipePage } from "../../src/contract/envelope.ts";
+import { Input } from "../../src/contract/inputs.ts";
+import { Job, JobETag, jobETag, STAGES, Stage } from "../../src/contract/jobs.ts";
+import { Operation } from "../../src/contract/operation.ts";
+import * as playground from "../../src/contract/playground.ts";
+import { FieldError, Problem } from "../../src/contract/problem.ts";
+import { ProcessingRequest } from "../../src/contract/processing-requests.ts";
+import { InputRequirement, RecipeDefinition, RecipeOffer, RecipeParameters } from "../../src/contract/recipes.ts";
+import { Capability, CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../src/contract/usage.ts";
+import { proves } from "../proves.ts";
+import {
+  alphanumeric,
+  anyText,
+  boolean,
+  constant,
+  count,
+  dateTime,
+  decimalAmount,
+  decimalVersion,
+  eTag,
+  freeFormObject,
+  hex64,
+  integer,
+  list,
+  MAX_SAFE,
+  nullable,
+  object,
+  oneOf,
+  onlyFalse,
+  positiveDecimalVersion,
+  prefixedHex32,
+  revision,
+  text,
+  textList,
+  utcInstant,
+  workspaceStyleId,
+} from "./field-rules.ts";
+import { holds, objectUnderTest } from "./object-rules.ts";
+import * as samples from "./samples.ts";
+
+const freeForm = ["definition", "references"];
+
+describe("Problem", () => {
+  const { proves } = objectUnderTest(Problem, samples.problem);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/problem-texts", {
+    type: text(1, 512),
+    title: text(1, 160),
+    code: text(1, 100),
+    requestId: text(1, 128),
+  });
+  proves("2.2/problem-status", { status: integer(400, 599) });
+  proves("2.2/problem-retryable", { retryable: boolean });
+  proves("2.2/problem-field-errors", { fieldErrors: list(0, 100, () => samples.fieldError) });
+});
+
+describe("a field error", () => {
+  const { proves } = objectUnderTest(FieldError, samples.fieldError);
+  proves("2.2/problem-field-error", "has exactly its fields");
+  proves("2.2/problem-field-error", { pointer: text(0, 512), code: text(1, 100), message: text(1, 1000) });
+});
+
+describe("Job", () => {
+  const { proves } = objectUnderTest(Job, samples.job);
+  const state = oneOf("PREPARING", "QUEUED", "RUNNING", "WAITING_REVIEW", "PAUSED", "SUCCEEDED", "FAILED", "CANCELLED");
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/job-ids", { id: text(1, 128), workspaceId: text(1, 128), recipeVersionId: text(1, 128) });
+  proves("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  proves("3/job-state", { state, processingState: state });
+  proves("2.2/integer-resource-version", { resourceVersion: integer(1, MAX_SAFE) });
+  proves(["2.2/created-and-updated-at", "2.2/date-time"], { createdAt: dateTime, updatedAt: dateTime });
+  proves("3/job-publication-state", {
+    publicationState: oneOf("NOT_REQUESTED", "AWAITING_RELEASE", "BUILDING", "ACTIVE", "WITHDRAWN"),
+  });
+  proves("2.2/job-nullable-ids", { outputDatasetVersionId: nullable(text(1, 128)) });
+  proves("3/job-review-state", { reviewState: oneOf("NOT_REQUIRED", "PENDING", "APPROVED", "REJECTED") });
+  proves("2.2/job-stages", { stages: list(0, 9, () => samples.stage) });
+  proves("2.2/job-nullable-ids", { retryOfBatchId: nullable(text(1, 128)) });
+  proves("2.2/failure", { failure: nullable(object(samples.problem)) });
+});
+
+describe("Stage", () => {
+  const { proves } = objectUnderTest(Stage, samples.stage);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/stage-name", {
+    stage: oneOf("GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"),
+  });
+  proves("3/stage-state", {
+    state: oneOf("PENDING", "RUNNING", "WAITING_REVIEW", "SUCCEEDED", "FAILED", "CANCELLED", "NOT_REQUIRED"),
+  });
+  proves("2.2/stage-attempt-count", { attemptCount: integer(0, 1000) });
+  proves("2.2/stage-completed-units", { completedUnits: integer(0, MAX_SAFE) });
+  proves("2.2/stage-total-units", { totalUnits: nullable(integer(0, MAX_SAFE)) });
+});
+
+proves("2.2/stage-name", "the nine stages stand in the contract's order", () => {
+  expect(STAGES).toEqual(["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"]);
+});
+
+proves("4.2/if-match-form", "If-Match is a positive integer in double quotes", holds(JobETag, eTag));
+
+proves("4.2/if-match-form", "a version becomes its ETag", () => {
+  expect([1, 42, 9007199254740991].map(jobETag)).toEqual(['"1"', '"42"', '"9007199254740991"']);
+});
+
+describe("Operation", () => {
+  const { proves } = objectUnderTest(Operation, samples.operation);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/operation-ids", { id: text(1, 128), workspaceId: text(1, 128), originatingResourceId: text(1, 128) });
+  proves("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  proves("3/operation-state", { state: oneOf("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED") });
+  proves("2.2/integer-resource-version", { resourceVersion: integer(1, MAX_SAFE) });
+  proves(["2.2/created-and-updated-at", "2.2/date-time"], { createdAt: dateTime, updatedAt: dateTime });
+  proves("2.2/operation-type", { operationType: text(1, 100) });
+  proves("2.2/operation-required-scopes", { requiredScopes: textList(0, 64, text(1, 100)) });
+  proves("2.2/operation-result-resource-id", { resultResourceId: nullable(text(1, 128)) });
+  proves("2.2/failure", { failure: nullable(object(samples.problem)) });
+});
+
+describe("Input", () => {
+  const { proves } = objectUnderTest(Input, samples.input);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/input-ids", { id: text(1, 128), workspaceId: text(1, 128), referenceId: text(1, 128) });
+  proves("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  proves("3/input-state", { state: oneOf("WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN") });
+  proves("2.2/input-resource-version", { resourceVersion: positiveDecimalVersion });
+  proves(["2.2/created-and-updated-at", "2.2/input-expires-at", "2.2/date-time"], {
+    createdAt: dateTime,
+    updatedAt: dateTime,
+    expiresAt: nullable(dateTime),
+  });
+  proves("2.2/input-kind", { inputKind: oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION") });
+  proves(["2.2/input-sha256", "2.2/hex"], { sha256: hex64 });
+  proves("3/input-scan-state", {
+    scanState: oneOf("PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE"),
+  });
+  proves("2.2/input-classification", { classification: text(1, 80) });
+});
+
+describe("ProcessingRequest", () => {
+  const { proves } = objectUnderTest(ProcessingRequest, samples.processingRequest);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/processing-request-id", "2.2/hex"], { id: prefixedHex32("micsharedrequest_") });
+  proves("2.2/processing-request-source-origin", { sourceOrigin: constant("SHARED_FILE_REQUEST") });
+  proves(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
+  proves("2.2/processing-request-input-id", { inputId: prefixedHex32("micinput_") });
+  proves("2.2/processing-request-recipe-version-id", { recipeVersionId: prefixedHex32("micrecipev_") });
+  proves("3/processing-request-state", { state: oneOf("SUBMITTED", "REVIEWABLE", "APPROVED", "REJECTED", "REVOKED") });
+  proves(["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"], { revision });
+  proves("2.2/processing-request-hashes", { requestHash: hex64, reviewHash: nullable(hex64) });
+  proves("2.2/processing-request-reason-code", {
+    reasonCode: nullable(
+      oneOf(
+        "REVIEWED_PROCESSING_PURPOSE",
+        "PURPOSE_NOT_ALLOWED",
+        "SOURCE_NOT_ELIGIBLE",
+        "ACCESS_NO_LONGER_REQUIRED",
+        "SECURITY_REVOKED",
+      ),
+    ),
+  });
+  proves(["2.2/processing-request-instants", "2.2/processing-request-instants-valid"], {
+    createdAt: utcInstant,
+    expiresAt: utcInstant,
+  });
+});
+
+describe("RecipeOffer", () => {
+  const { proves } = objectUnderTest(RecipeOffer, samples.recipeOffer, { freeForm });
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/offer-id", "2.2/hex"], { id: prefixedHex32("micoffer_") });
+  proves(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
+  proves("2.2/sandbox-environment", { environment: constant("SANDBOX") });
+  proves("2.2/offer-resource-version", { resourceVersion: decimalVersion });
+  proves("2.2/offer-recipe", { recipe: object(samples.recipeDefinition) });
+  proves("1/offers-reference-only", { availability: constant("REVIEWED_REFERENCE"), executionAvailable: onlyFalse });
+  proves(["2.2/offer-dates", "2.2/date-time"], { approvedAt: dateTime, expiresAt: dateTime });
+});
+
+describe("the size of an offer", () => {
+  const withDefinition = (definition: unknown) => ({
+    ...samples.recipeOffer,
+    recipe: { ...samples.recipeDefinition, parameters: { ...samples.recipeParameters, definition } },
+  });
+  const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value), "utf8");
+  const spare = 65536 - bytes(withDefinition({ pad: "" }));
+  const accepts = (value: unknown) => RecipeOffer.safeParse(value).success;
+
+  proves("2.2/offer-projection-size", "65535 and 65536 bytes are accepted, 65537 refused", () => {
+    const sized = [spare - 1, spare, spare + 1].map((length) => withDefinition({ pad: "x".repeat(length) }));
+    expect(sized.map(bytes)).toEqual([65535, 65536, 65537]);
+    expect(sized.map(accepts)).toEqual([true, true, false]);
+  });
+
+  proves("2.2/offer-projection-size", "bytes are UTF-8, whatever the number of characters", () => {
+    const emoji = Math.floor(spare / 4);
+    expect(accepts(withDefinition({ pad: "😀".repeat(emoji) }))).toBe(true);
+    expect(accepts(withDefinition({ pad: "😀".repeat(emoji + 1) }))).toBe(false);
+  });
+
+  proves("2.2/offer-projection-size", "a bigint counts its digits", () => {
+    const big = 9223372036854775807n;
+    const padded = (length: number) => withDefinition({ pad: "x".repeat(length), big });
+    const room = spare - ',"big":9223372036854775807'.length;
+    expect([padded(room), padded(room + 1)].map(accepts)).toEqual([true, false]);
+  });
+});
+
+describe("RecipeDefinition", () => {
+  const { proves } = objectUnderTest(RecipeDefinition, samples.recipeDefinition, { freeForm });
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/recipe-ids", "2.2/hex"], { recipeId: prefixedHex32("micrecipe_") });
+  proves("2.2/recipe-ids", { versionId: prefixedHex32("micrecipev_") });
+  proves("2.2/recipe-version-hash", { versionHash: hex64 });
+  proves("2.2/recipe-name", { name: text(1, 160) });
+  proves("2.2/recipe-inputs", { inputs: list(1, 100, () => samples.inputRequirement) });
+  proves("2.2/recipe-parameters", { parameters: object(samples.recipeParameters) });
+  proves("2.2/recipe-required-permissions", { requiredPermissions: list(0, 200, (index) => `part:${index}`) });
+  proves("2.2/recipe-required-permissions", "requiredPermissions are unique", {
+    requiredPermissions: {
+      accepts: [["a:b", "a:B", "b:a"]],
+      refuses: [
+        ["a:b", "a:b"],
+        ["a:b", "c:d", "a:b"],
+      ],
+    },
+  });
+  proves("2.2/recipe-required-permission-form", "each required permission", {
+    "requiredPermissions.0": {
+      accepts: [
+        `${alphanumeric}_.-:${alphanumeric}`,
+        `a:${alphanumeric}_.-`,
+        "a:b",
+        "_:-",
+        "A9_.-:.",
+        "..:..",
+        `a:${"b".repeat(126)}`,
+        `${"a".repeat(126)}:b`,
+      ],
+      refuses: [
+        ...["", "a", ":", "a:", ":b", "a:b:c", "a::b", "a b:c", "a/b:c", "é:b", "a:b\n", `a:${"b".repeat(127)}`],
+        ...[null, 1, true, ["a:b"], {}],
+      ],
+    },
+  });
+  proves("2.2/recipe-stop-after-stage", {
+    stopAfterStage: oneOf("SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE"),
+  });
+
+  proves("2.2/recipe-stop-after-stage", "the other three stages are no place to stop", () => {
+    const stops = (stopAfterStage: string) =>
+      RecipeDefinition.safeParse({ ...samples.recipeDefinition, stopAfterStage }).success;
+    expect(["GATHER", "SCOOP", "SERVE"].filter(stops)).toEqual([]);
+  });
+});
+
+describe("InputRequirement", () => {
+  const { proves } = objectUnderTest(InputRequirement, samples.inputRequirement, { freeForm });
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/input-requirement-ids", "2.2/workspace-style-id"], {
+    name: workspaceStyleId,
+    schemaVersionId: workspaceStyleId,
+  });
+  proves("2.2/input-requirement-value-state", {
+    valueState: oneOf("RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED"),
+  });
+  proves("2.2/recipe-parameters", { schema: object(samples.recipeParameters) });
+});
+
+describe("RecipeParameters", () => {
+  const { proves } = objectUnderTest(RecipeParameters, samples.recipeParameters, { freeForm });
+  const properties = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`reference:${index}`, {}]));
+  const keyed = (...keys: readonly unknown[]) => keys.map((key) => ({ [String(key)]: {} }));
+
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/recipe-parameters-identity", "2.2/workspace-style-id", "2.2/hex"], {
+    versionId: workspaceStyleId,
+    contentHash: hex64,
+  });
+  proves("2.2/recipe-parameters-definition", { definition: freeFormObject });
+  proves("2.2/recipe-parameters-references", "references: how many", {
+    references: {
+      accepts: [0, 1, 199, 200].map(properties),
+      refuses: [properties(201), [], [{}], null, "year", 1, true],
+    },
+  });
+  proves("2.2/recipe-parameters-references", "references: keys", {
+    references: {
+      accepts: keyed(...workspaceStyleId.accepts, "constructor", "toString"),
+      refuses: [
+        ...keyed("", "_a", ".a", "a b", "a/b", "é", "x".repeat(129)),
+        JSON.parse('{"__proto__":{}}'),
+        { year: {}, "two words": {} },
+      ],
+      refusesBeyondJsonSchema: keyed(...(workspaceStyleId.refusesBeyondJsonSchema ?? [])),
+    },
+  });
+  proves("2.2/recipe-parameters-references", "references: values", {
+    references: {
+      accepts: freeFormObject.accepts.map((value) => ({ year: value })),
+      refuses: freeFormObject.refuses.map((value) => ({ month: {}, year: value })),
+    },
+  });
+});
+
+test("free-form objects are handed on as the objects they are", () => {
+  const parsed = RecipeOffer.parse(samples.recipeOffer);
+  expect(parsed.recipe.parameters.definition).toBe(samples.recipeParameters.definition);
+  expect(parsed.recipe.parameters.references).toBe(samples.recipeParameters.references);
+});
+
+describe("UsageSummary", () => {
+  const { proves } = objectUnderTest(UsageSummary, samples.usageSummary);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
+  proves("2.2/sandbox-environment", { environment: constant("SANDBOX") });
+  proves("2.2/usage-window", { window: oneOf("DAY", "ENTITLEMENT") });
+  proves(["2.2/usage-dates", "2.2/date-time"], { observedAt: dateTime, activatedAt: dateTime, expiresAt: dateTime });
+  proves("2.2/usage-quota-scope", { quotaScope: constant("ORGANIZATION_SHARED") });
+  proves("2.2/usage-entitlement-state", { entitlementState: constant("ACTIVE") });
+  proves("2.2/usage-reset-timezone", { resetTimezone: oneOf("UTC", "Asia/Kolkata") });
+  proves("2.2/usage-buckets", { buckets: list(0, 32, () => samples.usageBucket) });
+});
+
+describe("UsageBucket", () => {
+  const { proves } = objectUnderTest(UsageBucket, samples.usageBucket);
+  const metric = {
+    accepts: ["A", "Z9_", "ZABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", "JOBS_RUN", `M${"_".repeat(79)}`],
+    refuses: [
+      "",
+      "a",
+      "1A",
+      "_A",
+      "JOBS-RUN",
+      "JOBS RUN",
+      "jOBS",
+      "JObS",
+      "Aa",
+      "É",
+      "A\n",
+      "A".repeat(81),
+      ...anyText.refuses,
+    ],
+  };
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/usage-bucket-metric", { metric });
+  proves("2.2/usage-bucket-unit", { unit: nullable(oneOf("COUNT", "BYTE")) });
+  proves("2.2/usage-bucket-unit-definition-state", { unitDefinitionState: oneOf("DEFINED", "NOT_CONFIGURED") });
+  proves("2.2/usage-quota-scope", { quotaScope: constant("ORGANIZATION_SHARED") });
+  proves("2.2/bucket-dates", {
+    windowStart: dateTime,
+    windowEnd: dateTime,
+    resetAt: nullable(dateTime),
+    expiresAt: dateTime,
+  });
+  proves("2.2/usage-bucket-amounts", {
+    granted: decimalAmount,
+    used: decimalAmount,
+    reserved: decimalAmount,
+    remaining: decimalAmount,
+  });
+});
+
+describe("CapabilitySet", () => {
+  const { proves } = objectUnderTest(CapabilitySet, samples.capabilitySet);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/capability-set-identity", { workspaceId: text(1, 128), environment: oneOf("SANDBOX", "PRODUCTION") });
+  proves("2.2/capability-set-arrays", {
+    capabilities: list(0, 100, () => samples.capability),
+    limits: list(0, 32, () => samples.quotaBucket),
+  });
+});
+
+describe("Capability", () => {
+  const { proves } = objectUnderTest(Capability, samples.capability);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/capability-names", { kind: text(1, 80), operation: text(1, 80), version: text(1, 80) });
+  proves("2.2/capability-support-level", {
+    supportLevel: oneOf("RAW_ONLY", "EXTRACT", "NORMALIZE", "PUBLISH_READY_FOR_RECIPE"),
+  });
+  proves("2.2/capability-enabled", { enabled: boolean });
+  proves("2.2/capability-prerequisite-and-evidence", { prerequisite: nullable(text(1, 1000)) });
+  proves("2.2/capability-prerequisite-and-evidence", { evidenceRef: nullable(text(1, 128)) });
+  proves("2.2/capability-max-bytes-and-rows", { maxInputBytes: integer(0, MAX_SAFE), maxRows: integer(0, MAX_SAFE) });
+  proves("2.2/capability-max-pages", { maxPages: integer(0, 100_000) });
+  proves("2.2/capability-languages", { languages: textList(0, 32, text(1, 32)) });
+});
+
+describe("QuotaBucket", () => {
+  const { proves } = objectUnderTest(QuotaBucket, samples.quotaBucket);
+  const amount = integer(0, MAX_SAFE);
+  proves(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
+  proves("2.2/quota-bucket-unit", { unit: text(1, 80) });
+  proves("2.2/bucket-dates", {
+    windowStart: dateTime,
+    windowEnd: dateTime,
+    resetAt: nullable(dateTime),
+    expiresAt: dateTime,
+  });
+  proves("2.2/quota-bucket-amounts", { granted: amount, used: amount, reserved: amount, remaining: amount });
+});
+
+describe("Envelope", () => {
+  const { proves } = objectUnderTest(envelope(Stage), samples.enveloped(samples.stage));
+  proves("2.2/envelope", "has exactly data and meta, and meta requestId");
+  proves("2.2/envelope", { data: object(samples.stage) });
+  proves("2.2/meta-request-id", { "meta.requestId": text(1, 128) });
+});
+
+describe("Envelope of a recipe or a processing request", () => {
+  const { proves } = objectUnderTest(micEnvelope(RecipeOffer), samples.micEnveloped(samples.recipeOffer), { freeForm });
+  proves("2.2/envelope", "has exactly data and meta, and meta requestId");
+  proves("2.2/envelope", { data: object(samples.recipeOffer) });
+  proves("2.2/meta-request-id-micreq", { "meta.requestId": prefixedHex32("micreq_") });
+});
+
+describe("the job list", () => {
+  const { proves } = objectUnderTest(jobPage(Job), samples.jobList);
+  proves("2.2/job-list", "has exactly data, meta and page");
+  proves("2.2/job-list", { data: list(0, 100, () => samples.job) });
+  proves(["2.2/job-list", "2.2/meta-request-id"], { "meta.requestId": text(1, 128) });
+  proves("2.2/job-list-page", { "page.nextCursor": nullable(text(1, 4096)), "page.hasMore": boolean });
+});
+
+describe("the recipe offer list", () => {
+  const { proves } = objectUnderTest(recipePage(RecipeOffer), samples.recipeList, { freeForm });
+  const cursor = {
+    accepts: [
+      alphanumeric.slice(0, 43),
+      alphanumeric.slice(-43),
+      "a".repeat(43),
+      "_".repeat(43),
+      "-".repeat(43),
+      samples.recipeList.page.nextCursor,
+    ],
+    refuses: [
+      ...["", "a".repeat(42), "a".repeat(44), `${"a".repeat(42)}=`, `${"a".repeat(42)}.`, `${"a".repeat(42)}é`],
+      ...[`${"a".repeat(43)}\n`, ` ${"a".repeat(42)}`, ...anyText.refuses],
+    ],
+  };
+  proves("2.2/recipe-list", "has exactly data, page and meta");
+  proves("2.2/recipe-list", { data: list(0, 100, () => samples.recipeOffer) });
+  proves(["2.2/recipe-list", "2.2/meta-request-id-micreq"], { "meta.requestId": prefixedHex32("micreq_") });
+  proves("2.2/recipe-list-page", {
+    "page.limit": integer(1, 100),
+    "page.nextCursor": nullable(cursor),
+    "page.hasMore": boolean,
+  });
+});
+
+test("a page holds at most 100 items, and 25 jobs when nothing is said", () => {
+  expect([MAX_PAGE, DEFAULT_JOB_PAGE]).toEqual([100, 25]);
+});
+
+const metadata = ["source", "sourceRef", "sourceUpdatedAt", "fallbackUsed"];
+const contract = constant("svc.geo.admin-divisions.v1");
+const sourceRef = {
+  accepts: [
+    "https://catalogue.example/lgd",
+    "http://[::1]:80/a?b=c#d",
+    "https://zone.example/AZaz09-._~!$&'()*+,;=:@%20?/#?",
+    "urn:lgd:districts",
+    "mailto:lgd@example.org",
+    "http://catalogue.example:99999/",
+    "http://catalogue.example:/",
+    "https://user:word@catalogue.example/%C3%A9",
+    "file:///lgd.csv",
+    "x:",
+  ],
+  refuses: [
+    "",
+    "catalogue",
+    "/lgd/districts",
+    "//catalogue.example/lgd",
+    "https://catalogue.example/two words",
+    " https://catalogue.example/lgd",
+    "https://catalogue.example/é",
+    "1https://catalogue.example",
+    ...anyText.refuses,
+  ],
+  refusesBeyondJsonSchema: [
+    "https://",
+    "http:catalogue",
+    "http://[::1",
+    "http://[::1]x/",
+    "https://catalogue.example:port/",
+    "https://catalogue.example/%zz",
+    "https://catalogue.example/%4",
+    "https://catalogue.example/a[1]",
+    "https://catalogue.example/#a#b",
+  ],
+};
+
+describe("StatesResponse", () => {
+  const { proves } = objectUnderTest(playground.StatesResponse, samples.statesResponse, {
+    optional: [...metadata, "states.*.lgdCode"],
+  });
+  proves("2.1/closed-objects", "has exactly its fields, so have its states");
+  proves("2.1/catalog-contract", { contract });
+  proves("2.1/catalog-source", { source: anyText });
+  proves("2.1/catalog-source-ref", { sourceRef });
+  proves("2.1/catalog-source-updated-at", { sourceUpdatedAt: anyText });
+  proves("2.1/catalog-fallback-used", { fallbackUsed: boolean });
+  proves("2.1/states-response", { states: list(0, 64, () => samples.state) });
+});
+
+describe("DistrictsResponse", () => {
+  const { proves } = objectUnderTest(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
+  proves("2.1/closed-objects", "has exactly its fields, so have its districts");
+  proves("2.1/catalog-contract", { contract });
+  proves("2.1/catalog-source", { source: anyText });
+  proves("2.1/catalog-source-ref", { sourceRef });
+  proves("2.1/catalog-source-updated-at", { sourceUpdatedAt: anyText });
+  proves("2.1/catalog-fallback-used", { fallbackUsed: boolean });
+  proves("2.1/districts-response-state", { state: anyText });
+  proves("2.1/districts-response-districts", { districts: list(0, 256, () => samples.district) });
+});
+
+describe("CatalogMetadata", () => {
+  const { proves } = objectUnderTest(playground.CatalogMetadata, samples.catalogMetadata, { optional: metadata });
+  proves("2.1/catalog-contract", "only contract is required");
+});
+
+describe("State", () => {
+  const { proves } = objectUnderTest(playground.State, samples.state, { optional: ["lgdCode"] });
+  const code = {
+    accepts: ["TG", "AP", "ZZ"],
+    refuses: ["", "T", "TGA", "T1", "36", "T ", " T", "TG\n", "ÄÖ", "𝐓𝐆", ...anyText.refuses],
+  };
+  proves("2.1/closed-objects", "has exactly its fields");
+  proves("2.1/state-code", { code });
+  proves("2.1/state-lgd-code", { lgdCode: anyText });
+  proves("2.1/state-name", { name: anyText });
+  proves("2.1/state-counts", { districtCount: count, mandalCount: count });
+});
+
+describe("District", () => {
+  const { proves } = objectUnderTest(playground.District, samples.district);
+  proves("2.1/closed-objects", "has exactly its fields");
+  proves("2.1/district-code-and-name", { code: anyText, name: anyText });
+  proves("2.1/district-mandal-count", { mandalCount: count });
+});
+
+describe("the OpenAPI document", () => {
+  const { proves } = objectUnderTest(playground.OpenApiDocument, samples.openApiDocument);
+  proves("4.1/openapi", { openapi: constant("3.1.1"), info: freeFormObject, paths: freeFormObject });
+
+  proves("4.1/openapi", "its three fields are required, others are its own affair", () => {
+    const { openapi, info, paths } = samples.openApiDocument;
+    const accepts = (value: unknown) => playground.OpenApiDocument.safeParse(value).success;
+    expect(
+      [
+        { info, paths },
+        { openapi, paths },
+        { openapi, info },
+      ].map(accepts),
+    ).toEqual([false, false, false]);
+    const whole = { openapi, info, paths, components: { schemas: {} }, security: [] };
+    expect(playground.OpenApiDocument.parse(whole)).toEqual(whole);
+  });
+});
+
+describe("PlaygroundError", () => {
+  const { proves } = objectUnderTest(playground.PlaygroundError, samples.playgroundError);
+  proves("7.1/body", "has exactly one field");
+  proves("7.1/body", {
+    status: oneOf(
+      "INVALID_PLAYGROUND_REQUEST",
+      "PLAYGROUND_REQUEST_DENIED",
+      "PLAYGROUND_RATE_LIMITED",
+      "PLAYGROUND_UPSTREAM_UNAVAILABLE",
+    ),
+  });
+
+  test("each HTTP status has its value", () => {
+    expect(playground.PLAYGROUND_STATUS).toEqual({
+      400: "INVALID_PLAYGROUND_REQUEST",
+      403: "PLAYGROUND_REQUEST_DENIED",
+      429: "PLAYGROUND_RATE_LIMITED",
+      502: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
+    });
+  });
+
+  test("Retry-After is an integer >= 1", () => {
+    const accepts = (value: unknown) => playground.RetryAfter.safeParse(value).success;
+    expect(["1", "60", "120"].filter((value) => !accepts(value))).toEqual([]);
+    expect(["", "0", "-1", "01", "1.5", " 1", "1s", "soon", 1, null].filter(accepts)).toEqual([]);
+  });
+});

@@ -1,0 +1,157 @@
+// The Basic header carries any client id and secret: what the token endpoint reads, decoded or as it stands, is what was
+// configured.
+import fc from "fast-check";
+import { expect } from "vitest";
+import type { Service } from "../../src/api-client/call.ts";
+import { getMicPublicOperation } from "../../src/contract/endpoints/job-processing.ts";
+import { basicHeader, type ClientCredentials } from "../../src/credentials/oauth.ts";
+import { clientForTest, failureOf, readJob, within } from "../api-client/client.ts";
+import { enveloped, job, operation } from "../contract/samples.ts";
+import { emulatorForTest } from "../support/emulator.ts";
+import { proves, test } from "../support/fixtures.ts";
+import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
+
+const pairOf = (header: string): string => {
+  expect(header).toMatch(/^Basic [A-Za-z0-9+/]+=*$/);
+  return Buffer.from(header.slice("Basic ".length), "base64").toString();
+};
+
+// RFC 6749, appendix B, as a server decodes it.
+const formDecoded = (text: string): string => new URLSearchParams(`v=${text}`).get("v") ?? "";
+
+const visible = fc.string({
+  unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  minLength: 1,
+});
+
+test("every printable character survives", () => {
+  fc.assert(
+    fc.property(visible, visible, (clientId, clientSecret) => {
+      const pair = pairOf(basicHeader({ clientId, clientSecret }));
+      const colon = pair.indexOf(":");
+      expect([pair.slice(0, colon), pair.slice(colon + 1)].map(formDecoded)).toEqual([clientId, clientSecret]);
+    }),
+  );
+});
+
+test("plain characters stay as they are, so that a server that decodes nothing understands them too", () => {
+  const plain = fc.stringMatching(/^[A-Za-z0-9._~-]+$/);
+  fc.assert(
+    fc.property(plain, plain, (clientId, clientSecret) => {
+      expect(pairOf(basicHeader({ clientId, clientSecret }))).toBe(`${clientId}:${clientSecret}`);
+    }),
+  );
+});
+
+for (const [clientId, clientSecret] of [
+  ["client-id_1.2", "s3:cr/et+=~!"],
+  ["a:b", "c d%20é".replace("é", "&")],
+  ["client", `'"\\<>{}[]|^\`;,?@#$*()`],
+] as const)
+  proves("5/token-basic", `the emulator gives ${clientId} a token for ${clientSecret}`, async () => {
+    const { baseUrl } = await emulatorForTest({ secrets: { clientId, clientSecret } });
+    const { tokens } = clientForTest(baseUrl, { credentials: { clientId, clientSecret } });
+    expect(await tokens.get(["mic.jobs:read"], within(5000))).toMatch(/\S+/);
+  });
+
+/** How a service takes the pair out of the header. */
+const READINGS = {
+  "decodes it": formDecoded,
+  "takes it as it stands": (text: string) => text,
+} as const;
+type Reading = keyof typeof READINGS;
+
+const REFUSALS = {
+  "401 invalid_client": answer(401, { error: "invalid_client" }),
+  "400 invalid_client": answer(400, { error: "invalid_client" }),
+  "401 and nothing": answer(401),
+} as const;
+
+const special = { clientId: "client", clientSecret: "sec+ret/=:%25x y" } as const;
+const ordinary = { clientId: "client", clientSecret: "secret-0123456789.~_" } as const;
+
+/** A token endpoint that knows this one client and reads its header one way. */
+async function serviceThat(reading: Reading, known: ClientCredentials, refusal: Step = REFUSALS["401 invalid_client"]) {
+  const stub = await stubForTest();
+  const read = READINGS[reading];
+  stub.respondToToken(({ headers }) => {
+    const pair = pairOf(headers.authorization ?? "");
+    const colon = pair.indexOf(":");
+    const isKnown = read(pair.slice(0, colon)) === known.clientId && read(pair.slice(colon + 1)) === known.clientSecret;
+    return isKnown ? answer(200, { access_token: `token-number-${stub.tokenRequests.length}` }) : refusal;
+  });
+  stub.respond(({ target }) =>
+    target.includes("/operations/") ? answer(200, enveloped(operation)) : answer(200, enveloped(job)),
+  );
+  return stub;
+}
+
+const clientOf = ({ baseUrl }: Stub, credentials: ClientCredentials) => clientForTest(baseUrl, { credentials }).service;
+const readOperation = (service: Service) =>
+  service.call(getMicPublicOperation, { path: { operationId: operation.id } }, within(10_000));
+
+for (const [said, refusal] of Object.entries(REFUSALS))
+  proves(
+    ["5/assumes-no-basic-form", "5/token-basic"],
+    `a service that takes the pair as it stands is found out by its ${said}, once`,
+    async () => {
+      const stub = await serviceThat("takes it as it stands", special, refusal);
+      const service = clientOf(stub, special);
+      await readJob(service);
+      expect(stub.tokenRequests).toHaveLength(2);
+      // Another scope set, another token: the form is known.
+      await readOperation(service);
+      expect(stub.tokenRequests).toHaveLength(3);
+    },
+  );
+
+proves(
+  ["5/assumes-no-basic-form", "5/token-basic"],
+  "a service that decodes is asked once, and never in the other form",
+  async () => {
+    const stub = await serviceThat("decodes it", special);
+    const service = clientOf(stub, special);
+    await readJob(service);
+    expect(stub.tokenRequests).toHaveLength(1);
+    stub.respondToToken(() => REFUSALS["401 invalid_client"]);
+    const error = await failureOf(readOperation(service));
+    expect(error).toMatchObject({ kind: "unauthorized" });
+    expect(stub.tokenRequests).toHaveLength(2);
+  },
+);
+
+for (const reading of ["decodes it", "takes it as it stands"] as const)
+  proves("5/assumes-no-basic-form", `a service that ${reading} hears an ordinary pair once`, async () => {
+    const stub = await serviceThat(reading, ordinary);
+    const service = clientOf(stub, ordinary);
+    await readJob(service);
+    expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+const refusedOnce: readonly (readonly [string, ClientCredentials, Step, string])[] = [
+  ["an ordinary pair that is wrong", ordinary, REFUSALS["401 invalid_client"], "unauthorized"],
+  // Read as it stands, the id would end at its own colon.
+  ["an id with a colon", { ...special, clientId: "a:b" }, REFUSALS["401 invalid_client"], "unauthorized"],
+  ["a scope that is refused", special, answer(400, { error: "invalid_scope" }), "forbidden"],
+  ["a request that is refused", special, answer(400, { error: "invalid_request" }), "unauthorized"],
+  ["a gateway that forbids", special, answer(403), "forbidden"],
+];
+for (const [what, credentials, refusal, kind] of refusedOnce)
+  test(`${what} counts as one failed login, not two`, async ({ stub }) => {
+    stub.respondToToken(() => refusal);
+    const service = clientOf(stub, credentials);
+    const error = await failureOf(readJob(service));
+    expect(error).toMatchObject({ kind, sideEffect: "none" });
+    expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+test("a wrong pair of special characters is refused in both forms, and told as wrong", async () => {
+  const stub = await serviceThat("decodes it", { ...special, clientSecret: "another" });
+  const service = clientOf(stub, special);
+  const error = await failureOf(readJob(service));
+  expect(error).toMatchObject({ kind: "unauthorized", status: 401, code: "invalid_client", retryable: false });
+  expect(stub.tokenRequests.map(({ headers }) => pairOf(headers.authorization ?? ""))).toEqual([
+    `client:${encodeURIComponent(special.clientSecret)}`,
+    `client:${special.clientSecret}`,
+  ]);
+});

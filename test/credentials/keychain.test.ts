@@ -1,0 +1,69 @@
+// What is kept in a keychain entry: what fits there, and what is read of an entry that somebody else wrote. The keychain
+// itself has tests of its own in keychain/.
+import { expect, test } from "vitest";
+import { fitsKeychain, type Keychain } from "../../src/credentials/keychain/keychain.ts";
+import { readLogin } from "../../src/credentials/login.ts";
+import { keychainTokens } from "../../src/credentials/token-store.ts";
+
+test.each([
+  ["win32", 2_560],
+  ["linux", 65_536],
+  ["darwin", 65_536],
+] as const)("on %s an entry holds %d bytes of UTF-8", (platform, bytes) => {
+  expect(fitsKeychain("x".repeat(bytes), platform)).toBe(true);
+  expect(fitsKeychain("x".repeat(bytes + 1), platform)).toBe(false);
+  expect(fitsKeychain("é".repeat(bytes / 2), platform)).toBe(true);
+  expect(fitsKeychain("é".repeat(bytes / 2 + 1), platform)).toBe(false);
+});
+
+/** A keychain that holds one text in every entry. */
+const holding = (text: string | undefined, written: string[] = []): Keychain => ({
+  getPassword: async () => text,
+  setPassword: async (_, password) => void written.push(password),
+  deletePassword: async () => false,
+  listAccounts: async () => [],
+  close: () => undefined,
+});
+
+const owner = { baseUrl: "https://service.example", clientId: "id" };
+const scopes = ["mic.jobs:read"];
+
+test("a token that does not fit stays in memory, and is no trouble", async () => {
+  const written: string[] = [];
+  const troubles: unknown[] = [];
+  const store = keychainTokens(holding(undefined, written), Date.now, (error) => troubles.push(error));
+  await store.save(owner, scopes, { value: "x".repeat(70_000), obtainedAt: Date.now() });
+  await store.save(owner, scopes, { value: "small", obtainedAt: Date.now() });
+  expect(written.map((text) => JSON.parse(text).value)).toEqual(["small"]);
+  expect(troubles).toEqual([]);
+});
+
+const login = { ...owner, clientSecret: "s3cr3t-0123456789abcdef" };
+
+test("a login is read as it was stored; one that is broken or foreign is none", async () => {
+  expect(await readLogin(holding(JSON.stringify(login)))).toEqual(login);
+  for (const entry of [
+    "{ no JSON",
+    '["another shape"]',
+    "\ufffd\ufffd\u0000\ufffd",
+    JSON.stringify({ ...login, baseUrl: "file:///etc/passwd" }),
+    JSON.stringify({ ...login, clientId: "no\r\nheader" }),
+    '{"baseUrl":"https://service.example","clientId":"\\ud800","clientSecret":"abcdefgh"}',
+  ])
+    expect(await readLogin(holding(entry)), entry).toBeUndefined();
+});
+
+test("a token is read as it was stored; one that is broken or foreign is none, and no trouble", async () => {
+  const now = Date.now();
+  const troubles: unknown[] = [];
+  const read = (text: string) =>
+    keychainTokens(
+      holding(text),
+      () => now,
+      (error) => troubles.push(error),
+    ).load(owner, scopes);
+  expect(await read(JSON.stringify({ value: "a-token", obtainedAt: now }))).toMatchObject({ value: "a-token" });
+  for (const entry of ["no JSON", '{"value":1}', JSON.stringify({ value: "no\r\nheader: 1", obtainedAt: now })])
+    expect(await read(entry), entry).toBeUndefined();
+  expect(troubles).toEqual([]);
+});

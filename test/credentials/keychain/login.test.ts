@@ -1,0 +1,232 @@
+// `mic-mcp login` for scripts: what it takes, that it proves before it stores, and that a failure leaves everything as it was.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, onTestFinished } from "vitest";
+import { basicHeader } from "../../../src/credentials/oauth.ts";
+import { run, start } from "../../mcp/stdio/child.ts";
+import { emulatorForTest } from "../../support/emulator.ts";
+import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
+import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../../support/stub.ts";
+import { thoroughTest } from "../../support/thorough-test.ts";
+import { addon, client, loggedIn, login, nothing, refusedClient, statusOf, test } from "./session.ts";
+
+const html = { "content-type": "text/html" };
+
+describeWithKeychain("login by flags", () => {
+  test("stores what it has proven", async ({ session, stub }) => {
+    const { code, stdout, stderr } = await login(session, { baseUrl: `${stub.baseUrl}/`, workspaceId: "micws_1" });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(stub.baseUrl);
+    expect(stdout).toContain("micws_1");
+    expect(stdout).not.toContain(client.clientSecret);
+    expect(stub.tokenRequests).toHaveLength(1);
+    expect(await statusOf(session)).toMatchObject({
+      baseUrl: { value: stub.baseUrl, from: "keychain" },
+      clientId: { value: client.clientId, from: "keychain" },
+      clientSecret: { from: "keychain" },
+      workspaceId: { value: "micws_1", from: "keychain" },
+      keychain: { mode: "auto", state: "available" },
+    });
+  });
+
+  test.for([
+    ["no line break, of all that a shell, a URL and JSON mind", `'"\\$(x)\`%41+=&:/?#{}<>`, ""],
+    ["a line break, of 4000 characters", "x".repeat(4000), "\n"],
+    ["a line break of Windows, with outer spaces", "  spaced secret ", "\r\n"],
+  ] as const)("takes a secret with %s as it is", async ([_, clientSecret, end], { session, stub }) => {
+    await loggedIn(session, { baseUrl: stub.baseUrl, input: clientSecret + end });
+    expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader({ ...client, clientSecret }));
+  });
+
+  test("counts a scope that the client may not have as a proof of the client", async ({ session, stub }) => {
+    stub.respondToToken(() => answer(400, { error: "invalid_scope" }));
+    await loggedIn(session, { baseUrl: stub.baseUrl });
+  });
+
+  test("warns about unresolved actions of another client, which only that client can resolve", async ({ session }) => {
+    const emulator = await emulatorForTest({ clients: 2 });
+    const { baseUrl, clients, fileIds } = emulator;
+    const [first, second] = clients;
+    if (!first || !second) throw new Error("the emulator has no two clients");
+    await loggedIn(session, { baseUrl, ...first });
+    const fault = { operationId: "createMicPublicInput", fault: { kind: "hang", afterCommit: true } };
+    const headers = { "content-type": "application/json" };
+    await fetch(`${baseUrl}/__emulator/faults`, { method: "POST", headers, body: JSON.stringify(fault) });
+    const registration = ["register_input", "inputKind=M4_FILE", `referenceId=${fileIds[0]}`];
+    const calling = start(["call", ...registration], { env: session.env });
+    const executions = async () => await (await fetch(`${baseUrl}/__emulator/executions`)).text();
+    await expect.poll(executions, { interval: 20, timeout: 20_000 }).toContain("createMicPublicInput");
+    calling.process.kill("SIGKILL");
+    await calling.exit;
+
+    expect((await login(session, { baseUrl, ...first })).stderr).toBe("");
+    const { code, stderr } = await login(session, { baseUrl, ...second });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`1 action is unresolved for client ${first.clientId} at ${baseUrl}.`);
+    await login(session, { baseUrl, ...first });
+    const resolved = await run(["resolve"], { env: session.env });
+    expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: it ran once") });
+    expect((await login(session, { baseUrl, ...second })).stderr).toBe("");
+  });
+
+  test("replaces the login before it, tokens and all", async ({ session, stub }) => {
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    await loggedIn(session, { baseUrl: stub.baseUrl, clientId: "another" });
+    const { clientId, workspaceId, tokens } = await statusOf(session);
+    expect({ clientId, workspaceId, tokens }).toEqual({
+      clientId: { value: "another", from: "keychain" },
+      workspaceId: { from: "not set" },
+      tokens: [],
+    });
+  });
+
+  test("at the same time as another leaves one of the two, whole", async ({ session, stub }) => {
+    const both = ["first", "second"].map((name) =>
+      login(session, { baseUrl: stub.baseUrl, clientId: name, workspaceId: `micws_${name}` }),
+    );
+    for (const { code } of await Promise.all(both)) expect(code).toBe(0);
+    const { clientId, workspaceId } = await statusOf(session);
+    expect(["first", "second"]).toContain(clientId.value);
+    expect(workspaceId.value).toBe(`micws_${clientId.value}`);
+  });
+});
+
+/** Another program that makes and removes entries of ours without end. */
+function busyProgram(session: Session): () => Promise<void> {
+  const script = `const { AsyncEntry } = require(process.argv[1]);
+    const entries = Array.from({ length: 8 }, (_, n) =>
+      new AsyncEntry("mic-mcp", "busy " + process.pid + " " + n, { linux: { store: "secret-service" } }));
+    (async () => { for (;;) for (const turn of [(e) => e.setSecret(Buffer.from("x")), (e) => e.deleteCredential()])
+      await Promise.all(entries.map((entry) => turn(entry).catch(() => 0))); })();`;
+  const child = spawn(process.execPath, ["-e", script, addon], { env: { ...session.env }, stdio: "ignore" });
+  const ended = once(child, "exit");
+  return async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+}
+
+describeWithKeychain("while entries come and go", () => {
+  thoroughTest(
+    "logins and logouts at once do what they say, or say in our words why not",
+    async () => {
+      const session = await sessionForTest();
+      const stub = await stubForTest();
+      const stops = [busyProgram(session), busyProgram(session)];
+      onTestFinished(async () => void (await Promise.all(stops.map((stop) => stop()))));
+      for (let round = 0; round < 4; round++) {
+        const ended = await Promise.all([
+          ...["first", "second", "third"].map((name) => login(session, { baseUrl: stub.baseUrl, clientId: name })),
+          run(["logout"], { env: session.env }),
+        ]);
+        for (const { code, stderr } of ended) {
+          expect(stderr).not.toMatch(/interface|object|freedesktop|bus error/i);
+          expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        }
+      }
+    },
+    120_000,
+  );
+});
+
+describeWithKeychain("a login that cannot be proven", () => {
+  const refusals = [
+    ["a wrong secret", refusedClient, /HTTP 401.*invalid_client/s],
+    ["a revoked application", answer(400, { error: "unauthorized_client" }), /unauthorized_client/],
+    ["a page instead of JSON", answer(200, "<html>sign in</html>", html), /holds no token/],
+    ["a redirect", answer(302, undefined, { location: "https://login.example/" }), /HTTP 302/],
+    ["a broken service", answer(503), /HTTP 503/],
+  ] as const;
+
+  test("stores nothing", async ({ session }) => {
+    const tried = refusals.map(async ([what, step, told]) => {
+      const stub = await stubForTest();
+      stub.respondToToken(() => step);
+      const { code, stdout, stderr } = await login(session, { baseUrl: stub.baseUrl });
+      expect({ code, stdout }, what).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(told);
+      expect(stderr).toContain("Nothing was stored.");
+    });
+    await Promise.all(tried);
+    expect(await statusOf(session)).toMatchObject(nothing);
+  });
+
+  test("keeps the login there was", async ({ session, stub }) => {
+    await loggedIn(session, { baseUrl: stub.baseUrl });
+    stub.respondToToken(() => refusedClient);
+    expect(await login(session, { baseUrl: stub.baseUrl, clientId: "another" })).toMatchObject({ code: 1 });
+    expect(await statusOf(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
+  });
+
+  test("because nobody listens stores nothing", async ({ session }) => {
+    const { code, stderr } = await login(session, { baseUrl: await refusingBaseUrl() });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/could not be reached.*ECONNREFUSED/);
+    expect(await statusOf(session)).toMatchObject(nothing);
+  });
+
+  test("does not show the secret that the service echoes", async ({ session, stub }) => {
+    const basic = basicHeader(client).slice("Basic ".length);
+    const error_description = `${client.clientSecret} in ${basic} is wrong`;
+    stub.respondToToken(() => answer(401, { error: "invalid_client", error_description }));
+    const { stderr } = await login(session, { baseUrl: stub.baseUrl });
+    expect(stderr).toContain("[redacted] in [redacted] is wrong");
+  });
+
+  test("because it is killed on the way stores nothing", async ({ session, stub }) => {
+    stub.respondToToken(() => neverAnswer);
+    const args = ["login", "--base-url", stub.baseUrl, "--client-id", "id", "--secret-stdin"];
+    const program = start(args, { env: session.env });
+    program.process.stdin.end(client.clientSecret);
+    await expect.poll(() => stub.tokenRequests.length, { timeout: 10_000 }).toBe(1);
+    program.process.kill("SIGINT");
+    expect(await program.exit).toMatchObject({ code: null, signal: "SIGINT" });
+    expect(await statusOf(session)).toMatchObject(nothing);
+  });
+
+  test("over plain http to another machine is refused before anything is sent", async ({ session }) => {
+    // 192.0.2.0/24 is nobody's (RFC 5737): a request there would hang.
+    const { code, stderr } = await login(session, { baseUrl: "http://192.0.2.1" });
+    expect(code).toBe(1);
+    expect(stderr).toContain("https");
+    expect(await statusOf(session)).toMatchObject(nothing);
+  });
+});
+
+const complete = ["--base-url", "https://service.example", "--client-id", "id", "--secret-stdin"];
+
+test.concurrent.each([
+  ["nothing", [], ["--base-url", "--client-id", "--secret-stdin"]],
+  ["no base URL", ["--client-id", "id", "--secret-stdin"], ["--base-url"]],
+  ["no client id", ["--base-url", "https://service.example", "--secret-stdin"], ["--client-id"]],
+  ["no secret", ["--base-url", "https://service.example", "--client-id", "id"], ["--secret-stdin"]],
+  ["a base URL that is none", [...complete, "--base-url", "service.example"], ["base URL"]],
+  ["a workspace id that is none", [...complete, "--workspace-id", "a b"], ["workspace id"]],
+  ["a client id that is none", [...complete, "--client-id", "é"], ["client id"]],
+] as const)("login without a terminal and %s is wrong usage", async (_, args, named) => {
+  const { code, stdout, stderr } = await run(["login", ...args], { env: { MIC_KEYCHAIN: "" }, input: "a-secret\n" });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  for (const name of named) expect(stderr).toContain(name);
+  expect(stderr).not.toContain("a-secret");
+});
+
+describeWithKeychain("a secret on stdin", () => {
+  test("that is empty, of two lines, not ASCII or without end is wrong usage, and not shown", async ({ session }) => {
+    const inputs = ["", "\n", "hunter2-first\nhunter2-second\n", "hunter2-é\n", "hunter2".repeat(20_000)];
+    const ended = await Promise.all(
+      inputs.map((input) => login(session, { baseUrl: "https://service.example", input })),
+    );
+    for (const { code, stdout, stderr } of ended) {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain("client secret");
+      expect(stderr).not.toContain("hunter2");
+    }
+    expect(await statusOf(session)).toMatchObject(nothing);
+  });
+});
+
+test.each(["login", "logout"])("%s with MIC_KEYCHAIN=off says that there is nowhere to go", async (command) => {
+  const { code, stderr } = await run([command, ...(command === "login" ? complete : [])], { input: "a-secret" });
+  expect(code).toBe(2);
+  expect(stderr).toContain("MIC_KEYCHAIN=off");
+});

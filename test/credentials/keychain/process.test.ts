@@ -1,0 +1,94 @@
+// The process that talks to the keychain: never longer there than it is needed, never in the server's way.
+import type { ChildProcess } from "node:child_process";
+import { readdirSync, readlinkSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import { openKeychain } from "../../../src/credentials/keychain/keychain.ts";
+import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
+import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
+import { runs } from "../../support/thorough.ts";
+import { childrenOf, frozen, isAlive } from "./session.ts";
+
+const states = [
+  ["mute", () => sessionForTest("mute")],
+  ["on a frozen bus", frozen],
+] as const;
+const stuck = states.slice(0, runs(1, 2));
+
+/** The one process that a server has started. */
+async function workerOf({ pid = 0 }: ChildProcess): Promise<number> {
+  await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
+  const [worker = 0] = childrenOf(pid);
+  return worker;
+}
+
+describeWithKeychain("the keychain's own process", () => {
+  test.each(stuck)("ends with a server that is killed while the keychain is %s", async (_, make) => {
+    const session = await make();
+    const program = start(["serve"], { env: session.env });
+    await initialize(program);
+    program.send(callMessage(2, "list_jobs"));
+    const worker = await workerOf(program.process);
+    program.process.kill("SIGKILL");
+    await expect.poll(() => isAlive(worker)).toBe(false);
+  });
+
+  test.each(stuck)("lets the server end at once while the keychain is %s", async (_, make) => {
+    const session = await make();
+    const program = start(["serve"], { env: session.env });
+    await initialize(program);
+    program.send(callMessage(2, "list_jobs"));
+    const worker = await workerOf(program.process);
+    program.process.stdin.end();
+    expect(await program.exit).toMatchObject({ code: 0 });
+    // Before the keychain's own limit would have let go of the call.
+    expect(program.stdout()).not.toContain('"id":2');
+    await expect.poll(() => isAlive(worker)).toBe(false);
+  });
+
+  test("may be killed: the call says so, the next one starts another", async () => {
+    const session = await sessionForTest("mute");
+    const program = start(["serve"], { env: session.env });
+    await initialize(program);
+    program.send(callMessage(2, "list_jobs", { workspaceId: "micws_1" }));
+    const worker = await workerOf(program.process);
+    process.kill(worker, "SIGKILL");
+    expect(JSON.stringify(await program.next())).toContain("its process ended");
+    program.send({ jsonrpc: "2.0", id: 3, method: "ping" });
+    expect(await program.next()).toMatchObject({ id: 3, result: {} });
+  });
+});
+
+/** A keychain of this process, and how to find the process that it has started. */
+function opened(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
+  const others = childrenOf(process.pid);
+  const keychain = openKeychain(20_000, { idleMs, environment: { PATH: process.env["PATH"], ...environment } });
+  onTestFinished(() => keychain.close());
+  return { keychain, own: () => childrenOf(process.pid).filter((pid) => !others.includes(pid) && isAlive(pid)) };
+}
+
+test("it ends when nobody has asked it anything for a while, and is started anew", async () => {
+  // No bus: it answers at once that there is no keychain.
+  const { keychain, own } = opened({ DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere/bus" }, 100);
+  for (const _ of ["first", "anew"]) {
+    const asked = expect(keychain.getPassword("login")).rejects.toMatchObject({ trouble: "absent" });
+    await expect.poll(own).toHaveLength(1);
+    await asked;
+    await expect.poll(own).toEqual([]);
+  }
+});
+
+describeWithKeychain("a keychain that is read again and again", () => {
+  // Of connections to the bus a user has 256, for all programs of the desktop.
+  test("is read over a few connections to the bus", async () => {
+    const { env } = await sessionForTest();
+    const { keychain, own } = opened(env);
+    await keychain.setPassword("login", "first");
+    const sockets = () =>
+      own().flatMap((pid) =>
+        readdirSync(`/proc/${pid}/fd`).filter((fd) => /^socket:/.test(readlinkSync(`/proc/${pid}/fd/${fd}`))),
+      ).length;
+    const before = sockets();
+    for (let reading = 0; reading < 60; reading++) expect(await keychain.getPassword("login")).toBe("first");
+    expect(sockets()).toBeLessThan(before + 10);
+  });
+});

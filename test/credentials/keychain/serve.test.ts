@@ -1,0 +1,216 @@
+// A server with nothing in its environment: everything it needs comes from the login, and goes nowhere but where it belongs.
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { LOOK_AGAIN_MS } from "../../../src/credentials/identity.ts";
+import { basicHeader } from "../../../src/credentials/oauth.ts";
+import { jobList, statesResponse } from "../../contract/samples.ts";
+import { run } from "../../mcp/stdio/child.ts";
+import { gate } from "../../support/gate.ts";
+import { type Connection, connectionForTest } from "../../support/mcp.ts";
+import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
+import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
+import { runs } from "../../support/thorough.ts";
+import { childrenOf, client, loggedIn, putEntry, refusedClient, stored, test } from "./session.ts";
+
+async function requiredBy(connection: Connection, name: string): Promise<unknown> {
+  const tools = await connection.listTools();
+  return tools.find((tool) => tool.name === name)?.inputSchema["required"] ?? [];
+}
+
+describeWithKeychain("after login a server without a MIC_ variable", () => {
+  // For its instructions a server waits a second: on a machine that has much to do the keychain may take longer.
+  const patient = { retry: 3 };
+  test.for((["v2-modern", "v1-client"] as const).slice(0, runs(1, 2)))(
+    "does jobs, the default workspace included (%s)",
+    patient,
+    async (era, { session, emulator }) => {
+      const { workspaceId, fileIds } = emulator;
+      await loggedIn(session, emulator);
+      const connection = await connectionForTest(era, { env: session.env });
+      expect(await requiredBy(connection, "list_jobs")).toEqual([]);
+      expect(await requiredBy(connection, "register_input")).toEqual(["inputKind", "referenceId"]);
+      expect(connection.instructions()).toContain(workspaceId);
+      expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+      const registered = await connection.callTool("register_input", { inputKind: "M4_FILE", referenceId: fileIds[0] });
+      expect(registered.structured).toMatchObject({ data: { referenceId: fileIds[0] } });
+      expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+    },
+  );
+
+  test("finds the bus in the user's runtime folder when the client has stripped its address", async ({
+    session,
+    emulator,
+  }) => {
+    await loggedIn(session, emulator);
+    const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
+    const env = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "" };
+    const connection = await connectionForTest("v2-modern", { env });
+    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+  });
+
+  test("takes each setting of the environment before the login's", async ({ session, stub }) => {
+    stub.respond(() => answer(200, jobList));
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_login" });
+    const own = { clientId: "env-client", clientSecret: "env-secret-0123456789" };
+    const connection = await connectionForTest("v2-modern", {
+      env: {
+        ...session.env,
+        MIC_CLIENT_ID: own.clientId,
+        MIC_CLIENT_SECRET: own.clientSecret,
+        MIC_WORKSPACE_ID: "micws_env",
+      },
+    });
+    await connection.callTool("list_jobs");
+    expect(stub.tokenRequests.at(-1)?.headers.authorization).toBe(basicHeader(own));
+    expect(stub.requests[0]?.target).toContain("workspaceId=micws_env");
+  });
+
+  test("picks up a login that came after it started, and a secret that was renewed", async ({ session, stub }) => {
+    stub.respond(() => answer(200, jobList));
+    const renewed = "renewed-secret-0123456789";
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    await connection.listTools();
+    const valid = basicHeader({ ...client, clientSecret: renewed });
+    stub.respondToToken(({ headers }) =>
+      headers.authorization === valid ? answer(200, { access_token: "renewed-token" }) : refusedClient,
+    );
+    const { error } = await connection.callTool("list_jobs");
+    expect(error).toMatchObject({ kind: "unauthorized", next: expect.stringContaining("mic-mcp login") });
+    await loggedIn(session, { baseUrl: stub.baseUrl, clientSecret: renewed, workspaceId: "micws_1" });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+  });
+
+  test("notices a logout within 3 s, whatever token it has left, and a new login at its next call", async ({
+    session,
+    stub,
+  }) => {
+    stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
+    await expect.poll(async () => (await jobs()).isError, { timeout: 10_000 }).toBe(true);
+    const { length } = stub.requests;
+    const error = { kind: "not_configured", next: expect.stringContaining("mic-mcp login") };
+    for (const { error: told } of await Promise.all([jobs(), jobs(), jobs()])) expect(told).toMatchObject(error);
+    expect((await connection.callTool("list_states")).error).toMatchObject(error);
+    expect(stub.requests).toHaveLength(length);
+    await loggedIn(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    expect(await jobs()).toMatchObject({ isError: false });
+  });
+
+  test("does not use a token that was asked for before a logout", async ({ session, stub }) => {
+    stub.respond(() => answer(200, jobList));
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    const { opened: released, open: release } = gate();
+    const asked = stub.tokenRequests.length;
+    stub.respondToToken(() => holdUntil(released, answer(200, { access_token: "late-token" })));
+    const calls = [connection.callTool("list_jobs"), connection.callTool("list_jobs", { limit: 1 })];
+    await expect.poll(() => stub.tokenRequests.length).toBe(asked + 1);
+    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
+    await sleep(LOOK_AGAIN_MS);
+    calls.push(connection.callTool("list_jobs", { workspaceId: "micws_1" }));
+    release();
+    for (const { error } of await Promise.all(calls)) expect(error).toMatchObject({ kind: "not_configured" });
+    expect(stub.requests).toEqual([]);
+  });
+
+  test("looks again a little later: goes on when the keychain is locked, stops when the login was removed", async () => {
+    async function atWork() {
+      const session = await sessionForTest();
+      const stub = await stubForTest();
+      stub.respond(() => answer(200, jobList));
+      await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+      const connection = await connectionForTest("v2-modern", { env: session.env });
+      const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
+      expect(await jobs()).toMatchObject({ isError: false });
+      return { session, jobs };
+    }
+    const [locked, robbed] = await Promise.all([atWork(), atWork()]);
+    // Longer than a login is believed without another look.
+    const waited = sleep(LOOK_AGAIN_MS + 200);
+    await locked.session.lock();
+    // By another program, which leaves no sign of it.
+    await putEntry(robbed.session, "login", "gone");
+    await expect.poll(async () => (await robbed.jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
+    await waited;
+    expect(await locked.jobs()).toMatchObject({ isError: false });
+  });
+
+  test("does not become somebody else when somebody else logs in", async ({ session }) => {
+    const [first, second] = [await stubForTest(), await stubForTest()];
+    first.respond(() => answer(200, jobList));
+    await stored(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    await loggedIn(session, { baseUrl: second.baseUrl, clientId: "another" });
+    // The token in memory is refused, and so is the client.
+    first.respond(() => answer(401));
+    first.respondToToken(() => refusedClient);
+    await connection.callTool("list_jobs");
+    const { error } = await connection.callTool("list_jobs");
+    expect(error).toMatchObject({ kind: "not_configured", next: expect.stringContaining("Ask the user to restart") });
+    expect(second.requests).toEqual([]);
+    expect(second.tokenRequests).toHaveLength(1);
+  });
+});
+
+describeWithKeychain("a stored secret", () => {
+  test("goes to no other service than the one it was stored for", async ({ session }) => {
+    const [own, other] = [await stubForTest(), await stubForTest()];
+    await stored(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
+    other.respond(() => answer(200, statesResponse));
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_BASE_URL: other.baseUrl } });
+    expect(await requiredBy(connection, "list_jobs")).toEqual(["workspaceId"]);
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none", retryable: false });
+    for (const url of [own.baseUrl, other.baseUrl]) expect(error?.message).toContain(url);
+    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+    expect(other.tokenRequests).toEqual([]);
+  });
+
+  test("that is broken is as good as none, and login mends it", async ({ session }) => {
+    await putEntry(session, "login", Buffer.from([0xff, 0xfe, 0x00, 0xd8]));
+    const connection = await connectionForTest("v2-modern", { env: session.env });
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("no stored login") });
+    await stored(session, { baseUrl: (await stubForTest()).baseUrl });
+  });
+});
+
+test("credentials of the environment leave over plain http for this machine only", async () => {
+  const connection = await connectionForTest("v2-modern", {
+    env: {
+      // Nobody's address (RFC 5737): a request there would hang.
+      MIC_BASE_URL: "http://192.0.2.1",
+      MIC_CLIENT_ID: client.clientId,
+      MIC_CLIENT_SECRET: client.clientSecret,
+    },
+  });
+  const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+  expect(error).toMatchObject({ kind: "not_configured", next: expect.stringContaining("https") });
+  expect(error?.message).toContain("http://192.0.2.1");
+});
+
+describeWithKeychain("MIC_KEYCHAIN=off", () => {
+  test("never touches the keychain", async ({ session, stub }) => {
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("MIC_KEYCHAIN is off") });
+    expect(error?.next).not.toContain("mic-mcp login");
+    expect(childrenOf(connection.pid)).toEqual([]);
+    expect(stub.requests).toEqual([]);
+  });
+});
+
+describeWithKeychain("serve --emulator", () => {
+  test("leaves the keychain alone", async ({ session }) => {
+    const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
+    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+    expect(childrenOf(connection.pid)).toEqual([]);
+  });
+});

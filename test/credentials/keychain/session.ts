@@ -1,0 +1,138 @@
+// What the keychain's tests do again and again: log in to a service, look at what is kept, reach into the keyring by hand.
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { promisify } from "node:util";
+import { expect } from "vitest";
+import * as z from "zod/v4";
+import { run } from "../../mcp/stdio/child.ts";
+import { emulatorForTest } from "../../support/emulator.ts";
+import { test as base } from "../../support/fixtures.ts";
+import { type Session, sessionForTest } from "../../support/secret-service.ts";
+import { answer, type Step } from "../../support/stub.ts";
+
+/** Beside the stub: a session with an unlocked keychain, and an emulator of its own. */
+export const test = base
+  .extend("session", async () => await sessionForTest())
+  .extend("emulator", async () => await emulatorForTest());
+
+export const client = { clientId: "stub-client", clientSecret: "s3cr3t-0123456789abcdef" } as const;
+
+export interface Login {
+  readonly baseUrl: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly workspaceId?: string;
+  /** What comes on stdin, if it is not the secret and a line break. */
+  readonly input?: string;
+}
+
+/** Unlocked, and on a bus that passes nothing on: the worst a keychain can do. */
+export async function frozen(): Promise<Session> {
+  const session = await sessionForTest();
+  session.freeze();
+  return session;
+}
+
+/** `mic-mcp login` as a script calls it. */
+export function login(session: Session, { baseUrl, clientId = client.clientId, ...rest }: Login) {
+  const { clientSecret = client.clientSecret, workspaceId, input = `${clientSecret}\n` } = rest;
+  const workspace = workspaceId === undefined ? [] : ["--workspace-id", workspaceId];
+  const args = ["login", "--base-url", baseUrl, "--client-id", clientId, ...workspace, "--secret-stdin"];
+  return run(args, { env: session.env, input });
+}
+
+export async function loggedIn(session: Session, credentials: Login): Promise<void> {
+  expect(await login(session, credentials)).toMatchObject({ code: 0, stderr: "" });
+}
+
+const Setting = z.strictObject({ value: z.string().optional(), from: z.enum(["environment", "keychain", "not set"]) });
+const Status = z.strictObject({
+  emulator: z.boolean(),
+  baseUrl: Setting,
+  clientId: Setting,
+  clientSecret: z.strictObject({ from: z.enum(["environment", "keychain", "not set"]) }),
+  workspaceId: Setting,
+  keychain: z.strictObject({ mode: z.string(), state: z.string(), detail: z.string().optional() }),
+  tokens: z.array(
+    z.strictObject({ scopes: z.string(), ageSeconds: z.number(), expiresInSeconds: z.number().optional() }),
+  ),
+  downloadDir: z.string(),
+  stateDir: z.string(),
+  journal: z.strictObject({
+    engine: z.enum(["SQLite", "PostgreSQL"]),
+    place: z.string(),
+    inProgress: z.int().optional(),
+    unknown: z.int().optional(),
+    trouble: z.string().optional(),
+  }),
+});
+
+/** `mic-mcp status --json`. */
+export async function statusOf(session: Session, env: Readonly<Record<string, string>> = {}) {
+  const { code, stdout } = await run(["status", "--json"], { env: { ...session.env, ...env } });
+  expect(code).toBe(0);
+  return Status.parse(JSON.parse(stdout));
+}
+
+/** A keychain in which nobody has logged in. */
+export const nothing = {
+  baseUrl: { from: "not set" },
+  clientId: { from: "not set" },
+  clientSecret: { from: "not set" },
+  tokens: [],
+} as const;
+
+export const addon = createRequire(import.meta.url).resolve("@napi-rs/keyring");
+const execute = promisify(execFile);
+
+/** Puts an entry of our service into the keyring, as another program could. */
+export async function putEntry(session: Session, account: string, bytes: string | Buffer): Promise<void> {
+  const script = `const { Entry } = require(process.argv[1]);
+    new Entry("mic-mcp", process.argv[2], { linux: { store: "secret-service" } })
+      .setSecret(Buffer.from(process.argv[3], "base64"));`;
+  const base64 = Buffer.from(bytes).toString("base64");
+  await execute(process.execPath, ["-e", script, addon, account, base64], { env: { ...session.env } });
+}
+
+/** What `loggedIn` leaves, without the program that proves it: for tests of what comes after. */
+export const stored = (session: Session, { baseUrl, workspaceId }: Pick<Login, "baseUrl" | "workspaceId">) =>
+  putEntry(session, "login", JSON.stringify({ ...client, baseUrl, workspaceId }));
+
+export const refusedClient = answer(401, { error: "invalid_client" });
+
+/** Answers whoever has this token, refuses everybody else. */
+export const onlyFor =
+  (token: () => string, step: Step) =>
+  ({ headers }: { headers: { authorization?: string | undefined } }): Step =>
+    headers.authorization === `Bearer ${token()}` ? step : answer(401);
+
+/** The processes that a process has started. */
+export function childrenOf(pid: number): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        // After the command's name, which may hold anything, come the state and the parent.
+        return (
+          Number(
+            readFileSync(`/proc/${name}/stat`, "utf8")
+              .replace(/^.*\) \S+ /s, "")
+              .split(" ")[0],
+          ) === pid
+        );
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    // One that has ended and that nobody has asked about is still in the list, as a zombie.
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,102 @@
+// `mic-mcp status` and `mic-mcp logout`: what is configured and from where, never a secret; and that nothing stays behind.
+import { expect } from "vitest";
+import { enveloped, job, jobList } from "../../contract/samples.ts";
+import { run } from "../../mcp/stdio/child.ts";
+import { connectionForTest } from "../../support/mcp.ts";
+import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
+import { answer, type Stub, stubForTest } from "../../support/stub.ts";
+import { thoroughTest } from "../../support/thorough-test.ts";
+import { nothing, putEntry, statusOf, stored, test } from "./session.ts";
+
+const environment = {
+  MIC_BASE_URL: "https://other.example",
+  MIC_CLIENT_ID: "env-client",
+  MIC_CLIENT_SECRET: "env-secret-0123456789",
+  MIC_WORKSPACE_ID: "micws_env",
+} as const;
+
+/** A login, and a token of two scope sets, left by a server. */
+async function withTokens(session: Session, stub: Stub): Promise<void> {
+  await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+  stub.respondToToken(() =>
+    answer(200, { access_token: `token-number-${stub.tokenRequests.length}`, expires_in: 3600 }),
+  );
+  stub.expect(answer(200, enveloped(job)), answer(200, enveloped({})));
+  const connection = await connectionForTest("v2-modern", { env: session.env });
+  await connection.callTool("get_job", { jobId: "job-1" });
+  await connection.callTool("get_input", { inputId: "input-1" });
+  await connection.close();
+}
+
+describeWithKeychain("status", () => {
+  test("tells the tokens' scopes and ages", async ({ session }) => {
+    await withTokens(session, await stubForTest());
+    const { tokens } = await statusOf(session);
+    expect(tokens.map(({ scopes }) => scopes).sort()).toEqual(["files:read mic.inputs:read", "mic.jobs:read"]);
+    for (const { ageSeconds, expiresInSeconds } of tokens) {
+      expect(ageSeconds).toBeLessThan(60);
+      expect(expiresInSeconds).toBeGreaterThan(3500);
+    }
+    const { stdout } = await run(["status"], { env: session.env });
+    expect(stdout).toContain("mic.jobs:read");
+  });
+
+  test("says where each setting comes from when the environment overrides some", async ({ session, stub }) => {
+    await stored(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    expect(await statusOf(session, { MIC_WORKSPACE_ID: "micws_env" })).toMatchObject({
+      baseUrl: { from: "keychain" },
+      clientSecret: { from: "keychain" },
+      workspaceId: { value: "micws_env", from: "environment" },
+    });
+    expect(await statusOf(session, environment)).toMatchObject({
+      baseUrl: { value: environment.MIC_BASE_URL, from: "environment" },
+      clientId: { value: "env-client", from: "environment" },
+      clientSecret: { from: "environment" },
+      workspaceId: { value: "micws_env", from: "environment" },
+    });
+  });
+
+  test("works with one that is locked, and with none", async ({ session, stub }) => {
+    await stored(session, { baseUrl: stub.baseUrl });
+    await session.lock();
+    expect(await statusOf(session)).toMatchObject({ ...nothing, keychain: { state: "locked" } });
+    expect(await statusOf(session, { MIC_KEYCHAIN: "off" })).toMatchObject({ keychain: { mode: "off", state: "off" } });
+  });
+});
+
+describeWithKeychain("logout", () => {
+  test("removes the credentials and every token, and may be repeated", async ({ session }) => {
+    await withTokens(session, await stubForTest());
+    const first = await run(["logout"], { env: session.env });
+    expect(first).toMatchObject({ code: 0, stderr: "" });
+    expect(first.stdout).toMatch(/credentials.*tokens: 2/);
+    expect(await statusOf(session)).toMatchObject(nothing);
+    expect(await run(["logout"], { env: session.env })).toEqual({
+      code: 0,
+      stdout: "Nothing was stored.\n",
+      stderr: "",
+    });
+  });
+
+  thoroughTest("removes the tokens of credentials that it knows nothing of", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    stub.expect(answer(200, jobList));
+    const env = { ...session.env, ...environment, MIC_BASE_URL: stub.baseUrl };
+    const connection = await connectionForTest("v2-modern", { env });
+    await connection.callTool("list_jobs");
+    await connection.close();
+    expect((await statusOf(session, env)).tokens).toHaveLength(1);
+    expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0 });
+    expect((await statusOf(session, env)).tokens).toEqual([]);
+  });
+
+  test("removes what it cannot read", async ({ session }) => {
+    // The second kind keeps a keychain from listing anything.
+    for (const entry of ["{ broken", Buffer.from([0xff, 0xfe])]) {
+      await putEntry(session, "login", entry);
+      expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
+      expect(await run(["logout"], { env: session.env })).toMatchObject({ stdout: "Nothing was stored.\n" });
+    }
+  });
+});

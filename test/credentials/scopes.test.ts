@@ -1,0 +1,104 @@
+// Each operation asks for exactly the scopes of docs/contract.md, 5.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, expect } from "vitest";
+import { credentials, stubEnv } from "../api-client/client.ts";
+import { sampleOf } from "../fields.ts";
+import { jobOperations } from "../operations.ts";
+import { proves } from "../proves.ts";
+import { insideForFile } from "../support/mcp.ts";
+import { answer, stubForFile } from "../support/stub.ts";
+
+const stubOf = stubForFile();
+
+let downloads = "";
+beforeAll(async () => {
+  downloads = await mkdtemp(join(tmpdir(), "mic-mcp-scopes-"));
+  return () => rm(downloads, { recursive: true, force: true });
+});
+const connectionOf = insideForFile("v2-modern", () => ({
+  ...stubEnv(stubOf()),
+  MIC_DOWNLOAD_DIR: downloads,
+}));
+
+const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, adds = {} }) => {
+  const own = { ...sampleOf(pathFields), ...sampleOf(queryFields), ...sampleOf(bodyFields) };
+  // With a version a job is cancelled without being read before.
+  const version = adds["resourceVersion"] && { resourceVersion: 3 };
+  return [tool, { ...own, ...version }, scopes.join(" ")] as const;
+});
+
+const tokenFor = (scope: string): string => `token-${Buffer.from(scope).toString("base64url")}`;
+
+proves(
+  [
+    "5/token-endpoint",
+    "5/token-basic",
+    "5/token-form",
+    "5/bearer",
+    "5/scope-covers-operation",
+    "5/scopes-capabilities",
+    "5/scopes-register-input",
+    "5/scopes-get-input",
+    "5/scopes-download-asset",
+    "5/scopes-recipes",
+    "5/scopes-run-jobs",
+    "5/scopes-read-jobs",
+    "5/scopes-cancel-job",
+    "5/scopes-get-operation",
+    "5/scopes-usage",
+    "5/scopes-create-processing-request",
+  ],
+  "every tool is called with a token of its own operation's scopes and no others",
+  async () => {
+    const stub = stubOf();
+    stub.respondToToken(({ body }) =>
+      answer(200, { access_token: tokenFor(new URLSearchParams(body.toString()).get("scope") ?? "") }),
+    );
+    stub.respond(() => answer(404));
+    const connection = connectionOf();
+    const tools = await connection.listTools();
+    expect(
+      tools
+        .map(({ name }) => name)
+        .filter(
+          (name) =>
+            !/states|district|divisions|geography|(list|resolve)_actions|run_job|_jobs$/.test(name) ||
+            name === "list_jobs",
+        )
+        .sort(),
+    ).toEqual(table.map(([tool]) => tool).sort());
+    for (const [tool, args, scopes] of table) {
+      const before = stub.requests.length;
+      expect((await connection.callTool(tool, args)).error).toMatchObject({ kind: "not_found" });
+      expect(stub.requests.slice(before).map(({ headers }) => [tool, headers.authorization])).toEqual([
+        [tool, `Bearer ${tokenFor(scopes)}`],
+      ]);
+    }
+    // One request for each scope set, each of the form that section 5 describes.
+    const sets = [...new Set(table.map(([, , scopes]) => scopes))];
+    expect(stub.tokenRequests).toHaveLength(sets.length);
+    const basic = `Basic ${Buffer.from(`${credentials.clientId}:${credentials.clientSecret}`).toString("base64")}`;
+    for (const [n, { method, target, headers, body }] of stub.tokenRequests.entries()) {
+      expect([method, target]).toEqual(["POST", "/sandbox/oauth/token"]);
+      expect(headers).toMatchObject({ authorization: basic, "content-type": "application/x-www-form-urlencoded" });
+      expect([...new URLSearchParams(body.toString())]).toEqual([
+        ["grant_type", "client_credentials"],
+        ["scope", sets[n]],
+      ]);
+    }
+  },
+);
+
+proves("5/playground-anonymous", "the geography tools ask for no token and send none", async () => {
+  const stub = stubOf();
+  stub.respond(() => answer(403, { status: "PLAYGROUND_REQUEST_DENIED" }));
+  const connection = connectionOf();
+  await connection.callTool("list_states");
+  await connection.callTool("list_districts", { state: "TG" });
+  await connection.callTool("get_geography_openapi");
+  expect(stub.requests).toHaveLength(3);
+  expect(stub.tokenRequests).toHaveLength(0);
+  for (const { headers } of stub.requests) expect(headers).not.toHaveProperty("authorization");
+});

@@ -1,0 +1,350 @@
+// The life of a token: fetched once for all who need it, renewed before its end or when it is refused, never trusted blindly.
+import { describe, expect } from "vitest";
+import {
+  clientForTest,
+  eagerTiming,
+  failureOf,
+  KEY,
+  readJob,
+  readJobs,
+  requestProcessing,
+  submitJob,
+  within,
+} from "../api-client/client.ts";
+import { enveloped, job, jobList, problem } from "../contract/samples.ts";
+import { proves, test } from "../support/fixtures.ts";
+import { insideForTest } from "../support/mcp.ts";
+import {
+  answer,
+  cutShort,
+  hangUp,
+  refusingBaseUrl,
+  type Step,
+  type Stub,
+  slowly,
+  stubForTest,
+} from "../support/stub.ts";
+
+const whole = answer(200, enveloped(job));
+const accepted = answer(202, enveloped(job));
+
+const bearersOf = (requests: readonly { headers: { authorization?: string | undefined } }[]) =>
+  requests.map(({ headers }) => headers.authorization);
+
+/** A client on a clock of its own, which a test moves; each call has 10 s. */
+function clientOnClock(stub: Stub) {
+  const clock = { nowMs: Date.now() };
+  const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
+  return { clock, service, context: () => ({ ...within(0), deadlineAt: clock.nowMs + 10_000 }) };
+}
+
+describe("a token", () => {
+  test("is fetched once for 32 first calls, once for each scope set", async ({ stub, service }) => {
+    stub.respondToToken(({ body }) => slowly(200, { access_token: `token-${body.length}` }, 3, 10));
+    stub.respond(({ method, target }) =>
+      method === "POST" ? accepted : target.includes("?") ? answer(200, jobList) : whole,
+    );
+    await Promise.all(
+      Array.from({ length: 32 }, (_, n) =>
+        n % 3 === 0 ? submitJob(service) : n % 3 === 1 ? readJob(service) : readJobs(service),
+      ),
+    );
+    expect(stub.requests).toHaveLength(32);
+    expect(stub.tokenRequests.map(({ body }) => new URLSearchParams(body.toString()).get("scope")).sort()).toEqual([
+      "mic.jobs:read",
+      "mic.jobs:run",
+    ]);
+  });
+
+  test("that could not be had by one of many is asked for again by the next call, not before", async ({
+    stub,
+    service,
+  }) => {
+    stub.respondToToken(() =>
+      stub.tokenRequests.length === 1
+        ? answer(400, { error: "invalid_client" })
+        : answer(200, { access_token: "second" }),
+    );
+    stub.respond(() => whole);
+    const failures = await Promise.all(Array.from({ length: 8 }, () => failureOf(readJob(service))));
+    for (const { kind } of failures) expect(kind).toBe("unauthorized");
+    expect(stub.tokenRequests).toHaveLength(1);
+    await readJob(service);
+    expect(bearersOf(stub.requests)).toEqual(["Bearer second"]);
+  });
+
+  const usable: readonly (readonly [string, unknown])[] = [
+    ["nothing else", {}],
+    ["what RFC 6749 has", { token_type: "Bearer", expires_in: 3600, scope: "mic.jobs:read" }],
+    ["another spelling of bearer", { token_type: "bEaReR" }],
+    ["bearer with a space", { token_type: "Bearer " }],
+    ["a type of null", { token_type: null }],
+    ["another name for its type", { token_type: "JWT" }],
+    ["a lifetime in digits", { expires_in: "3600" }],
+    ["fields of its own", { issued: [1, 2], nested: { a: null } }],
+    ["a lifetime of null", { expires_in: null }],
+    ["a lifetime that makes no sense", { expires_in: "soon" }],
+    ["a lifetime with a fraction", { expires_in: 3599.5 }],
+    ["a lifetime of nothing", { expires_in: 0 }],
+  ];
+  for (const [what, rest] of usable)
+    proves(
+      ["5/token-response", "5/assumes-no-token-fields"],
+      `is accepted with ${what} beside it`,
+      async ({ stub, service }) => {
+        stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
+        stub.respond(() => whole);
+        await readJob(service);
+        await readJob(service);
+        expect(bearersOf(stub.requests)).toEqual(["Bearer good-token", "Bearer good-token"]);
+        expect(stub.tokenRequests).toHaveLength(1);
+      },
+    );
+
+  for (const status of [200, 201, 202, 203])
+    proves("5/assumes-no-token-fields", `is accepted with HTTP ${status}`, async ({ stub, service }) => {
+      stub.respondToToken(() => answer(status, { access_token: "good-token" }));
+      stub.respond(() => whole);
+      await readJob(service);
+      expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
+    });
+
+  proves("5/assumes-no-token-fields", "may be long", async ({ stub, client: { tokens } }) => {
+    const token = "t".repeat(40_000);
+    stub.respondToToken(() => answer(200, { access_token: token }));
+    expect(await tokens.get(["mic.jobs:read"], within(10_000))).toBe(token);
+  });
+
+  for (const [expires_in, usedMs] of [
+    [3600, 3_500_000],
+    ["3600", 3_500_000],
+    [60, 50_000],
+    [10, 8_000],
+  ] as const)
+    proves(
+      "5/token-renewed",
+      `that lives ${JSON.stringify(expires_in)} s is used, and renewed before its end`,
+      async ({ stub }) => {
+        const { clock, service, context } = clientOnClock(stub);
+        stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
+        stub.respond(() => whole);
+        const read = () => readJob(service, context());
+        await read();
+        clock.nowMs += usedMs;
+        await read();
+        clock.nowMs += Number(expires_in) * 1000 - usedMs - 1;
+        await read();
+        expect(bearersOf(stub.requests)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
+      },
+    );
+
+  proves("5/token-renewed", "of unknown lifetime is used until it is refused", async ({ stub }) => {
+    const { clock, service, context } = clientOnClock(stub);
+    stub.expect(whole, whole, answer(401), whole, whole);
+    for (let day = 0; day < 4; day++) {
+      await readJob(service, context());
+      clock.nowMs += 86_400_000;
+    }
+    expect(stub.tokenRequests).toHaveLength(2);
+  });
+});
+
+describe("a refused token", () => {
+  proves(
+    ["5/token-renewed", "4.2/key-names-one-command"],
+    "is replaced once, and the same bytes go out under the same key",
+    async ({ stub, service }) => {
+      stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
+      // What the answer is does not matter here.
+      await failureOf(requestProcessing(service));
+      const [first, second] = stub.requests;
+      expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
+      expect(first?.body.length).toBeGreaterThan(0);
+      expect([first, second].map((request) => request?.headers["idempotency-key"])).toEqual([KEY, KEY]);
+      expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
+    },
+  );
+
+  const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
+  const minuteMs = 61_000;
+
+  proves(
+    ["5/assumes-no-answer-to-bad-token", "5/token-renewed"],
+    "by 403 is replaced when it is old",
+    async ({ stub }) => {
+      const { clock, service, context } = clientOnClock(stub);
+      stub.expect(accepted, forbidden, accepted);
+      await submitJob(service, context());
+      clock.nowMs += minuteMs;
+      expect(await submitJob(service, context())).toMatchObject({ attempts: 1 });
+      expect(bearersOf(stub.requests)).toEqual([1, 1, 2].map((n) => `Bearer stub-token-${n}`));
+      const [, refused, again] = stub.requests;
+      expect(again?.body.equals(refused?.body ?? Buffer.alloc(0))).toBe(true);
+      expect(again?.headers["idempotency-key"]).toBe(KEY);
+    },
+  );
+
+  proves(
+    "5/assumes-no-answer-to-bad-token",
+    "by 403 stays when it is new: that is the permission",
+    async ({ stub }) => {
+      const { clock, service, context } = clientOnClock(stub);
+      const read = () => failureOf(readJob(service, context()));
+      stub.respond(() => forbidden);
+      expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
+      expect(stub.tokenRequests).toHaveLength(1);
+      clock.nowMs += minuteMs;
+      for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
+      // The token that replaced it is new again: one more in a minute, however many calls are refused.
+      expect(stub.tokenRequests).toHaveLength(2);
+      expect(stub.requests).toHaveLength(5);
+    },
+  );
+
+  test.for([
+    ["nothing", answer(401)],
+    ["HTML", answer(401, "<html>sign in</html>", { "content-type": "text/html" })],
+    ["an OAuth error", answer(401, { error: "invalid_token" })],
+  ] as const)("is replaced when the 401 says so by %s", async ([_, step], { stub, service }) => {
+    stub.expect(step, whole);
+    await readJob(service);
+    expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
+  });
+
+  test("twice is unauthorized, and the next call starts with a new one", async ({ stub, service }) => {
+    stub.expect(answer(401), answer(401), whole);
+    expect(await failureOf(readJob(service))).toMatchObject({
+      kind: "unauthorized",
+      status: 401,
+      retryable: false,
+      sideEffect: "none",
+    });
+    expect(stub.tokenRequests).toHaveLength(2);
+    await readJob(service);
+    expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2", "Bearer stub-token-3"]);
+  });
+
+  test("held by sixteen calls at once is replaced once", async ({ stub, service }) => {
+    stub.respond(({ headers }) => (headers.authorization === "Bearer stub-token-1" ? answer(401) : whole));
+    await Promise.all(Array.from({ length: 16 }, () => readJob(service)));
+    expect(stub.tokenRequests).toHaveLength(2);
+  });
+
+  test("of one scope set leaves the others alone", async ({ stub, service }) => {
+    stub.expect(accepted, answer(401), whole, accepted);
+    await submitJob(service);
+    await readJob(service);
+    await submitJob(service);
+    expect(bearersOf(stub.requests)).toEqual([1, 2, 3, 1].map((n) => `Bearer stub-token-${n}`));
+  });
+});
+
+describe("a token endpoint that", () => {
+  const html = { "content-type": "text/html" };
+  const refusals: readonly (readonly [string, Step, string])[] = [
+    ["refuses the client (400)", answer(400, { error: "invalid_client" }), "unauthorized"],
+    ["refuses the client (401)", answer(401, { error: "invalid_client", error_description: "no" }), "unauthorized"],
+    ["refuses the scope", answer(400, { error: "invalid_scope" }), "forbidden"],
+    ["refuses with HTML", answer(403, "<html>", html), "forbidden"],
+    ["refuses with nothing", answer(400), "unauthorized"],
+    ["redirects", answer(302, undefined, { location: "https://login.example/" }), "contract_violation"],
+    ["answers with HTML", answer(200, "<html>sign in</html>", html), "contract_violation"],
+    ["answers with nothing", answer(200), "contract_violation"],
+    ["answers with a list", answer(200, []), "contract_violation"],
+    ["gives no token", answer(200, { token: "x" }), "contract_violation"],
+    ["gives an empty token", answer(200, { access_token: "" }), "contract_violation"],
+    ["gives a number", answer(200, { access_token: 12345678 }), "contract_violation"],
+    ["gives a token with a space", answer(200, { access_token: "two words" }), "contract_violation"],
+    ["gives a token with a line break", answer(200, { access_token: "a\r\nX-Evil: 1" }), "contract_violation"],
+    ["gives a token that is not ASCII", answer(200, { access_token: "jetón" }), "contract_violation"],
+    ["gives a megabyte", answer(200, { access_token: "x".repeat(1_000_000) }), "contract_violation"],
+  ];
+  test.for(refusals)(
+    "%s fails the call before it is sent, without another try",
+    async ([_, step, kind], { stub, service }) => {
+      stub.respondToToken(() => step);
+      const facts = await failureOf(submitJob(service));
+      expect(facts).toMatchObject({ kind, sideEffect: "none", retryable: false });
+      expect(facts.message.length).toBeLessThan(1000);
+      expect(stub.requests).toHaveLength(0);
+      expect(stub.tokenRequests).toHaveLength(1);
+    },
+  );
+
+  test.for([
+    ["200", answer(200, "<html>sign in</html>", html), "contract_violation"],
+    ["403", answer(403, "<html>denied</html>", html), "forbidden"],
+  ] as const)(
+    "answers with a page (%s) is told as something in between",
+    async ([_, step, kind], { stub, service }) => {
+      stub.respondToToken(() => step);
+      const { message, next } = await failureOf(submitJob(service));
+      expect(message).toContain("an HTML page");
+      expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
+      expect(await failureOf(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
+    },
+  );
+
+  test.for([
+    ["fails", answer(500)],
+    ["fails with HTML", answer(502, "<html>", html)],
+    ["hangs up", hangUp],
+    ["breaks off", cutShort(200, { access_token: "abcdefgh" }, 10)],
+    ["is busy", answer(429)],
+  ] as const)("%s is tried again", async ([_, step], { stub, service }) => {
+    stub.respondToToken(() => (stub.tokenRequests.length < 3 ? step : answer(200, { access_token: "third-time" })));
+    stub.expect(accepted);
+    await submitJob(service);
+    expect(bearersOf(stub.requests)).toEqual(["Bearer third-time"]);
+  });
+
+  test("limits its rate hands the wait to the agent", async ({ stub, service }) => {
+    stub.respondToToken(() => answer(429, undefined, { "retry-after": "300" }));
+    expect(await failureOf(readJob(service, within(45_000)))).toMatchObject({
+      kind: "rate_limited",
+      retryAfterSeconds: 300,
+    });
+  });
+
+  test("redirects does not get the credentials sent elsewhere", async () => {
+    const elsewhere = await stubForTest();
+    const stub = await stubForTest();
+    const { service } = clientForTest(stub.baseUrl);
+    stub.respondToToken(() => answer(307, undefined, { location: `${elsewhere.baseUrl}/sandbox/oauth/token` }));
+    await failureOf(readJob(service));
+    expect(elsewhere.tokenRequests).toHaveLength(0);
+  });
+});
+
+describe("without", () => {
+  test("credentials the job tools say what to set, and geography works", async ({ stub }) => {
+    stub.respond(() => answer(200, { contract: "svc.geo.admin-divisions.v1", states: [] }));
+    const connection = await insideForTest("v2-modern", { MIC_BASE_URL: stub.baseUrl });
+    const { error, text } = await connection.callTool("get_job", { jobId: "job-1" });
+    expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
+    for (const name of ["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"]) expect(text).toContain(name);
+    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+    expect(stub.tokenRequests).toHaveLength(0);
+  });
+
+  test("a base URL every tool says how to set it or use the emulator", async () => {
+    const connection = await insideForTest("v2-modern", {});
+    for (const [tool, args] of [
+      ["list_states", {}],
+      ["get_job", { jobId: "job-1" }],
+      ["download_asset", { assetId: "asset-1" }],
+    ] as const) {
+      const { error, text } = await connection.callTool(tool, args);
+      expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
+      expect(text).toContain("MIC_BASE_URL");
+      expect(text).toContain("--emulator");
+    }
+  });
+
+  test("a service to be reached the failure names the token endpoint, not the secret", async () => {
+    const { service } = clientForTest(await refusingBaseUrl());
+    const facts = await failureOf(readJob(service));
+    expect(facts.message).toContain("token endpoint");
+    expect(JSON.stringify(facts)).not.toContain("stub-secret");
+  });
+});
