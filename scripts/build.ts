@@ -22,7 +22,6 @@ const PARTS = {
   undici: { source: "src/service/undici.ts", maxKiB: 750 },
   postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
-  "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
   teams: { source: "src/teams/program.ts", maxKiB: 1_720 },
   telemetry: { source: "src/telemetry/start.ts", maxKiB: 640 },

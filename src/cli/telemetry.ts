@@ -1,4 +1,4 @@
-// Telemetry for a server, where the standard OTEL_* variables ask for it: only then is it loaded.
+// Telemetry for a server. It is loaded only if the standard OTEL_* variables turn it on.
 import type { Redactor } from "../auth/redaction.ts";
 import type { LogLevel } from "../config.ts";
 import type { Log } from "../mcp/runtime.ts";

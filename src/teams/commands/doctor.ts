@@ -1,7 +1,7 @@
 // `mic-mcp doctor --teams`: checks what a deployment depends on.
 import { createRedactor } from "../../auth/redaction.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
-import { forUser } from "../../cli/command-line/for-user.ts";
+import { forUser } from "../../cli/errors.ts";
 import { UsageError } from "../../config.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { escaped } from "../../outside.ts";
