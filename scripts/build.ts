@@ -24,7 +24,7 @@ const PARTS = {
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
   teams: { source: "src/teams/program.ts", maxKiB: 1_720 },
-  telemetry: { source: "src/telemetry/start.ts", maxKiB: 640 },
+  telemetry: { source: "src/telemetry/otel.ts", maxKiB: 640 },
   "keychain-worker": { source: "src/auth/keychain/worker.ts", maxKiB: 5 },
   "keychain-thread": { source: "src/auth/keychain/thread.ts", maxKiB: 140 },
   "parameter-thread": { source: "src/toolkit/jobs/parameter-thread.ts", maxKiB: 200 },
