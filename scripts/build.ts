@@ -22,10 +22,9 @@ const PARTS = {
   undici: { source: "src/api-client/undici.ts", maxKiB: 750 },
   postgres: { source: "src/actions/postgres.ts", maxKiB: 135 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
-  "stages-view": { source: "src/cli/watch/stages-view.ts", maxKiB: 175 },
   demo: { source: "src/demo/demo.ts", maxKiB: 460 },
   teams: { source: "src/teams/program.ts", maxKiB: 1_720 },
-  telemetry: { source: "src/telemetry/start.ts", maxKiB: 640 },
+  telemetry: { source: "src/telemetry/otel.ts", maxKiB: 640 },
   "keychain-worker": { source: "src/credentials/keychain/worker.ts", maxKiB: 140 },
   "parameter-thread": { source: "src/toolkit/jobs/parameter-thread.ts", maxKiB: 200 },
 } as const;
@@ -43,12 +42,35 @@ const partsApart: Plugin = {
   },
 };
 
+/**
+ * The SDK's module for Node makes an Ajv for each server, which takes 10 ms to load; only the answers to forms are validated with it.
+ * `require` makes esbuild load it on first use.
+ */
+const LAZY_VALIDATOR = `
+import process from "node:process";
+export { process };
+export class DefaultJsonSchemaValidator {
+  getValidator(schema) {
+    const { AjvJsonSchemaValidator } = require("@modelcontextprotocol/server/validators/ajv");
+    this.validator ??= new AjvJsonSchemaValidator();
+    return this.validator.getValidator(schema);
+  }
+}`;
+
+const lazyValidator: Plugin = {
+  name: "lazy-validator",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@modelcontextprotocol\/server\/_shims$/ }, ({ path }) => ({ path, namespace: "lazy" }));
+    onLoad({ filter: /./, namespace: "lazy" }, () => ({ contents: LAZY_VALIDATOR, resolveDir: "." }));
+  },
+};
+
 async function bundle(source: string) {
   const { outputFiles, metafile } = await build({
     entryPoints: [source],
     write: false,
     bundle: true,
-    plugins: [partsApart],
+    plugins: [partsApart, lazyValidator],
     // Native addons come with binaries of their own, chosen at install time; pg-native is not used.
     external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
     format: "cjs",

@@ -1,9 +1,8 @@
 // Everything that repeats the list of tools is made from it: the tables of README and docs/reference.md, and manifest.json's tools.
 // With --check nothing is written; a file that is not up to date fails.
 import { readFile, writeFile } from "node:fs/promises";
-import type { Command } from "../src/cli/command-line/command.ts";
-import { flagText, synopsis } from "../src/cli/command-line/help.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
+import { COMMANDS, type Command } from "../src/cli/commands.ts";
+import { flagText, synopsis } from "../src/cli/help.ts";
 import { version } from "../src/cli/version.ts";
 import { createSkills } from "../src/mcp/skills/skills.ts";
 import { readSkillFiles } from "../src/skills.ts";

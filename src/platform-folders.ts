@@ -1,4 +1,4 @@
-// Where the platform has a program keep its files.
+// The folders in which a program of this platform keeps its files.
 import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 
@@ -10,31 +10,18 @@ export interface Platform {
 
 const thisPlatform = (): Platform => ({ name: process.platform, home: homedir() });
 
-interface Folders {
-  /** For what a program has to remember. */
-  readonly state: string;
-  /** For what can be made anew. */
-  readonly cache: string;
+/** For data that must not be lost. */
+export function stateFolder(environment: NodeJS.ProcessEnv, { name, home } = thisPlatform()): string {
+  const { LOCALAPPDATA, XDG_STATE_HOME } = environment;
+  if (name === "win32") return win32.join(LOCALAPPDATA || win32.join(home, "AppData", "Local"), "mic-mcp");
+  if (name === "darwin") return posix.join(home, "Library", "Application Support", "mic-mcp");
+  return posix.join(XDG_STATE_HOME || posix.join(home, ".local", "state"), "mic-mcp");
 }
 
-function foldersOf(environment: NodeJS.ProcessEnv, { name, home }: Platform): Folders {
-  const { LOCALAPPDATA, XDG_STATE_HOME, XDG_CACHE_HOME } = environment;
-  if (name === "win32") {
-    const state = win32.join(LOCALAPPDATA || win32.join(home, "AppData", "Local"), "mic-mcp");
-    return { state, cache: win32.join(state, "cache") };
-  }
-  if (name === "darwin") {
-    const inLibrary = (kind: string): string => posix.join(home, "Library", kind, "mic-mcp");
-    return { state: inLibrary("Application Support"), cache: inLibrary("Caches") };
-  }
-  return {
-    state: posix.join(XDG_STATE_HOME || posix.join(home, ".local", "state"), "mic-mcp"),
-    cache: posix.join(XDG_CACHE_HOME || posix.join(home, ".cache"), "mic-mcp"),
-  };
+/** For data that can be made again. */
+export function cacheFolder(environment: NodeJS.ProcessEnv, platform = thisPlatform()): string {
+  const { name, home } = platform;
+  if (name === "win32") return win32.join(stateFolder(environment, platform), "cache");
+  if (name === "darwin") return posix.join(home, "Library", "Caches", "mic-mcp");
+  return posix.join(environment["XDG_CACHE_HOME"] || posix.join(home, ".cache"), "mic-mcp");
 }
-
-export const stateFolder = (environment: NodeJS.ProcessEnv, platform = thisPlatform()): string =>
-  foldersOf(environment, platform).state;
-
-export const cacheFolder = (environment: NodeJS.ProcessEnv, platform = thisPlatform()): string =>
-  foldersOf(environment, platform).cache;

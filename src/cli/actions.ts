@@ -1,31 +1,23 @@
-// `mic-mcp actions`: the action journal as a table, and the commands that resolve what is unresolved.
+// `mic-mcp actions` and `mic-mcp resolve`: the action journal as a table, and resolving what is unresolved in it.
 import { parseArgs } from "node:util";
-import { type ListedAction, listSummary, stateText } from "../actions/listing.ts";
+import { type ListedAction, listSummary, type StandingAction, stateText } from "../actions/listing.ts";
 import { UsageError } from "../config.ts";
 import { Failure } from "../failure.ts";
-import { failureText } from "../mcp/tools/failure-text.ts";
-import { escaped } from "../outside.ts";
+import { factsOf } from "../mcp/tools/failure-text.ts";
+import { escaped, escapedJson, word } from "../outside.ts";
 import { table } from "../table.ts";
-import { shellWord } from "./call/line.ts";
-import { forUser } from "./command-line/for-user.ts";
+import { type ResolvingStep, resolvingStep } from "../toolkit/jobs/resolving.ts";
+import { type CommandContext, withRuntime } from "./backend.ts";
+import { type Output, outputOf, perform, writeFailure } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
-import { withCatalogue } from "./person.ts";
 import { aligned, isTerminal, styled } from "./terminal.ts";
+import { shellWord } from "./tool-arguments.ts";
 
 const LIMIT = 20;
 const STATES = COMMANDS.actions.flags.state.oneOf;
-type State = (typeof STATES)[number];
-
-/** Throws UsageError. */
-function stateOf(text: string | undefined): State | undefined {
-  const state = STATES.find((each) => each === text);
-  if (text !== undefined && state === undefined) throw new UsageError(`--state takes ${STATES.join(", ")}.`);
-  return state;
-}
-
 const COLUMNS = ["state", "tool", "about", "made", "code", "attempts", "updatedAt", "idempotencyKey"];
 
-const rowOf = (action: ListedAction) => [
+const cellsOf = (action: ListedAction) => [
   stateText(action),
   action.tool,
   action.about,
@@ -36,33 +28,81 @@ const rowOf = (action: ListedAction) => [
   action.idempotencyKey,
 ];
 
-const resolving = ({ nextStep, idempotencyKey }: ListedAction): readonly string[] =>
+const commandToResolve = ({ nextStep, idempotencyKey }: ListedAction): readonly string[] =>
   nextStep === undefined ? [] : [`${escaped(`mic-mcp resolve ${shellWord(idempotencyKey)}`)}    # ${nextStep.why}`];
 
-/** Exit code 1 where the journal cannot be read. Throws UsageError. */
+/** Exit code 1 if the journal cannot be read. Throws UsageError. */
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.actions.flags });
-  const state = stateOf(values.state);
-  return await withCatalogue(environment, async ({ runtime }) => {
+  const state = STATES.find((each) => each === values.state);
+  if (values.state !== undefined && state === undefined) throw new UsageError(`--state takes ${STATES.join(", ")}.`);
+  return await withRuntime(environment, async ({ runtime }) => {
     const { redact } = runtime.redactor;
     const { stdout, stderr } = process;
     try {
       const list = await runtime.ports.actions.list({ state, limit: LIMIT });
-      const { actions: found } = list;
-      if (found.length === 0) {
+      if (list.actions.length === 0) {
         stderr.write(`No action${state === undefined ? "" : ` is ${state}`}.\n`);
         return 0;
       }
-      const rows = table(COLUMNS, found.map(rowOf));
+      const rows = table(COLUMNS, list.actions.map(cellsOf));
       const shown = isTerminal(stdout) ? aligned(rows) : rows;
-      const steps = found.flatMap(resolving);
+      const steps = list.actions.flatMap(commandToResolve);
       const advice = steps.length === 0 ? [] : [styled("bold", "To resolve them:", stdout), ...steps];
       stdout.write(`${redact([listSummary(list, state), shown, ...advice].join("\n"))}\n`);
       return 0;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      stderr.write(`${redact(failureText("actions", forUser(error.facts)))}\n`);
-      return 1;
+      return await writeFailure("actions", error.facts, "text", redact);
     }
   });
+}
+
+const TOOL = "resolve_actions";
+
+const STEPS: Readonly<Record<ResolvingStep, string>> = {
+  send: "send again under its key",
+  read: "read the job",
+  wait: "none: in progress",
+  skip: "none: an identical action succeeded later",
+  none: "none: too old to be sent again",
+};
+
+const stepOf = (action: StandingAction) => ({
+  tool: action.tool,
+  about: action.about,
+  firstSent: new Date(action.firstSentAt).toISOString(),
+  idempotencyKey: action.idempotencyKey,
+  step: STEPS[resolvingStep(action)],
+});
+
+const stepText = ({ tool, about, firstSent, idempotencyKey, step }: ReturnType<typeof stepOf>): string =>
+  `${word(tool)} ${word(about)}, first sent ${firstSent}, idempotencyKey ${word(idempotencyKey)}: ${step}`;
+
+async function listSteps(key: string | undefined, output: Output, { runtime }: CommandContext): Promise<number> {
+  const { redact } = runtime.redactor;
+  try {
+    const all = await runtime.ports.actions.unresolved();
+    const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(stepOf);
+    const text = steps.length === 0 ? "No action is unresolved." : steps.map(stepText).join("\n");
+    const shown = output === "json" ? escapedJson(redact(JSON.stringify({ actions: steps }))) : redact(text);
+    process.stdout.write(`${shown}\n`);
+    return 0;
+  } catch (error) {
+    return await writeFailure(TOOL, factsOf(error), output, redact);
+  }
+}
+
+/** Calls resolve_actions, or lists what it would do. Exit code 0, or 1 if the tool failed. Throws UsageError. */
+export async function resolve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { flags } = COMMANDS.resolve;
+  const { values, positionals } = parseArgs({ args: [...args], options: flags, allowPositionals: true });
+  const [key, ...others] = positionals;
+  if (others.length > 0) throw new UsageError("resolve takes one KEY at most.");
+  const output = outputOf(values.output);
+  const pairs = key === undefined ? [] : [`idempotencyKey=${key}`];
+  const options = { name: TOOL, pairs, json: undefined, output, isConfirmed: values.yes ?? false };
+  return await withRuntime(environment, async (context) =>
+    values["dry-run"] ? await listSteps(key, output, context) : await perform(options, context),
+  );
 }

@@ -1,8 +1,13 @@
-// What a composition works against: the configured service, or an emulator inside this process.
-import { type Config, EMULATED_GEOGRAPHY_RATE } from "../config.ts";
+// The API that a command works with, configured or emulated in this process, and the runtime of commands that call tools.
+
+import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig } from "../config.ts";
+import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
+import type { Runtime } from "../mcp/runtime.ts";
 import type { Candidate } from "../toolkit/resources/candidate.ts";
+import { compose } from "./local.ts";
+import { SIGNALS } from "./signals.ts";
 
 export interface Backend {
   readonly config: Config;
@@ -11,23 +16,21 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-const told = ({ id, name, about }: Emulator["files"][number]): string =>
-  `${id} ${name}${about === "" ? "" : ` (${about})`}`;
+/** What the server instructions say about an emulator. */
+export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note[] {
+  const listed = files.map(({ id, name, about }) => `${id} ${name}${about === "" ? "" : ` (${about})`}`);
+  return [
+    {
+      text: "This server runs against a local emulator: all data except geography is made up, and nothing leaves this machine.",
+    },
+    { needs: ["download_asset"], text: `Its files (M4_FILE): ${listed.join(", ")}.` },
+  ];
+}
 
-/** What the instructions say of the emulator behind them. */
-export const emulatorNotes = ({ files }: Pick<Emulator, "files">): readonly Note[] => [
-  {
-    text: "This server runs against a local emulator: all data except geography is made up, and nothing leaves this machine.",
-  },
-  {
-    needs: ["download_asset"],
-    text: `Its files (M4_FILE): ${files.map(told).join(", ")}.`,
-  },
-];
-
-async function emulated(config: Config): Promise<Backend> {
+export async function backendOf(config: Config): Promise<Backend> {
+  if (!config.emulator) return { config, notes: [], files: [], close: async () => undefined };
   const { startEmulator } = await import("../emulator/index.ts");
-  // Its limit lies above ours.
+  // Its rate limit is above ours.
   const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED_GEOGRAPHY_RATE });
   const { baseUrl, clientId, clientSecret, workspaceId } = emulator;
   return {
@@ -43,5 +46,36 @@ async function emulated(config: Config): Promise<Backend> {
   };
 }
 
-export const backendOf = async (config: Config): Promise<Backend> =>
-  config.emulator ? await emulated(config) : { config, notes: [], files: [], close: async () => undefined };
+export interface CommandContext {
+  readonly runtime: Runtime;
+  /** Aborted by the first Ctrl-C; a second one ends the process. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs a command with the same tools as a server's. Throws UsageError for a wrong setting. */
+export async function withRuntime(
+  environment: NodeJS.ProcessEnv,
+  work: (context: CommandContext) => Promise<number>,
+): Promise<number> {
+  const config = readConfig(environment);
+  for (const warning of config.warnings) process.stderr.write(`mic-mcp: ${warning}\n`);
+  const backend = await backendOf(config);
+  const { runtime, close } = compose(backend.config, {
+    notes: backend.notes,
+    inProcess: config.emulator,
+    keychainLimitMs: COMMAND_LIMIT_MS,
+  });
+  const stopped = new AbortController();
+  const stop = () => {
+    if (stopped.signal.aborted) process.exit(1);
+    stopped.abort();
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  try {
+    return await work({ runtime, signal: stopped.signal });
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, stop);
+    await close();
+    await backend.close();
+  }
+}

@@ -1,5 +1,4 @@
-// What `mic-mcp doctor` looks at, one function for each line it prints.
-
+// The checks of `mic-mcp doctor`, one for each line it prints.
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
@@ -16,21 +15,21 @@ import { type Keychain, KeychainError } from "../credentials/keychain/keychain.t
 import type { Tokens } from "../credentials/tokens.ts";
 import { errorCode, Failure, reasonOf } from "../failure.ts";
 import { json } from "../outside.ts";
-import { forUser } from "./command-line/for-user.ts";
+import { forUser } from "./errors.ts";
 import { journalText, lookAtJournal } from "./journal.ts";
 
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
-  /** The command or change that mends it. */
+  /** The command or change that fixes it. */
   readonly fix?: string;
 }
 
 const good = (name: string, detail: string): Check => ({ name, ok: true, detail });
 const wrong = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
 
-/** A person is waiting, and is told what one attempt tells: whether it would have gone better later is not the question. */
+/** One attempt for each check: doctor is interactive. */
 const LIMIT_MS = 5_000;
 const context = () => ({
   signal: new AbortController().signal,
@@ -42,6 +41,13 @@ function failed(name: string, error: unknown): Check {
   if (!(error instanceof Failure)) return wrong(name, reasonOf(error), "Run again with MIC_LOG_LEVEL=debug.");
   return wrong(name, error.facts.message, forUser(error.facts).next ?? "Try again later.");
 }
+
+/** `detail` returns what is good, or throws. */
+const attempt = (name: string, detail: () => Promise<string>): Promise<Check> =>
+  detail().then(
+    (text) => good(name, text),
+    (error: unknown) => failed(name, error),
+  );
 
 export function checkNode(): Check {
   const [major = 0] = process.versions.node.split(".").map(Number);
@@ -75,54 +81,41 @@ export async function checkKeychain(keychain: Keychain | undefined, { keychain: 
   }
 }
 
-export async function checkBaseUrl(identity: Identity): Promise<Check> {
-  try {
-    return good("service", await identity.baseUrl());
-  } catch (error) {
-    return failed("service", error);
-  }
-}
+export const checkBaseUrl = (identity: Identity): Promise<Check> => attempt("service", identity.baseUrl);
 
-export async function checkToken(identity: Identity, tokens: Tokens): Promise<Check> {
-  try {
+export const checkToken = (identity: Identity, tokens: Tokens): Promise<Check> =>
+  attempt("token", async () => {
     const { clientId } = await identity.credentials();
     await tokens.get(getMicPublicCapabilities.scopesToRequest, context());
-    return good("token", `the token endpoint accepts client ${clientId}`);
-  } catch (error) {
-    return failed("token", error);
-  }
-}
+    return `the token endpoint accepts client ${clientId}`;
+  });
 
-export async function checkPlayground(service: Service): Promise<Check> {
-  try {
+export const checkPlayground = (service: Service): Promise<Check> =>
+  attempt("geography API", async () => {
     const { value } = await service.call(listPlaygroundStates, {}, context());
-    return good("geography API", `answers with ${value.states.length} states`);
-  } catch (error) {
-    return failed("geography API", error);
-  }
-}
+    return `answers with ${value.states.length} states`;
+  });
 
-/** With a default workspace its capabilities; without one, any answer to a token of ours shows that the API is there. */
-export async function checkJobApi(service: Service, identity: Identity): Promise<Check> {
-  let workspaceId: string | undefined;
-  try {
-    workspaceId = await identity.workspaceId();
+/** With a default workspace the capabilities of it; without one, any answer to a token of ours shows that the API works. */
+export const checkJobApi = (service: Service, identity: Identity): Promise<Check> =>
+  attempt("job API", async () => {
+    const workspaceId = await identity.workspaceId();
     if (workspaceId !== undefined) {
-      const query = { workspaceId };
-      const { value } = await service.call(getMicPublicCapabilities, { query }, context());
-      return good("job API", `workspace ${workspaceId} has ${value.data.capabilities.length} capabilities`);
+      const { value } = await service.call(getMicPublicCapabilities, { query: { workspaceId } }, context());
+      return `workspace ${workspaceId} has ${value.data.capabilities.length} capabilities`;
     }
-    await service.call(getMicPublicOperation, { path: { operationId: "mic-mcp-doctor" } }, context());
-    return good("job API", "answers");
-  } catch (error) {
-    const answered = error instanceof Failure && error.facts.kind === "not_found" && workspaceId === undefined;
-    return answered ? good("job API", "answers; no default workspace is set") : failed("job API", error);
-  }
-}
+    try {
+      await service.call(getMicPublicOperation, { path: { operationId: "mic-mcp-doctor" } }, context());
+      return "answers";
+    } catch (error) {
+      if (!(error instanceof Failure) || error.facts.kind !== "not_found") throw error;
+      return "answers; no default workspace is set";
+    }
+  });
 
 const MAX_SKEW_SECONDS = 60;
 
-/** The service's Date header against our clock: a token's lifetime and expiresAt are counted on it. */
+/** Compares our clock with the API's Date header: token lifetimes and `expiresAt` depend on it. */
 export async function checkClock(service: Service): Promise<Check> {
   try {
     const target = wireTarget(await service.baseUrl(), (listPlaygroundStates satisfies Endpoint).path);
@@ -140,13 +133,13 @@ export async function checkClock(service: Service): Promise<Check> {
   }
 }
 
-/** Rights on paper say little where a disk is read-only or far away: the folder itself is written to, for a moment. */
+/** Permissions are not enough on a read-only or remote disk, so the folder itself is written to. */
 async function tryWriting(at: string, itself: boolean): Promise<void> {
   await access(at, constants.W_OK | constants.X_OK);
   if (itself) await rmdir(await mkdtemp(join(at, ".mic-mcp-doctor-")));
 }
 
-/** A folder that exists, or can be made; one that others can read is told. */
+/** A folder that exists or can be created. `isPrivate`: others must not be able to read it. */
 export async function checkFolder(name: string, folder: string, variable: string, isPrivate: boolean): Promise<Check> {
   let at = folder;
   for (;;) {
@@ -167,26 +160,12 @@ export async function checkFolder(name: string, folder: string, variable: string
   }
 }
 
-/** Opened as a call opens it. */
-export async function checkJournal(config: Config, journal: JournalHandle): Promise<Check> {
-  try {
-    return good("journal", journalText(await lookAtJournal(config, journal)));
-  } catch (error) {
-    return failed("journal", error);
-  }
-}
+export const checkJournal = (config: Config, journal: JournalHandle): Promise<Check> =>
+  attempt("journal", async () => journalText(await lookAtJournal(config, journal)));
 
 export function checkProxy(environment: NodeJS.ProcessEnv): Check {
-  const names = [
-    "HTTPS_PROXY",
-    "https_proxy",
-    "HTTP_PROXY",
-    "http_proxy",
-    "NO_PROXY",
-    "no_proxy",
-    "NODE_EXTRA_CA_CERTS",
-  ];
-  const set = names.filter((name) => environment[name]);
+  const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"];
+  const set = [...names, "NODE_EXTRA_CA_CERTS"].filter((name) => environment[name]);
   // Values are left out: a proxy's URL can hold a password.
   return good("proxy", set.length === 0 ? "none set" : `${set.join(", ")} set`);
 }

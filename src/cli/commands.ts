@@ -1,6 +1,28 @@
-// The one table of commands: help, completion, parsing and docs/commands.md are made from it.
-import type { Command } from "./command-line/command.ts";
-import { SERVE } from "./serve-flags.ts";
+// The table of commands: help, completion, parsing and docs/commands.md are generated from it.
+import { UsageError } from "../config.ts";
+
+export interface Flag {
+  readonly type: "string" | "boolean";
+  /** The placeholder after the flag's name. */
+  readonly value?: string;
+  readonly multiple?: true;
+  /** The only values it accepts. */
+  readonly oneOf?: readonly string[];
+  readonly about: string;
+}
+
+export interface Command {
+  readonly name: string;
+  /** The arguments after the name, without flags. */
+  readonly takes?: string;
+  /** One line. */
+  readonly does: string;
+  /** Sentences below it in the command's own help. */
+  readonly notes?: readonly string[];
+  readonly flags: Readonly<Record<string, Flag>>;
+  /** `line` starts with "mic-mcp" or contains it. */
+  readonly examples: readonly { readonly line: string; readonly does: string }[];
+}
 
 const JSON_FLAG = { type: "boolean", about: "as one line of JSON" } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
@@ -8,7 +30,49 @@ export const TEAM_ACTIONS = ["add", "list", "remove", "rotate", "rewrap", "check
 const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
 
 export const COMMANDS = {
-  serve: SERVE,
+  serve: {
+    name: "serve",
+    does: "the MCP server on stdin and stdout, for an MCP client to start",
+    notes: [
+      "Each flag wins over the variable of its name (--base-url over MIC_BASE_URL).",
+      "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
+    ],
+    flags: {
+      emulator: { type: "boolean", about: "against an emulator of the service inside the process" },
+      http: { type: "boolean", about: "over Streamable HTTP on this machine; prints its URL as one JSON line" },
+      teams: {
+        type: "boolean",
+        about: "one instance of a deployment for an organisation (docs/teams.md); prints its URL as one JSON line",
+      },
+      host: {
+        type: "string",
+        value: "H",
+        about: "with --http or --teams: 127.0.0.1 (default), ::1, localhost; with --teams any",
+      },
+      port: { type: "string", value: "P", about: "with --http or --teams: default any that is free" },
+      "base-url": { type: "string", value: "URL", about: "the service's base URL" },
+      "workspace-id": { type: "string", value: "ID", about: "default workspace" },
+      "download-dir": { type: "string", value: "DIR", about: "where files are written (default: ~/Downloads)" },
+      toolsets: {
+        type: "string",
+        value: "LIST",
+        oneOf: ["geography", "jobs", "geography,jobs"],
+        about: "geography, jobs (default: both)",
+      },
+      "read-only": { type: "boolean", about: "only operations without side effects" },
+      "log-level": {
+        type: "string",
+        value: "LEVEL",
+        oneOf: ["debug", "info", "warn", "error", "silent"],
+        about: "debug, info, warn (default), error, silent",
+      },
+    },
+    examples: [
+      { line: "mic-mcp serve --emulator", does: "nothing to configure, nothing leaves this machine" },
+      { line: "mic-mcp serve --http --port 8931", does: "one server for many clients" },
+      { line: "mic-mcp serve --teams --port 8931", does: "for an organisation, behind its balancer" },
+    ],
+  },
   call: {
     name: "call",
     takes: "[TOOL [NAME=VALUE …]]",
@@ -211,3 +275,17 @@ export type CommandName = keyof typeof COMMANDS;
 export const commandNames: readonly string[] = Object.keys(COMMANDS);
 
 export const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
+
+/** A flag that takes a whole number. Throws UsageError. */
+export function wholeNumber(flag: string, text: string | undefined, max: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text) || Number(text) > max)
+    throw new UsageError(`--${flag} takes a whole number from 0 to ${max}.`);
+  return Number(text);
+}
+
+/** Where `serve --http` and `serve --teams` listen. */
+export interface HttpFlags {
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+}

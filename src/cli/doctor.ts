@@ -1,4 +1,4 @@
-// `mic-mcp doctor`: checks everything a call depends on; each line says what is wrong and what mends it.
+// `mic-mcp doctor`: checks everything that a call depends on; each line says what is wrong and how to fix it.
 import { parseArgs } from "node:util";
 import { systemTiming } from "../api-client/attempts.ts";
 import { readConfig, UsageError } from "../config.ts";
@@ -37,7 +37,7 @@ async function examine(environment: NodeJS.ProcessEnv, withEmulator: boolean): P
   const composed = compose(config, { notes: [], inProcess: config.emulator, keychainLimitMs: COMMAND_LIMIT_MS });
   const { identity, keychain, runtime, transport, close } = composed;
   const { redactor } = runtime;
-  // A token kept from earlier would prove nothing.
+  // A stored token would prove nothing.
   const fresh = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
   try {
     const first = [
@@ -47,14 +47,13 @@ async function examine(environment: NodeJS.ProcessEnv, withEmulator: boolean): P
       await checkBaseUrl(identity),
     ];
     const stateFolder = await checkFolder("state folder", config.stateDir, "MIC_STATE_DIR", true);
-    // A file in a folder that cannot be used cannot either.
+    // A journal in a folder that cannot be used is not checked.
     const hasPlace = stateFolder.ok || config.journalUrl !== undefined;
     const folders = [
       stateFolder,
       ...(hasPlace ? [await checkJournal(config, composed.journal)] : []),
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
     ];
-    // Without a service there is nothing further to reach.
     const reachable = first.at(-1)?.ok === true;
     const network = reachable
       ? await Promise.all([

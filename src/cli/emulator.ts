@@ -1,11 +1,10 @@
-// `mic-mcp emulator`: the service alone, until a signal ends it.
+// `mic-mcp emulator`: the emulated API without a server, until a signal ends it.
 import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
-import { COMMANDS } from "./commands.ts";
-import { wholeNumber } from "./flags.ts";
+import { COMMANDS, wholeNumber } from "./commands.ts";
 import { SIGNALS } from "./signals.ts";
 
-/** Each world takes memory and a moment. */
+/** Each client has its own data, which takes memory and time. */
 const MAX_CLIENTS = 100;
 
 export async function emulator(args: readonly string[]): Promise<number> {

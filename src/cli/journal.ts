@@ -1,4 +1,4 @@
-// The action journal as a configuration has it: where it is, and how much of it is not settled.
+// The action journal as configured: where it is, and how many of its actions are unresolved.
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,10 +11,13 @@ import { ownName } from "../owner.ts";
 
 const DAY_MS = 86_400_000;
 
-type Terms = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays">;
+type JournalConfig = Pick<Config, "stateDir" | "journalUrl" | "actionRetentionDays">;
 
-/** The journal that a configuration names, for this process. `migrates`: false if its tables are not created or changed. */
-export const journalOf = ({ stateDir, journalUrl, actionRetentionDays }: Terms, migrates = true): JournalHandle =>
+/** The configured journal, for this process. `migrates`: false if its tables are not created or changed. */
+export const journalOf = (
+  { stateDir, journalUrl, actionRetentionDays }: JournalConfig,
+  migrates = true,
+): JournalHandle =>
   createJournal({
     migrates,
     stateDir,
@@ -24,53 +27,50 @@ export const journalOf = ({ stateDir, journalUrl, actionRetentionDays }: Terms, 
     owner: ownName,
   });
 
-/** Counts are absent where it has not been made yet. */
-export interface JournalSeen extends Partial<JournalOverview> {
+/** The counts are absent before the journal is created. */
+export interface JournalStatus extends Partial<JournalOverview> {
   readonly engine: "SQLite" | "PostgreSQL";
   readonly place: string;
 }
 
-/** A URL's user and password are nobody's business. */
-export function placeOf({ journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">): JournalSeen {
+/** Without a URL's user and password. */
+export function placeOf({ journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">): JournalStatus {
   if (journalUrl === undefined) return { engine: "SQLite", place: join(stateDir, "actions.sqlite") };
   const { host, pathname } = new URL(journalUrl);
   return { engine: "PostgreSQL", place: `${host}${pathname}` };
 }
 
-/** Whether there is a journal that can be read. Creates none. */
-export async function hasJournal(config: Terms): Promise<boolean> {
-  if (config.journalUrl === undefined) return existsSync(placeOf(config).place);
-  const trial = journalOf(config, false);
+/** Opens a journal and closes it again. Throws Failure if that is not possible. */
+async function tryToOpen(config: JournalConfig, migrates: boolean): Promise<void> {
+  const trial = journalOf(config, migrates);
   try {
     await trial.open();
-    return true;
-  } catch {
-    return false;
   } finally {
     await trial.close();
   }
 }
 
-/** There is no file yet, and looking makes none: whether its engine is there shows in a folder for the moment. */
-async function tryEngine(config: Config): Promise<void> {
+/** Whether there is a journal that can be read. Creates none. */
+export async function hasJournal(config: JournalConfig): Promise<boolean> {
+  if (config.journalUrl === undefined) return existsSync(placeOf(config).place);
+  return await tryToOpen(config, false).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Throws Failure if the journal cannot be used. Before it exists, the engine is tried in a temporary folder. */
+export async function lookAtJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
+  const found = placeOf(config);
+  if (found.engine === "PostgreSQL" || existsSync(found.place))
+    return { ...found, ...(await overviewOf(await journal.open())) };
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
-  const trial = journalOf({ ...config, stateDir });
   try {
-    await trial.open();
+    await tryToOpen({ ...config, stateDir }, true);
+    return found;
   } finally {
-    await trial.close();
     await rm(stateDir, { recursive: true, force: true });
   }
-}
-
-/** Throws Failure where it cannot be used. */
-export async function lookAtJournal(config: Config, journal: JournalHandle): Promise<JournalSeen> {
-  const seen = placeOf(config);
-  if (seen.engine === "SQLite" && !existsSync(seen.place)) {
-    await tryEngine(config);
-    return seen;
-  }
-  return { ...seen, ...(await overviewOf(await journal.open())) };
 }
 
 /**
@@ -78,7 +78,7 @@ export async function lookAtJournal(config: Config, journal: JournalHandle): Pro
  * that cannot be read has none.
  */
 export async function unresolvedElsewhere(
-  config: Terms,
+  config: JournalConfig,
   login: { readonly baseUrl: string; readonly clientId: string },
 ): Promise<readonly string[]> {
   const journal = journalOf(config, false);
@@ -96,7 +96,7 @@ export async function unresolvedElsewhere(
   }
 }
 
-export function journalText({ engine, place, inProgress, unknown = 0 }: JournalSeen): string {
+export function journalText({ engine, place, inProgress, unknown = 0 }: JournalStatus): string {
   const where = `${engine}, ${place}`;
   if (inProgress === undefined) return `${where} (will be created when needed)`;
   const hint = unknown === 0 ? "" : "; mic-mcp resolve finds out what happened";

@@ -1,11 +1,12 @@
-// The log: JSON lines on stderr, secrets taken out by value.
+// The log: JSON lines on stderr without secrets, crashes included. What Node itself prints about a crash is not redacted.
 import { pino } from "pino";
-import type { LogLevel } from "../config.ts";
-import type { Redactor } from "../credentials/redaction.ts";
+import type { Config, LogLevel } from "../config.ts";
+import { createRedactor, type Redactor } from "../credentials/redaction.ts";
+import { reasonOf } from "../failure.ts";
 import type { Log } from "../mcp/runtime.ts";
 import { escaped } from "../outside.ts";
 
-/** Some clients never read stderr: what they leave unread beyond this is dropped. Waiting for them would stop the server. */
+/** Some clients never read stderr: further lines are dropped, because waiting for such a client would stop the server. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 /** A closed stderr must not take the server down. */
@@ -24,7 +25,7 @@ export function createLog(level: LogLevel, redactor: Redactor): Log {
   );
 }
 
-/** The same log for one of several who are served: `facts` stand on each line, and what is secret for him is taken out. */
+/** The same log for one caller: `facts` are on each line, and the caller's secrets are removed. */
 export function logOf(log: Log, redactor: Redactor, facts: Readonly<Record<string, string>>): Log {
   const clean = (said: object): object => {
     const all = { ...facts, ...said };
@@ -38,4 +39,16 @@ export function logOf(log: Log, redactor: Redactor, facts: Readonly<Record<strin
     warn: (said, message) => log.warn(clean(said), redactor.redact(message)),
     error: (said, message) => log.error(clean(said), redactor.redact(message)),
   };
+}
+
+export const crashReason = (error: unknown): string =>
+  (error instanceof Error ? error.stack : undefined) ?? reasonOf(error);
+
+/** With the secrets in the environment; others are added when they are learned. */
+export function redactorOf({ credentials, journalUrl, httpToken }: Config): Redactor {
+  const redactor = createRedactor();
+  if (httpToken !== undefined) redactor.add(httpToken);
+  if (credentials) redactor.add(credentials.clientSecret);
+  if (journalUrl !== undefined) redactor.add(decodeURIComponent(new URL(journalUrl).password));
+  return redactor;
 }

@@ -1,25 +1,44 @@
-// `mic-mcp login`: asks for the client credentials, proves them by fetching a token, then keeps them in the OS keychain.
+// `mic-mcp login` and `mic-mcp logout`: keep client credentials in the OS keychain after fetching a token with them, and remove them.
 import { parseArgs } from "node:util";
-import { checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
+import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
+import { createTransport } from "../api-client/transport.ts";
+import { type Config, checkBaseUrl, checkCredential, checkWorkspaceId, readConfig, UsageError } from "../config.ts";
+import { createIdentity } from "../credentials/identity.ts";
 import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
-import { fitsLogin, readLogin, removeAll, type StoredLogin, storeLogin } from "../credentials/login.ts";
+import { fitsLogin, readLogin, removeAll, type StoredLogin, scopeSets, storeLogin } from "../credentials/login.ts";
+import { createRedactor } from "../credentials/redaction.ts";
+import { noTokenStore } from "../credentials/token-store.ts";
+import { createTokens } from "../credentials/tokens.ts";
+import { Failure } from "../failure.ts";
 import { escaped } from "../outside.ts";
 import { COMMANDS } from "./commands.ts";
 import { unresolvedElsewhere } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
-import { prove } from "./prove.ts";
+
+/** Throws Failure. A token for any scope set verifies the credentials, and so does "this client may not have that scope". */
+export async function verifyCredentials({ baseUrl, workspaceId, ...credentials }: StoredLogin): Promise<void> {
+  const redactor = createRedactor();
+  redactor.add(credentials.clientSecret);
+  const transport = createTransport();
+  const given = { baseUrl, workspaceId, credentials };
+  const identity = createIdentity({ given, keychain: undefined, required: false, redactor, now: Date.now });
+  const tokens = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
+  const context = { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
+  try {
+    await tokens.get(scopeSets[0] ?? [], context);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (error.facts.code === "invalid_scope") return;
+    throw error.with({ message: `${redactor.redact(error.facts.message)} Nothing was stored.` });
+  } finally {
+    await transport.close();
+  }
+}
 
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
-interface Flags {
-  readonly baseUrl: string | undefined;
-  readonly clientId: string | undefined;
-  readonly workspaceId: string | undefined;
-  readonly secretOnStdin: boolean;
-}
-
-/** Throws UsageError for a wrong flag, and for a missing one where nobody can be asked. */
-function readFlags(args: readonly string[]): Flags {
+/** Throws UsageError for a wrong flag, and for a missing one if there is no terminal to ask on. */
+function readFlags(args: readonly string[]) {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.login.flags });
   const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
   const secretOnStdin = values["secret-stdin"] === true && process.stdin.isTTY !== true;
@@ -39,10 +58,10 @@ function readFlags(args: readonly string[]): Flags {
 }
 
 /**
- * Asks until the answer is right. Whoever has pasted all answers at once is not asked again: the next of them, perhaps the
- * secret, would be taken for this one, and shown.
+ * Asks until the answer is valid. If the user has pasted all answers at once, they are not asked again: the next answer, perhaps the
+ * secret, would be taken for this one and shown.
  */
-async function askUntilRight<T>(prompter: Prompter, ask: () => Promise<string>, read: (text: string) => T): Promise<T> {
+async function askUntilValid<T>(prompter: Prompter, ask: () => Promise<string>, read: (text: string) => T): Promise<T> {
   for (;;) {
     try {
       return read(await ask());
@@ -53,27 +72,28 @@ async function askUntilRight<T>(prompter: Prompter, ask: () => Promise<string>, 
   }
 }
 
-/** What is stored stands in brackets; nothing typed keeps it. */
-const withDefault = (question: string, stored: string | undefined): string =>
-  stored === undefined ? `${question}: ` : `${question} [${escaped(stored)}]: `;
-
 const NO_WORKSPACE = "-";
 
-async function askFor(flags: Flags, prompter: Prompter, stored: Partial<StoredLogin>): Promise<StoredLogin> {
+async function askFor(
+  flags: ReturnType<typeof readFlags>,
+  prompter: Prompter,
+  stored: Partial<StoredLogin>,
+): Promise<StoredLogin> {
+  /** The stored value is in brackets; an empty answer keeps it. */
   const asked = <T>(question: string, kept: string | undefined, read: (text: string) => T): Promise<T> =>
-    askUntilRight(
+    askUntilValid(
       prompter,
-      () => prompter.ask(withDefault(question, kept)),
+      () => prompter.ask(kept === undefined ? `${question}: ` : `${question} [${escaped(kept)}]: `),
       (text) => read(text === "" ? (kept ?? "") : text),
     );
   const baseUrl = flags.baseUrl ?? (await asked("Base URL of the service", stored.baseUrl, checkBaseUrl));
-  // What is stored belongs to its service, and a secret to its client.
+  // Stored values belong to their base URL, and a secret to its client.
   const known = stored.baseUrl === baseUrl ? stored : {};
   const clientId =
     flags.clientId ?? (await asked("Client id", known.clientId, (text) => checkCredential("client id", text)));
   const secret = known.clientId === clientId ? known.clientSecret : undefined;
   const hint = secret === undefined ? "not shown" : "not shown; empty keeps the stored one";
-  const clientSecret = await askUntilRight(
+  const clientSecret = await askUntilValid(
     prompter,
     () => prompter.askSecret(`Client secret (${hint}): `),
     (text) => checkCredential("client secret", text === "" ? (secret ?? "") : text),
@@ -86,7 +106,7 @@ async function askFor(flags: Flags, prompter: Prompter, stored: Partial<StoredLo
   return { baseUrl, clientId, clientSecret, ...(workspaceId !== "" && { workspaceId }) };
 }
 
-async function collect(flags: Flags, stored: Partial<StoredLogin>): Promise<StoredLogin> {
+async function collect(flags: ReturnType<typeof readFlags>, stored: Partial<StoredLogin>): Promise<StoredLogin> {
   const { baseUrl, clientId, workspaceId } = flags;
   if (flags.secretOnStdin && baseUrl !== undefined && clientId !== undefined) {
     const clientSecret = checkCredential("client secret", await readSecretFromStdin());
@@ -100,8 +120,9 @@ async function collect(flags: Flags, stored: Partial<StoredLogin>): Promise<Stor
   }
 }
 
-/** Runs `work` on the keychain; one that cannot be used is told together with the way without it. */
-async function withKeychain<T>(work: (keychain: Keychain) => Promise<T>): Promise<T> {
+/** Runs `work` on the keychain. If the keychain cannot be used, the error also says how to do without it. */
+async function withKeychain<T>(config: Config, off: string, work: (keychain: Keychain) => Promise<T>): Promise<T> {
+  if (config.keychain === "off") throw new UsageError(`MIC_KEYCHAIN=off: ${off}`);
   const keychain = openKeychain(COMMAND_LIMIT_MS);
   try {
     return await work(keychain);
@@ -118,16 +139,13 @@ async function withKeychain<T>(work: (keychain: Keychain) => Promise<T>): Promis
 export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const flags = readFlags(args);
   const config = readConfig(environment);
-  if (config.keychain === "off")
-    throw new UsageError(
-      "MIC_KEYCHAIN=off: a login would have nowhere to go. Unset it, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.",
-    );
-  return await withKeychain(async (keychain) => {
-    // One that cannot be used is told before anybody types a secret.
+  const off = "a login would have nowhere to go. Unset it, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.";
+  return await withKeychain(config, off, async (keychain) => {
+    // A keychain that cannot be used is reported before the user types a secret.
     const stored = await readLogin(keychain);
     const entered = await collect(flags, stored ?? {});
     if (!fitsLogin(entered)) throw new UsageError("This system's keychain has no room for a client secret that long.");
-    await prove(entered);
+    await verifyCredentials(entered);
     await storeLogin(keychain, entered);
     const { baseUrl, clientId, workspaceId } = entered;
     for (const warning of await unresolvedElsewhere(config, entered)) process.stderr.write(`${escaped(warning)}\n`);
@@ -137,13 +155,10 @@ export async function login(args: readonly string[], environment: NodeJS.Process
   });
 }
 
-/** `mic-mcp logout`: nothing of ours stays in the keychain. */
 export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   parseArgs({ args: [...args], options: COMMANDS.logout.flags });
   const config = readConfig(environment);
-  if (config.keychain === "off")
-    throw new UsageError("MIC_KEYCHAIN=off: there is no keychain to remove anything from.");
-  return await withKeychain(async (keychain) => {
+  return await withKeychain(config, "there is no keychain to remove anything from.", async (keychain) => {
     const stored = await readLogin(keychain);
     const removed = await removeAll(keychain);
     const of = stored ? ` of ${stored.baseUrl}` : "";

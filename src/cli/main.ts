@@ -1,63 +1,67 @@
-// The command line: which command, its help, and the exit code (docs/interface.md, "Program").
+// Runs one command line: selects the command, shows help, and returns the exit code (docs/interface.md, "Program").
 import { parseArgs } from "node:util";
 import { UsageError } from "../config.ts";
-import { help, helpOf, welcome } from "./command-line/help.ts";
-import { didYouMean } from "./command-line/nearest.ts";
-import { tell } from "./command-line/told.ts";
-import { COMMANDS, type CommandName, commandNames, isCommandName } from "./commands.ts";
-import { wholeNumber } from "./flags.ts";
-import { keptAlive } from "./keep-alive.ts";
-import { serveFlags } from "./serve-flags.ts";
+import { COMMANDS, type CommandName, commandNames, type HttpFlags, isCommandName, wholeNumber } from "./commands.ts";
+import { didYouMean, reportError } from "./errors.ts";
+import { help, helpOf, welcome } from "./help.ts";
 import { version } from "./version.ts";
 
+/** Each flag takes precedence over the variable of the same name. Throws UsageError. */
 async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { isHttp, isTeams, misplaced, host, port, whole } = serveFlags(args, environment);
-  if (misplaced !== undefined) throw new UsageError(misplaced);
-  const listen = { host, port: wholeNumber("port", port, 65535) };
-  if (isTeams) return await (await import("../teams/program.ts")).serve(whole, listen);
-  const { serve } = await import("./serve.ts");
-  return await serve(whole, isHttp ? listen : undefined);
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.serve.flags });
+  const { http: isHttp = false, teams: isTeams = false, host, port, ...flags } = values;
+  if (isHttp && isTeams)
+    throw new UsageError("--http serves one person and --teams an organisation: give one of them.");
+  if (!isHttp && !isTeams && (host !== undefined || port !== undefined))
+    throw new UsageError("--host and --port belong to serve --http and serve --teams.");
+  const overlay = Object.entries(flags).map(([flag, value]) => [
+    `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
+    value === true ? "1" : value,
+  ]);
+  const settings: NodeJS.ProcessEnv = { ...environment, ...Object.fromEntries(overlay) };
+  const listen: HttpFlags = { host, port: wholeNumber("port", port, 65535) };
+  if (isTeams) return await (await import("../teams/program.ts")).serve(settings, listen);
+  return await (await import("./serve.ts")).serve(settings, isHttp ? listen : undefined);
 }
 
 type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 
-const RUN: Readonly<Record<CommandName, Run>> = {
-  serve: runServe,
-  call: async (args, environment) => await (await import("./call/call.ts")).call(args, environment),
-  watch: async (args, environment) => await (await import("./watch/watch.ts")).watch(args, environment),
-  show: async (args, environment) => await (await import("./show/show.ts")).show(args, environment),
-  actions: async (args, environment) => await (await import("./actions.ts")).actions(args, environment),
-  resolve: async (args, environment) => await (await import("./resolve.ts")).resolve(args, environment),
-  demo: async (args) => {
+/** Each command is loaded when it is used. */
+const LOAD: Readonly<Record<CommandName, () => Promise<Run>>> = {
+  serve: async () => runServe,
+  call: async () => (await import("./call.ts")).call,
+  watch: async () => (await import("./watch.ts")).watch,
+  show: async () => (await import("./show.ts")).show,
+  actions: async () => (await import("./actions.ts")).actions,
+  resolve: async () => (await import("./actions.ts")).resolve,
+  demo: async () => async (args) => {
     parseArgs({ args: [...args], options: COMMANDS.demo.flags });
     return await (await import("../demo/demo.ts")).demo();
   },
-  login: async (args, environment) => await (await import("./login.ts")).login(args, environment),
-  logout: async (args, environment) => await (await import("./login.ts")).logout(args, environment),
-  status: async (args, environment) => await (await import("./status.ts")).status(args, environment),
-  doctor: async (args, environment) => await (await import("./doctor.ts")).doctor(args, environment),
-  teams: async (args, environment) => await (await import("../teams/program.ts")).teams(args, environment),
-  migrate: async (args, environment) => await (await import("../teams/program.ts")).migrate(args, environment),
-  emulator: async (args) => await (await import("./emulator.ts")).emulator(args),
-  completion: async (args) => await (await import("./completion/completion.ts")).completion(args),
+  login: async () => (await import("./login.ts")).login,
+  logout: async () => (await import("./login.ts")).logout,
+  status: async () => (await import("./status.ts")).status,
+  doctor: async () => (await import("./doctor.ts")).doctor,
+  teams: async () => (await import("../teams/program.ts")).teams,
+  migrate: async () => (await import("../teams/program.ts")).migrate,
+  emulator: async () => (await import("./emulator.ts")).emulator,
+  completion: async () => (await import("./completion.ts")).completion,
 };
 
-const say = (text: string): number => {
+const print = (text: string): number => {
   process.stdout.write(`${text}\n`);
   return 0;
 };
 
-/** Of a tool where one is named, else of a command, else of all. */
+/** Help on a tool if one is named, else on a command, else on the program. */
 async function showHelp([first = "", ...rest]: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const tool = rest.find((word) => !word.startsWith("-"));
   if (first === "call" && tool !== undefined)
-    return say(await (await import("./call/call.ts")).helpOfTool(tool, environment));
-  return say(isCommandName(first) ? helpOf(COMMANDS[first]) : help());
+    return print(await (await import("./call.ts")).helpOfTool(tool, environment));
+  return print(isCommandName(first) ? helpOf(COMMANDS[first]) : help());
 }
 
-const asksForHelp = (word: string): boolean => word === "--help" || word === "-h";
-
-/** The command that a line names; without one it is serve's. Throws UsageError. */
+/** The command that a line names; without one it is serve. Throws UsageError. */
 function commandOf(argv: readonly string[]): { readonly name: CommandName; readonly args: readonly string[] } {
   const [first, ...args] = argv;
   if (first === undefined || first.startsWith("-")) return { name: "serve", args: argv };
@@ -66,28 +70,44 @@ function commandOf(argv: readonly string[]): { readonly name: CommandName; reado
   throw new UsageError(`${JSON.stringify(first)} is not a command of mic-mcp.${like}`);
 }
 
+/** The longest interval that a timer takes, about 25 days. */
+const INTERVAL_MS = 2 ** 31 - 1;
+
+/**
+ * Some waits have timers that do not keep the process alive, so that a server can end at once. In a command nothing else may be left,
+ * and Node would exit with 0 in the middle of the wait.
+ */
+async function keptAlive<T>(work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => undefined, INTERVAL_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { name, args } = commandOf(argv);
   try {
-    const work = RUN[name](args, environment);
-    // A server lives as long as its stdin or its port, and has to end within a second of either.
+    const work = (await LOAD[name]())(args, environment);
+    // A server lives as long as its stdin or its port, and must end within a second of either.
     return await (name === "serve" ? work : keptAlive(work));
   } catch (thrown) {
-    const { code, reason } = tell(thrown, COMMANDS[name]);
+    const { code, reason } = reportError(thrown, COMMANDS[name]);
     const isForClient = name === "serve" && !args.includes("--http") && !args.includes("--teams");
     if (code === 2 && isForClient) await (await import("./refuse-client.ts")).refuseClient(reason);
     return code;
   }
 }
 
-/** Runs one command line and gives its exit code. */
+/** Runs one command line and returns its exit code. */
 export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [first, ...rest] = argv;
-  if (first === undefined && process.stdin.isTTY) return say(welcome());
-  if (first === "version" || first === "-v" || argv.includes("--version")) return say(version);
+  if (first === undefined && process.stdin.isTTY) return print(welcome());
+  if (first === "version" || first === "-v" || argv.includes("--version")) return print(version);
   try {
     if (first === "help") return await showHelp(rest, environment);
-    if (argv.some(asksForHelp)) return await showHelp(argv, environment);
+    if (argv.some((word) => word === "--help" || word === "-h")) return await showHelp(argv, environment);
     return await runCommand(argv, environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

@@ -1,4 +1,4 @@
-// Asking a person on the terminal: questions on stderr, a secret without echo; and secrets from a script on stdin.
+// Asks the user on the terminal: questions on stderr, a secret without echo. Reads a secret from a script on stdin.
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { UsageError } from "../config.ts";
@@ -7,14 +7,14 @@ export const isInteractive = (): boolean => process.stdin.isTTY === true && proc
 
 export interface Prompter {
   ask(question: string): Promise<string>;
-  /** What is typed does not appear. */
+  /** Without echo. */
   askSecret(question: string): Promise<string>;
-  /** More was typed or pasted than has been asked for. */
+  /** The user has typed or pasted more than was asked for. */
   isAhead(): boolean;
   close(): void;
 }
 
-/** One reader for all questions: what is typed or pasted ahead is neither lost nor shown. */
+/** One reader for all questions: input that is typed or pasted ahead is neither lost nor shown. */
 export function openPrompter(): Prompter {
   let shown = false;
   let unread = 0;
@@ -25,7 +25,7 @@ export function openPrompter(): Prompter {
     },
   });
   const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
-  // Before the next character is looked at: it may already be the secret's.
+  // Before the next character is processed, which may already belong to the secret.
   terminal.on("line", () => {
     shown = false;
     unread += 1;
@@ -36,7 +36,7 @@ export function openPrompter(): Prompter {
   async function nextLine(): Promise<string> {
     const line = await lines.next();
     process.stderr.write("\r\n");
-    // Ctrl-C, Ctrl-D, or the terminal has gone.
+    // Ctrl-C, Ctrl-D, or the terminal was closed.
     if (line.done) throw new Error("cancelled; nothing was stored.");
     unread -= 1;
     return line.value.trim();
@@ -60,7 +60,7 @@ export function openPrompter(): Prompter {
 
 const MAX_SECRET_BYTES = 8_192;
 
-/** All of stdin, one line break at its end left off. Throws UsageError. */
+/** All of stdin, without one line break at its end. Throws UsageError. */
 export async function readSecretFromStdin(): Promise<string> {
   let text = "";
   process.stdin.setEncoding("utf8");

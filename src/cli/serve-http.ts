@@ -1,37 +1,33 @@
-// `mic-mcp serve --http`: the same server for many clients of this machine at once, until a signal ends it.
-
+// `mic-mcp serve --http`: one server for many clients on this machine, until a signal ends it.
+import type { Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
 import { loopbackAddress } from "../transports/http/loopback.ts";
 import { serveOnHttp } from "../transports/http/serve.ts";
-import type { HttpFlags } from "./serve-flags.ts";
-import type { Serving } from "./serving.ts";
+import type { HttpFlags } from "./commands.ts";
 import { onSignal } from "./signals.ts";
 
-/** What a call under way has to end by itself, before it is aborted. Its action stays in the journal either way. */
+/** The time that calls in flight have to end before they are aborted. Their actions stay in the journal either way. */
 const DRAIN_MS = 10_000;
 
-/** What hangs after that must not keep the process. */
+/** The process ends after this even if closing hangs. */
 const BACKSTOP_MS = 800;
 
 /** Throws UsageError for a host beyond loopback. */
-export async function overHttp({ host = "127.0.0.1", port = 0 }: HttpFlags): Promise<Serving> {
+export async function overHttp({ host = "127.0.0.1", port = 0 }: HttpFlags) {
   const address = await loopbackAddress(host);
-  return async (runtime) => {
+  return async (runtime: Runtime): Promise<() => Promise<void>> => {
     const { url, drain } = await serveOnHttp(runtime, address, port);
-    // Nobody has to read it.
-    process.stdout.on("error", () => undefined);
     process.stdout.write(`${JSON.stringify({ url })}\n`);
     const now = new AbortController();
     const backstopMs = BACKSTOP_MS + (runtime.telemetry ? FLUSH_MS : 0);
     await new Promise<void>((resolve) => {
       let signals = 0;
-      const end = () => {
+      onSignal(() => {
         signals += 1;
         if (signals > 1) now.abort();
         setTimeout(() => process.exit(0), backstopMs + (signals > 1 ? 0 : DRAIN_MS)).unref();
         resolve();
-      };
-      onSignal(end);
+      });
     });
     await drain(DRAIN_MS, now.signal);
     return async () => undefined;

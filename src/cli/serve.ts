@@ -1,18 +1,20 @@
-// `mic-mcp serve`: the MCP server on stdio or over HTTP, against the configured service or an emulator inside this process.
-
+// `mic-mcp serve`: the MCP server on stdio, or over HTTP for many clients on this machine.
 import { readConfig } from "../config.ts";
 import { SERVER_LIMIT_MS } from "../credentials/keychain/keychain.ts";
+import type { Log, Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
 import { serveOnStdio } from "../transports/stdio/serve.ts";
 import { backendOf } from "./backend.ts";
-import { crashBeforeLog, crashReason, redactorOf } from "./crash.ts";
+import type { HttpFlags } from "./commands.ts";
 import { compose } from "./local.ts";
-import type { HttpFlags } from "./serve-flags.ts";
-import type { Serving } from "./serving.ts";
+import { crashReason, createLog, redactorOf } from "./log.ts";
 import { onSignal } from "./signals.ts";
 import { telemetryFor } from "./telemetry.ts";
 
-const onStdio: Serving = async (runtime) => {
+/** Resolves, when serving should stop, with a function that closes the protocol. Rejects if serving cannot begin. */
+type Serve = (runtime: Runtime) => Promise<() => Promise<void>>;
+
+const onStdio: Serve = async (runtime) => {
   const { stdin, stdout } = process;
   const ended = new Promise<void>((resolve) => {
     const end = () => resolve();
@@ -26,18 +28,21 @@ const onStdio: Serving = async (runtime) => {
   return closeProtocol;
 };
 
-async function overHttp(flags: HttpFlags): Promise<Serving> {
-  const http = await import("./serve-http.ts");
-  return await http.overHttp(flags);
+/** Node itself would print a crash without redaction. */
+function logCrashes(log: Log): void {
+  process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
+    log.error({ reason: crashReason(error) }, "crash");
+    process.exit(1);
+  });
 }
 
-/** On stdio, or over HTTP where `http` says so. Resolves with the exit code once the client has gone or a signal came. */
-export async function serve(environment: NodeJS.ProcessEnv, http: HttpFlags | undefined): Promise<number> {
+/** `listen`: over HTTP. Resolves with the exit code after the client has disconnected or a signal has arrived. Throws UsageError. */
+export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | undefined): Promise<number> {
   const config = readConfig(environment);
-  process.on("uncaughtException", crashBeforeLog(redactorOf(config)));
-  const serving = http ? await overHttp(http) : onStdio;
+  logCrashes(createLog(config.logLevel, redactorOf(config)));
+  const serving = listen ? await (await import("./serve-http.ts")).overHttp(listen) : onStdio;
   const backend = await backendOf(config);
-  const telemetry = await telemetryFor(environment, { hasPort: http !== undefined });
+  const telemetry = await telemetryFor(environment, { hasPort: listen !== undefined });
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
     files: backend.files,
@@ -46,14 +51,11 @@ export async function serve(environment: NodeJS.ProcessEnv, http: HttpFlags | un
     telemetry,
   });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
-  process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
-    runtime.log.error({ reason: crashReason(error) }, "crash");
-    process.exit(1);
-  });
+  logCrashes(runtime.log);
 
   try {
     const closeProtocol = await serving(runtime);
-    // Whatever hangs on the way out must not keep the process: clients expect it gone within a second.
+    // Clients expect the process to end within a second, even if closing hangs.
     setTimeout(() => process.exit(0), 800 + (runtime.telemetry ? FLUSH_MS : 0)).unref();
     await closeProtocol().catch(() => undefined);
   } finally {

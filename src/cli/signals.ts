@@ -2,11 +2,11 @@
 
 export const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** From now on `listener` hears them, and nobody else. */
+/** Replaces all listeners of these signals. */
 export function onSignal(listener: () => void): void {
   for (const signal of SIGNALS) {
     const before = process.listeners(signal);
-    // First the new one: with its last listener node would drop a signal that has come while it was busy.
+    // Added before the others are removed: without a listener Node would drop a signal that is pending.
     process.on(signal, listener);
     for (const each of before) process.off(signal, each);
   }

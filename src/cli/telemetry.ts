@@ -1,10 +1,8 @@
-// Telemetry for a server, where the standard OTEL_* variables ask for it: only then is it loaded.
-
+// Telemetry for a server. It is loaded only if the standard OTEL_* variables turn it on.
 import type { LogLevel } from "../config.ts";
 import type { Redactor } from "../credentials/redaction.ts";
 import type { Log } from "../mcp/runtime.ts";
-import { asksForTelemetry } from "../telemetry/asked.ts";
-import type { Telemetry } from "../telemetry/port.ts";
+import { asksForTelemetry, type Telemetry } from "../telemetry/port.ts";
 import { version } from "./version.ts";
 
 /** Begins it with what a composition has; undefined where a variable is wrong, which the log then says. */
@@ -21,7 +19,7 @@ export async function telemetryFor(
   { hasPort }: Serving,
 ): Promise<StartTelemetry | undefined> {
   if (!asksForTelemetry(environment)) return undefined;
-  const { createTelemetry, readTelemetry } = await import("../telemetry/start.ts");
+  const { createTelemetry, readTelemetry } = await import("../telemetry/otel.ts");
   const { settings, warnings } = readTelemetry(environment, { hasPort });
   return ({ log, redactor }) => {
     for (const warning of warnings) log.warn({}, warning);

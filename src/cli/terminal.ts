@@ -1,5 +1,6 @@
-// What a terminal can show, and what a pipe must not get: colours, lines that are drawn anew, columns.
+// What a terminal can show and a pipe must not get: colors, lines that are drawn again, columns, a progress bar.
 import { styleText } from "node:util";
+import type { Progress } from "../toolkit/tool-call.ts";
 
 /** Where a command writes: process.stdout or process.stderr. */
 export interface Screen {
@@ -8,19 +9,19 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/** Lines can be drawn anew there. */
+/** Lines can be drawn again there. */
 export const isTerminal = (stream: Pick<Screen, "isTTY">): boolean =>
   stream.isTTY === true && process.env["TERM"] !== "dumb";
 
 type Style = Parameters<typeof styleText>[0];
 
-const hasColours = (): boolean => !process.env["NO_COLOR"] && !process.env["NODE_DISABLE_COLORS"];
+const hasColors = (): boolean => !process.env["NO_COLOR"] && !process.env["NODE_DISABLE_COLORS"];
 
-/** Coloured on a terminal, unless NO_COLOR or the like says otherwise. */
+/** Colored on a terminal, unless NO_COLOR or NODE_DISABLE_COLORS is set. */
 export const styled = (style: Style, text: string, stream: Pick<Screen, "isTTY">): string =>
-  isTerminal(stream) && hasColours() ? styleText(style, text, { validateStream: false }) : text;
+  isTerminal(stream) && hasColors() ? styleText(style, text, { validateStream: false }) : text;
 
-/** Tab-separated lines beside each other, in columns; other lines as they are. */
+/** Neighboring tab-separated lines as columns; other lines unchanged. */
 export function aligned(text: string): string {
   const lines = text.split("\n").map((line) => line.split("\t"));
   let begin = 0;
@@ -37,4 +38,52 @@ export function aligned(text: string): string {
     begin = end;
   }
   return lines.map((cells) => cells.join("  ").trimEnd()).join("\n");
+}
+
+const QUIET_MS = 1_000;
+const BAR_WIDTH = 24;
+export const CLEAR_LINE = "\r\u001b[2K";
+
+export interface ProgressShown {
+  report(progress: Progress): void;
+  /** Removes it from a terminal. */
+  end(): void;
+}
+
+function bar({ progress, total }: Progress): string {
+  if (total === undefined || total <= 0) return "";
+  const done = Math.round((Math.min(progress, total) / total) * BAR_WIDTH);
+  return `[${"#".repeat(done)}${"-".repeat(BAR_WIDTH - done)}] `;
+}
+
+/** A bar on a terminal, else plain lines; nothing for work that takes less than a second. */
+export function createProgress(stream: Screen): ProgressShown {
+  const draws = isTerminal(stream);
+  let latest: Progress | undefined;
+  let isDrawn = false;
+  let shown = "";
+
+  function show(): void {
+    if (latest === undefined) return;
+    const { message } = latest;
+    if (draws) {
+      const line = `${bar(latest)}${message}`.slice(0, Math.max(20, (stream.columns || 80) - 1));
+      stream.write(`${CLEAR_LINE}${styled("dim", line, stream)}`);
+      isDrawn = true;
+    } else if (message !== shown) stream.write(`${message}\n`);
+    shown = message;
+  }
+
+  // At most once a second: a user reads the line, or a file keeps it.
+  const timer = setInterval(show, QUIET_MS).unref();
+  return {
+    report(progress) {
+      latest = progress;
+      if (isDrawn) show();
+    },
+    end() {
+      clearInterval(timer);
+      if (isDrawn) stream.write(CLEAR_LINE);
+    },
+  };
 }

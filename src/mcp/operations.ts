@@ -1,8 +1,7 @@
 // Reports the requests of one server to telemetry. The SDK passes every handler through one hook, which is wrapped here.
 import { type Result, Server, type ServerContext } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../contract/json.ts";
-import { OTHER } from "../telemetry/names.ts";
-import type { Network, Operation, Telemetry } from "../telemetry/port.ts";
+import { type Network, type Operation, OTHER, type Telemetry } from "../telemetry/port.ts";
 import { offeredPrompts } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";
 

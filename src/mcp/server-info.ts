@@ -17,7 +17,7 @@ export const serverInfo = (version: string) =>
     icons: [{ src: `data:image/png;base64,${ICON}`, mimeType: "image/png", sizes: ["48x48"] }],
   }) satisfies Implementation;
 
-export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
+const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 interface Offered {

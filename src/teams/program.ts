@@ -1,9 +1,8 @@
 // The entry of a deployment's code, which src/cli/ loads on demand. The build makes a file of its own of it (scripts/build.ts), with copies of
 // all that it imports, error classes included: so errors are reported here.
-import type { Command } from "../cli/command-line/command.ts";
-import { tell } from "../cli/command-line/told.ts";
+import type { Command, HttpFlags } from "../cli/commands.ts";
 import { COMMANDS } from "../cli/commands.ts";
-import type { HttpFlags } from "../cli/serve-flags.ts";
+import { reportError } from "../cli/errors.ts";
 import { serveTeams } from "./commands/serve.ts";
 import { migrate as runMigrate, teams as runTeams } from "./commands/teams.ts";
 
@@ -13,7 +12,7 @@ async function reported(command: Command, work: () => Promise<number>): Promise<
   try {
     return await work();
   } catch (error) {
-    return tell(error, command).code;
+    return reportError(error, command).code;
   }
 }
 

@@ -1,5 +1,6 @@
-// Telemetry by OpenTelemetry, loaded only where the environment asks for it. Only this file, facts.ts and
-// exporting.ts import OpenTelemetry.
+// Telemetry by OpenTelemetry, loaded only if the environment turns it on. Only this file and export.ts import OpenTelemetry.
+// Names: the semantic conventions for MCP as of 2026-11-21 (open-telemetry/semantic-conventions-genai, status Development: they may
+// change), those for HTTP (stable), and our own, which begin with "mic.".
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Attributes,
@@ -13,114 +14,175 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { SeverityNumber } from "@opentelemetry/api-logs";
-import { createExporting, type ExportingOptions } from "./exporting.ts";
-import { type Carrier, codeOf, contextIn, given, loggedFacts, ofWho, traceparent, whoIn } from "./facts.ts";
-import { ATTRIBUTE, COUNTERS, EXECUTE_TOOL, GAUGES, HISTOGRAMS, OTHER, TOOL_ERROR } from "./names.ts";
-import { type Ending, FLUSH_MS, type Operation, type Telemetry, type TelemetryLevel, type Who } from "./port.ts";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { createExporting, type ExportingOptions } from "./export.ts";
+import { type Ending, FLUSH_MS, GAUGES, OTHER, type Telemetry, type TelemetryLevel, type Who } from "./port.ts";
 
-export interface TelemetryOptions extends ExportingOptions {
-  readonly redact: (text: string) => string;
-}
+export { readTelemetry } from "./settings.ts";
 
-/** What is at work: its context, and whose work it is. */
-interface Current {
-  readonly context: Context;
-  readonly who: Who;
-  /** It has ended: what goes on in its name (a watch, a sweep) begins traces of its own, linked to it. */
-  isOver: boolean;
-}
+/** Bounds in seconds, from the conventions. */
+const SLOW = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+const FAST = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** One piece of work. */
-interface Piece {
-  readonly name: string;
-  readonly kind: SpanKind;
-  readonly parent: Context;
-  readonly who: Who;
-  readonly link?: SpanContext | undefined;
-  /** Of span and metric. */
-  readonly attributes: Attributes;
-  /** Of the span alone: what has too many values for a metric. */
-  readonly more?: Attributes;
-}
+/** Facts of a log line that are exported: numbers, and names of ours. Never a key, an id or a reason, which may quote untrusted text. */
+const LOGGED_NUMBERS = [
+  "call",
+  "ms",
+  "attempt",
+  "attempts",
+  "status",
+  "maxSessions",
+  "maxConnections",
+  "sessionIdleMs",
+];
+const LOGGED_WORDS = ["tool", "kind", "operation", "trouble", "method"];
+const WORD = /^[\w./-]{1,64}$/;
 
-/** What is known of it at its end. `errorType`: it has failed. */
-interface End {
-  readonly errorType?: string | undefined;
-  readonly attributes?: Attributes;
-  readonly more?: Attributes;
-}
-
-const MAX_TEAMS = 100;
 const SEVERITY: Readonly<Record<TelemetryLevel, SeverityNumber>> = {
   info: SeverityNumber.INFO,
   warn: SeverityNumber.WARN,
   error: SeverityNumber.ERROR,
 };
 
+const MAX_TEAMS = 100;
+const INTERNAL_ERROR = -32603;
+
+const ofWho = ({ team, caller, client }: Who): Attributes => ({
+  "mic.team": team,
+  "mic.caller": caller,
+  "mic.client": client,
+});
+
+/** The code of the JSON-RPC error that this becomes. */
+function codeOf(error: unknown): string {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return String(typeof code === "number" && Number.isSafeInteger(code) ? code : INTERNAL_ERROR);
+}
+
+function loggedAttributes(facts: object, own: Who): Attributes {
+  const { team, caller } = { team: undefined, caller: undefined, ...facts };
+  const who = { ...(typeof team === "string" && { team }), ...(typeof caller === "string" && { caller }), ...own };
+  const kept = Object.entries(facts).filter(
+    ([name, value]) =>
+      (LOGGED_NUMBERS.includes(name) && typeof value === "number") ||
+      (LOGGED_WORDS.includes(name) && typeof value === "string" && WORD.test(value)),
+  );
+  const entries = [...Object.entries(ofWho(who)), ...kept.map(([name, value]) => [`mic.log.${name}`, value] as const)];
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+type Carrier = Readonly<Record<string, unknown>>;
+
+const propagator = new W3CTraceContextPropagator();
+const getter = {
+  get: (carrier: Carrier, name: string) => (typeof carrier[name] === "string" ? carrier[name] : undefined),
+  keys: (carrier: Carrier) => Object.keys(carrier),
+};
+
+/** Never tracestate or baggage: these are the client's words, and not for the API. */
+function traceparent(context: Context): Readonly<Record<string, string>> {
+  const span = trace.getSpanContext(context);
+  if (!span || !isSpanContextValid(span)) return {};
+  return { traceparent: `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}` };
+}
+
+/** The work that is in progress. */
+interface Current {
+  readonly context: Context;
+  readonly who: Who;
+  /** It has ended. What continues in its name (a watch, a prefetch) begins its own traces, linked to it. */
+  isOver: boolean;
+}
+
+interface Work {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly parent: Context;
+  readonly who: Who;
+  readonly link?: SpanContext | undefined;
+  readonly attributes: Attributes;
+}
+
+/** Attributes with too many values for a metric. */
+const SPAN_ONLY: ReadonlySet<string> = new Set([
+  "jsonrpc.request.id",
+  "http.request.resend_count",
+  "mic.action.attempts",
+]);
+
+type Measure = (seconds: number, attributes: Attributes) => void;
+
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000;
+
+export interface TelemetryOptions extends ExportingOptions {
+  readonly redact: (text: string) => string;
+}
 
 export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { settings, redact } = options;
   const { tracer, meter, logger, close } = createExporting(options);
   const current = new AsyncLocalStorage<Current>();
-  /** An HTTP request: who sends it, and its trace context until the operation that it brought has taken it. */
+  /** An HTTP request: its sender, and its trace context until its operation has taken it. */
   const arriving = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly who: Who }>();
-  const histogram = ({ name, about, bounds }: (typeof HISTOGRAMS)[keyof typeof HISTOGRAMS]) =>
-    meter.createHistogram(name, {
-      description: about,
-      unit: "s",
-      advice: { explicitBucketBoundaries: [...bounds] },
-    });
-  const durations = {
-    operation: histogram(HISTOGRAMS.operation),
-    session: histogram(HISTOGRAMS.session),
-    exchange: histogram(HISTOGRAMS.exchange),
-  };
-  const outcomes = meter.createCounter(COUNTERS.outcomes.name, { description: COUNTERS.outcomes.about });
-  const fetches = meter.createCounter(COUNTERS.tokens.name, { description: COUNTERS.tokens.about });
-  const gauges = Object.fromEntries(
-    Object.entries(GAUGES).map(([name, { about, unit }]) => [
-      name,
-      meter.createObservableGauge(name, { description: about, unit }),
-    ]),
-  );
-  const teams = new Set<string>();
 
-  /** A series for each team, but not for any number of them. */
+  function histogram(name: string, description: string, bounds: number[]): Measure {
+    const advice = { explicitBucketBoundaries: bounds };
+    const made = meter.createHistogram(name, { description, unit: "s", advice });
+    return (seconds, attributes) => made.record(seconds, attributes);
+  }
+  const measureOperation = histogram(
+    "mcp.server.operation.duration",
+    "How long an MCP request took to be served",
+    SLOW,
+  );
+  const measureSession = histogram("mcp.server.session.duration", "How long a connection or a session lasted", SLOW);
+  const measureExchange = histogram("http.client.request.duration", "How long a request to the service took", FAST);
+  const outcomes = meter.createCounter("mic.action.outcomes", {
+    description: "Calls of action tools, by how the action stood at their end",
+  });
+  const fetches = meter.createCounter("mic.token.fetches", { description: "Requests for an access token" });
+  // All are created now, so that a scrape lists each with its description.
+  const gauges = new Map(
+    Object.entries(GAUGES).map(([name, about]) => [name, meter.createObservableGauge(name, about)]),
+  );
+
+  const teams = new Set<string>();
+  /** One series for each of the first teams. */
   function ofTeam({ team }: Who): Attributes {
     if (team === undefined) return {};
     if (teams.size < MAX_TEAMS) teams.add(team);
-    return { [ATTRIBUTE.team]: teams.has(team) ? team : OTHER };
+    return { "mic.team": teams.has(team) ? team : OTHER };
   }
 
   const extract = (carrier: Carrier | undefined): Context =>
-    carrier && settings.propagates ? contextIn(carrier) : ROOT_CONTEXT;
+    carrier && settings.propagates ? propagator.extract(ROOT_CONTEXT, carrier, getter) : ROOT_CONTEXT;
 
-  /** Runs a piece of work as a span, which everything within it belongs to. `measure` gets its seconds and attributes. */
+  /** Runs work as a span; everything within it is part of it. `endOf`: with "error.type" if it has failed. */
   async function run<R>(
-    { name, kind, parent, who, link, attributes, more }: Piece,
+    { name, kind, parent, who, link, attributes }: Work,
     work: (context: Context) => Promise<R>,
-    endOf: (ending: Ending<R>) => End,
-    measure: (seconds: number, attributes: Attributes) => void,
+    endOf: (ending: Ending<R>) => Attributes,
+    measure: Measure,
   ): Promise<R> {
     const links = link && isSpanContextValid(link) ? [{ context: link }] : [];
-    const span = tracer.startSpan(name, { kind, links, attributes: { ...attributes, ...more, ...ofWho(who) } }, parent);
+    const span = tracer.startSpan(name, { kind, links, attributes: { ...attributes, ...ofWho(who) } }, parent);
     const context = trace.setSpan(parent, span);
     const startedAt = performance.now();
-    const mine: Current = { context, who, isOver: false };
+    const own: Current = { context, who, isOver: false };
     function end(ending: Ending<R>): void {
-      mine.isOver = true;
-      const { errorType, attributes: known = {}, more: further } = endOf(ending);
-      const all = given({ ...attributes, ...known, [ATTRIBUTE.errorType]: errorType });
-      span.setAttributes({ ...all, ...further });
-      // Without a description: messages quote the service.
-      if (errorType !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+      own.isOver = true;
+      const all = Object.entries({ ...attributes, ...endOf(ending) }).filter(([, value]) => value !== undefined);
+      const ended = Object.fromEntries(all);
+      span.setAttributes(ended);
+      // Without a description: messages quote the API.
+      if (ended["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
-      measure(secondsSince(startedAt), { ...all, ...ofTeam(who) });
+      const measured = Object.fromEntries(all.filter(([key]) => !SPAN_ONLY.has(key)));
+      measure(secondsSince(startedAt), { ...measured, ...ofTeam(who) });
     }
     try {
-      // The global context is for an SDK of the user's; ours is by itself.
-      const value = await current.run(mine, () => contexts.with(context, () => work(context)));
+      // The global context is for an SDK of the user.
+      const value = await current.run(own, () => contexts.with(context, () => work(context)));
       end({ value });
       return value;
     } catch (error) {
@@ -132,117 +194,113 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   function bound(own: Who): Telemetry {
     const whose = (): Who => ({ ...arriving.getStore()?.who, ...current.getStore()?.who, ...own });
     const around = (): Context => current.getStore()?.context ?? ROOT_CONTEXT;
-    const within = (): Pick<Piece, "parent" | "link"> =>
-      current.getStore()?.isOver
-        ? { parent: ROOT_CONTEXT, link: trace.getSpanContext(around()) }
-        : { parent: around() };
+    const within = (): Pick<Work, "parent" | "link" | "who"> => {
+      const isOver = current.getStore()?.isOver === true;
+      return {
+        who: whose(),
+        parent: isOver ? ROOT_CONTEXT : around(),
+        link: isOver ? trace.getSpanContext(around()) : undefined,
+      };
+    };
     return {
       of: (who) => bound({ ...own, ...who }),
 
-      arrived(headers, serve) {
-        return arriving.run({ link: trace.getSpanContext(extract(headers)), who: {} }, serve);
-      },
+      arrived: (headers, serve) => arriving.run({ link: trace.getSpanContext(extract(headers)), who: {} }, serve),
 
       named: (who, serve) => arriving.run({ link: arriving.getStore()?.link, who }, serve),
 
-      async operation<R>(asked: Operation, serve: () => Promise<R>, kindOf: (result: R) => string | undefined) {
-        const { method, tool, prompt, id, network, version, meta } = asked;
+      async operation({ method, tool, prompt, id, network, version, meta }, serve, kindOf) {
         const arrival = arriving.getStore();
         const link = arrival?.link;
         if (arrival) arrival.link = undefined;
         const target = tool ?? prompt;
-        const piece: Piece = {
+        const work: Work = {
           name: target === undefined ? method : `${method} ${target}`,
           kind: SpanKind.SERVER,
           parent: extract(meta),
           who: whose(),
           link,
           attributes: {
-            [ATTRIBUTE.method]: method,
-            [ATTRIBUTE.network]: network,
-            [ATTRIBUTE.tool]: tool,
-            [ATTRIBUTE.operation]: tool === undefined ? undefined : EXECUTE_TOOL,
-            [ATTRIBUTE.prompt]: prompt,
+            "mcp.method.name": method,
+            "network.transport": network,
+            "gen_ai.tool.name": tool,
+            "gen_ai.operation.name": tool === undefined ? undefined : "execute_tool",
+            "gen_ai.prompt.name": prompt,
+            // A number only counts; a text could contain anything.
+            "jsonrpc.request.id": typeof id === "number" ? String(id) : undefined,
           },
-          // A number counts; a text may say anything.
-          more: { [ATTRIBUTE.request]: typeof id === "number" ? String(id) : undefined },
         };
-        const endOf = (ending: Ending<R>): End => {
-          const common = { [ATTRIBUTE.version]: version() };
-          if ("error" in ending) {
-            const code = String(codeOf(ending.error));
-            return { errorType: code, attributes: { ...common, [ATTRIBUTE.rpcStatus]: code } };
-          }
-          const kind = kindOf(ending.value);
-          if (kind === undefined) return { attributes: common };
-          return { errorType: TOOL_ERROR, attributes: { ...common, [ATTRIBUTE.errorKind]: kind } };
-        };
-        return await run(piece, serve, endOf, (seconds, attributes) => durations.operation.record(seconds, attributes));
+        return await run(
+          work,
+          serve,
+          (ending) => {
+            const common = { "mcp.protocol.version": version() };
+            if ("error" in ending) {
+              const code = codeOf(ending.error);
+              return { ...common, "error.type": code, "rpc.response.status_code": code };
+            }
+            const kind = kindOf(ending.value);
+            return kind === undefined ? common : { ...common, "error.type": "tool_error", "mic.error.kind": kind };
+          },
+          measureOperation,
+        );
       },
 
       session(network) {
         const startedAt = performance.now();
-        return () =>
-          durations.session.record(secondsSince(startedAt), { [ATTRIBUTE.network]: network, ...ofTeam(own) });
+        return () => measureSession(secondsSince(startedAt), { "network.transport": network, ...ofTeam(own) });
       },
 
       async exchange({ method, template, origin, resends, isToken = false }, send, errorType) {
         const { hostname, port, protocol } = new URL(origin);
-        const piece: Piece = {
+        const work: Work = {
           name: `${method} ${template}`,
           kind: SpanKind.CLIENT,
           ...within(),
-          who: whose(),
           attributes: {
-            [ATTRIBUTE.httpMethod]: method,
-            [ATTRIBUTE.template]: template,
-            [ATTRIBUTE.address]: hostname,
-            [ATTRIBUTE.port]: Number(port) || (protocol === "https:" ? 443 : 80),
+            "http.request.method": method,
+            "url.template": template,
+            "server.address": hostname,
+            "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+            "http.request.resend_count": resends === 0 ? undefined : resends,
           },
-          more: { [ATTRIBUTE.resends]: resends === 0 ? undefined : resends },
         };
-        const endOf = (ending: Ending<{ readonly status: number }>): End => {
-          if ("error" in ending) return { errorType: errorType(ending.error) };
-          const { status } = ending.value;
-          const attributes = { [ATTRIBUTE.httpStatus]: status };
-          return status < 400 ? { attributes } : { attributes, errorType: String(status) };
-        };
-        if (isToken) fetches.add(1, ofTeam(piece.who));
+        if (isToken) fetches.add(1, ofTeam(work.who));
         return await run(
-          piece,
+          work,
           (context) => send(isToken || !settings.propagates ? {} : traceparent(context)),
-          endOf,
-          (seconds, attributes) => durations.exchange.record(seconds, attributes),
+          (ending) => {
+            if ("error" in ending) return { "error.type": errorType(ending.error) };
+            const { status } = ending.value;
+            return { "http.response.status_code": status, "error.type": status < 400 ? undefined : String(status) };
+          },
+          measureExchange,
         );
       },
 
       async action(tool, perform, endOf) {
-        const piece: Piece = {
-          name: "action",
-          kind: SpanKind.INTERNAL,
-          ...within(),
-          who: whose(),
-          attributes: { [ATTRIBUTE.tool]: tool },
-        };
+        const attributes = { "gen_ai.tool.name": tool };
         return await run(
-          piece,
+          { name: "action", kind: SpanKind.INTERNAL, ...within(), attributes },
           perform,
           (ending) => {
             const { state, replayed, attempts } = endOf(ending);
-            const attributes = { [ATTRIBUTE.actionState]: state, [ATTRIBUTE.actionReplayed]: replayed };
-            const more = given({ [ATTRIBUTE.actionAttempts]: attempts });
-            return { attributes, more, ...(state === "unknown" && { errorType: "outcome_unknown" }) };
+            return {
+              "mic.action.state": state,
+              "mic.action.replayed": replayed,
+              "mic.action.attempts": attempts,
+              "error.type": state === "unknown" ? "outcome_unknown" : undefined,
+            };
           },
-          (_, attributes) => outcomes.add(1, attributes),
+          (_, all) => outcomes.add(1, all),
         );
       },
 
       gauge(name, read) {
-        const observed = gauges[name];
         const observe = (result: { observe(value: number, attributes: Attributes): void }) =>
           result.observe(read(), ofTeam(own));
-        observed?.addCallback(observe);
-        return () => observed?.removeCallback(observe);
+        gauges.get(name)?.addCallback(observe);
+        return () => gauges.get(name)?.removeCallback(observe);
       },
 
       log(level, facts, message) {
@@ -250,7 +308,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
           severityNumber: SEVERITY[level],
           severityText: level.toUpperCase(),
           body: redact(message),
-          attributes: given({ ...ofWho({ ...whoIn(facts), ...whose() }), ...loggedFacts(facts) }),
+          attributes: loggedAttributes(facts, whose()),
           context: around(),
         });
       },
@@ -261,12 +319,12 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       },
 
       async close() {
-        let alarm: NodeJS.Timeout | undefined;
+        let timer: NodeJS.Timeout | undefined;
         const late = new Promise<void>((resolve) => {
-          alarm = setTimeout(resolve, FLUSH_MS);
+          timer = setTimeout(resolve, FLUSH_MS);
         });
         await Promise.race([close().catch(() => undefined), late]);
-        clearTimeout(alarm);
+        clearTimeout(timer);
       },
     };
   }

@@ -1,8 +1,20 @@
-// What the program tells of its work to whoever traces it: an interface alone. Without telemetry there is none of it, and nothing
-// is wrapped. Only what these types name can leave; otel.ts, which is loaded where the environment asks for it, is the other side.
-import type { GaugeName } from "./names.ts";
+// What a program without telemetry loads of it: the interface through which work is reported, and whether telemetry is on. Without
+// telemetry nothing is wrapped. Only what these types name can be exported (otel.ts).
 
-/** Whose work it is, in a deployment for teams. */
+/** Read when metrics are collected. */
+export const GAUGES = {
+  "mic.watched.resources": { description: "Resources that are watched for those who listen", unit: "{resource}" },
+  "mic.http.streams": { description: "Streams that are open to clients", unit: "{stream}" },
+  "mic.geography.permits": { description: "Geography requests that may leave now", unit: "{request}" },
+  "mic.service.rest": { description: "How long the team that the service told to wait longest still waits", unit: "s" },
+  "mic.database.waiting": { description: "Statements that wait for a connection to the database", unit: "{request}" },
+} as const;
+export type GaugeName = keyof typeof GAUGES;
+
+/** Replaces a name that a client made up, and each team after the hundredth. */
+export const OTHER = "_OTHER";
+
+/** The caller of the work, in a deployment for teams. */
 export interface Who {
   readonly team?: string | undefined;
   readonly caller?: string | undefined;
@@ -83,3 +95,24 @@ export interface Telemetry {
 
 /** How long an end may wait for a collector. */
 export const FLUSH_MS = 2_000;
+
+/** Where an SDK that was loaded before (NODE_OPTIONS=--import ...) has put its providers. */
+const GLOBAL = Symbol.for("opentelemetry.js.api.1");
+
+export function hasForeignSdk(): boolean {
+  const api: unknown = Reflect.get(globalThis, GLOBAL);
+  return typeof api === "object" && api !== null && "trace" in api;
+}
+
+const ENDPOINT = /^OTEL_EXPORTER_OTLP(?:_(?:TRACES|METRICS|LOGS))?_ENDPOINT$/;
+const EXPORTER = /^OTEL_(?:TRACES|METRICS|LOGS)_EXPORTER$/;
+
+/** Off is the default. The default of OpenTelemetry, localhost:4318, would make every server connect to a port that nobody named. */
+export function asksForTelemetry(environment: NodeJS.ProcessEnv): boolean {
+  if (environment["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return false;
+  if (hasForeignSdk()) return true;
+  return Object.entries(environment).some(([name, value = ""]) => {
+    const text = value.trim();
+    return text !== "" && (ENDPOINT.test(name) || (EXPORTER.test(name) && text !== "none"));
+  });
+}

@@ -1,8 +1,8 @@
 // The standard OTEL_* variables that select exporters. OpenTelemetry reads all others itself (batches, samplers, headers).
 
-export type Protocol = "http/protobuf" | "http/json";
+type Protocol = "http/protobuf" | "http/json";
 
-/** The protocol by which each signal is exported; undefined: it is not exported. */
+/** The protocol with which each signal is exported; undefined: it is not exported. */
 export interface TelemetrySettings {
   readonly traces: Protocol | undefined;
   readonly metrics: Protocol | undefined;
@@ -16,16 +16,10 @@ export interface TelemetrySettings {
   readonly secrets: readonly string[];
 }
 
-export interface Asked {
-  /** Undefined if a variable is wrong; `warnings` names it. */
-  readonly settings: TelemetrySettings | undefined;
-  readonly warnings: readonly string[];
-}
-
 type Fits = (text: string) => boolean;
-const SIGNALS = ["TRACES", "METRICS", "LOGS"] as const;
-const PARENT_SAMPLERS = ["always_on", "always_off", "traceidratio"];
-const SAMPLERS = [...PARENT_SAMPLERS, ...PARENT_SAMPLERS.map((name) => `parentbased_${name}`)];
+const SAMPLERS = ["", "parentbased_"].flatMap((kind) =>
+  ["always_on", "always_off", "traceidratio"].map((name) => kind + name),
+);
 const STDOUT = "(console would write to stdout, which is the protocol's)";
 
 const listOf = (text: string): readonly string[] => text.split(",").map((item) => item.trim());
@@ -45,11 +39,7 @@ const RULES: readonly (readonly [name: RegExp, fits: Fits, takes: string])[] = [
   [/^OTEL_(TRACES|LOGS)_EXPORTER$/, isListOf("otlp", "none"), `otlp, none ${STDOUT}`],
   [/^OTEL_METRICS_EXPORTER$/, isListOf("otlp", "prometheus", "none"), `otlp, prometheus, none ${STDOUT}`],
   [/^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/, isUrl, "an http or https URL"],
-  [
-    /^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?PROTOCOL$/,
-    isProtocol,
-    "http/protobuf or http/json (grpc is not built in)",
-  ],
+  [/^OTEL_EXPORTER_OTLP_(\w+_)?PROTOCOL$/, isProtocol, "http/protobuf or http/json (grpc is not built in)"],
   [/^OTEL_TRACES_SAMPLER$/, (text) => SAMPLERS.includes(text), SAMPLERS.join(", ")],
   [/^OTEL_PROPAGATORS$/, isListOf("tracecontext", "baggage", "none"), "tracecontext, baggage, none"],
   [/^OTEL_EXPORTER_PROMETHEUS_PORT$/, isWholeNumber(0, 65_535), "a whole number from 0 to 65535"],
@@ -68,40 +58,45 @@ const ON_STDIO =
   "OTEL_METRICS_EXPORTER=prometheus has no effect on stdio: each client starts a server of its own, and they cannot share a " +
   "port. Use OTEL_METRICS_EXPORTER=otlp, or serve --http.";
 
-/** `hasPort`: the program serves over HTTP, where one process listens for all clients. */
-export function readTelemetry(environment: NodeJS.ProcessEnv, { hasPort }: { hasPort: boolean }): Asked {
-  const set = new Map(Object.entries(environment).map(([name, value = ""]) => [name, value.trim()] as const));
-  const text = (name: string): string | undefined => set.get(name) || undefined;
-  const wrong = [...set].flatMap(([name, value]) =>
-    RULES.filter(([pattern, fits]) => pattern.test(name) && value !== "" && !fits(value)).map(
+/** `hasPort`: the program serves over HTTP, where one process listens for all clients. `settings` is undefined if a variable is wrong. */
+export function readTelemetry(
+  environment: NodeJS.ProcessEnv,
+  { hasPort }: { readonly hasPort: boolean },
+): { readonly settings: TelemetrySettings | undefined; readonly warnings: readonly string[] } {
+  const read = (name: string): string | undefined => environment[name]?.trim() || undefined;
+  const wrong = Object.keys(environment).flatMap((name) =>
+    RULES.filter(([pattern, fits]) => pattern.test(name) && read(name) !== undefined && !fits(read(name) ?? "")).map(
       ([, , takes]) => `${name} takes ${takes}.`,
     ),
   );
   if (wrong.length > 0) return { settings: undefined, warnings: [`Telemetry is off: ${wrong.join(" ")}`] };
 
-  const forSignal = (signal: (typeof SIGNALS)[number] | undefined, variable: string): string | undefined =>
-    text(["OTEL_EXPORTER_OTLP", signal, variable].filter(Boolean).join("_"));
-  const exporters = SIGNALS.map((signal) => {
-    const hasEndpoint = (forSignal(signal, "ENDPOINT") ?? forSignal(undefined, "ENDPOINT")) !== undefined;
-    return listOf(text(`OTEL_${signal}_EXPORTER`) ?? (hasEndpoint ? "otlp" : "none"));
-  });
-  const [traces, metrics, logs] = SIGNALS.map((signal, index): Protocol | undefined => {
-    const protocol = forSignal(signal, "PROTOCOL") ?? forSignal(undefined, "PROTOCOL") ?? "http/protobuf";
-    return exporters[index]?.includes("otlp") && isProtocol(protocol) ? protocol : undefined;
-  });
-  const isScraped = exporters.some((names) => names.includes("prometheus"));
-  const host = text("OTEL_EXPORTER_PROMETHEUS_HOST") ?? "localhost";
-  const port = Number(text("OTEL_EXPORTER_PROMETHEUS_PORT") ?? 9464);
+  const exportersOf = (signal: string): readonly string[] => {
+    const hasEndpoint = read(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) ?? read("OTEL_EXPORTER_OTLP_ENDPOINT");
+    return listOf(read(`OTEL_${signal}_EXPORTER`) ?? (hasEndpoint === undefined ? "none" : "otlp"));
+  };
+  const protocolOf = (signal: string): Protocol | undefined => {
+    if (!exportersOf(signal).includes("otlp")) return undefined;
+    const protocol = read(`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`) ?? read("OTEL_EXPORTER_OTLP_PROTOCOL");
+    return protocol === "http/json" ? protocol : "http/protobuf";
+  };
+  const isScraped = exportersOf("METRICS").includes("prometheus");
   const settings: TelemetrySettings = {
-    traces,
-    metrics,
-    logs,
-    prometheus: isScraped && hasPort ? { host, port } : undefined,
-    metricIntervalMs: Number(text("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000),
-    propagates: listOf(text("OTEL_PROPAGATORS") ?? "tracecontext").includes("tracecontext"),
+    traces: protocolOf("TRACES"),
+    metrics: protocolOf("METRICS"),
+    logs: protocolOf("LOGS"),
+    prometheus:
+      isScraped && hasPort
+        ? {
+            host: read("OTEL_EXPORTER_PROMETHEUS_HOST") ?? "localhost",
+            port: Number(read("OTEL_EXPORTER_PROMETHEUS_PORT") ?? 9464),
+          }
+        : undefined,
+    metricIntervalMs: Number(read("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000),
+    propagates: listOf(read("OTEL_PROPAGATORS") ?? "tracecontext").includes("tracecontext"),
     // `key=value` pairs, percent-encoded.
-    secrets: [undefined, ...SIGNALS]
-      .flatMap((signal) => (forSignal(signal, "HEADERS") ?? "").split(","))
+    secrets: ["", "TRACES_", "METRICS_", "LOGS_"]
+      .flatMap((signal) => (read(`OTEL_EXPORTER_OTLP_${signal}HEADERS`) ?? "").split(","))
       .map((pair) => pair.slice(pair.indexOf("=") + 1).trim())
       .flatMap((value) => [value, decoded(value)]),
   };

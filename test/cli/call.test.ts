@@ -1,8 +1,8 @@
 // `mic-mcp call`: a tool on the command line, through the journal and keys of an agent's call (docs/interface.md, "Program").
 import { readFile } from "node:fs/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { toolText } from "../../src/cli/call/listing.ts";
-import { createProgress } from "../../src/cli/progress.ts";
+import { createProgress } from "../../src/cli/terminal.ts";
+import { toolText } from "../../src/cli/tool-arguments.ts";
 import { tools } from "../../tools/index.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
@@ -43,11 +43,14 @@ describe("without a service", () => {
     expect(spared.stdout).toMatch(/workspaceId= +text\.$/m);
   });
 
-  test("what is missing is told as an agent is told it", async () => {
-    const { code, stdout, stderr } = await run(["call", "list_states"]);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("not_configured");
-  });
+  test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show", "divisions"]])(
+    "%s %s says what is missing to the user, not to an agent",
+    async (...args) => {
+      const { code, stdout, stderr } = await run(args);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/not_configured[\s\S]*Next: Set MIC_BASE_URL/);
+    },
+  );
 });
 
 test("get_job does not call an awaited publication final", async () => {

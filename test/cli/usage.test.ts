@@ -1,9 +1,8 @@
 // The command line as a person meets it: help, version, and what a wrong word costs (docs/interface.md, "Program").
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { callLine } from "../../src/cli/call/line.ts";
-import { typedArguments } from "../../src/cli/call/values.ts";
 import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
+import { callLine, typedArguments } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/config.ts";
 import { tools } from "../../tools/index.ts";

@@ -1,6 +1,6 @@
 // Which variables ask for telemetry, and what a wrong one does: a word on stderr, no telemetry, and the server serves.
 import { describe, expect, test } from "vitest";
-import { asksForTelemetry } from "../../src/telemetry/asked.ts";
+import { asksForTelemetry } from "../../src/telemetry/port.ts";
 import { readTelemetry } from "../../src/telemetry/settings.ts";
 import { receiverForTest } from "./receiver.ts";
 import { speak } from "./speak.ts";

@@ -2,8 +2,8 @@
 import { context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { createTelemetry, readTelemetry } from "../../src/telemetry/otel.ts";
 import type { Operation, Telemetry } from "../../src/telemetry/port.ts";
-import { createTelemetry, readTelemetry } from "../../src/telemetry/start.ts";
 import { type Receiver, receiverForTest } from "./receiver.ts";
 
 const operation: Operation = {

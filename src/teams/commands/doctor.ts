@@ -2,7 +2,7 @@
 
 import { createTransport } from "../../api-client/transport.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
-import { forUser } from "../../cli/command-line/for-user.ts";
+import { forUser } from "../../cli/errors.ts";
 import { UsageError } from "../../config.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { Failure, reasonOf } from "../../failure.ts";

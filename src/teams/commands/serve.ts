@@ -1,7 +1,7 @@
 // `mic-mcp serve --teams`: runs one instance of a deployment until a signal ends it.
 import { tools } from "../../../tools/index.ts";
-import { crashReason } from "../../cli/crash.ts";
-import type { HttpFlags } from "../../cli/serve-flags.ts";
+import type { HttpFlags } from "../../cli/commands.ts";
+import { crashReason } from "../../cli/log.ts";
 import { onSignal } from "../../cli/signals.ts";
 import { telemetryFor } from "../../cli/telemetry.ts";
 import { isJsonObject } from "../../contract/json.ts";

@@ -1,10 +1,9 @@
 // `mic-mcp teams` and `mic-mcp migrate`: manage the teams of a deployment, their credentials and members. Running instances receive each change.
 import { parseArgs } from "node:util";
-import { forUser } from "../../cli/command-line/for-user.ts";
-import { didYouMean } from "../../cli/command-line/nearest.ts";
 import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
+import { didYouMean, forUser } from "../../cli/errors.ts";
+import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
-import { prove } from "../../cli/prove.ts";
 import { aligned, isTerminal } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../config.ts";
 import { Failure, reasonOf } from "../../failure.ts";
@@ -136,7 +135,7 @@ async function addNew(name: string, flags: TeamFlags, manager: Manager): Promise
   const members = membersOf(flags, manager);
   const claim = claimOf(flags);
   const { text: clientSecret, place } = await givenSecret(name, flags, manager);
-  if (!flags.unproven) await prove({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!flags.unproven) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   const by = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: place });
   if (by !== undefined) throw taken(name, by);
   manager.changed(name, "added");
@@ -200,7 +199,7 @@ async function rotateTeam(name: string, flags: TeamFlags, manager: Manager): Pro
   if (!team) throw noSuchTeam(name);
   const { text: clientSecret, place } = await givenSecret(name, flags, manager);
   const { baseUrl, clientId, workspaceId } = team;
-  if (!flags.unproven) await prove({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!flags.unproven) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   if (!(await teams.replaceSecret(name, place))) throw noSuchTeam(name);
   changed(name, "secret replaced");
   const how = "file" in place ? `stays in ${place.file}` : `is sealed under the key ${firstKey}`;
@@ -224,7 +223,7 @@ export async function checkTeam(
   const { name, baseUrl, clientId, workspaceId, claim, members } = team;
   try {
     const clientSecret = await secrets.of(team);
-    if (tries) await prove({ baseUrl, clientId, clientSecret, workspaceId });
+    if (tries) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
   } catch (error) {
     if (!(error instanceof Failure)) return { team: name, ok: false, detail: reasonOf(error) };
     const { message, next } = forUser(error.facts);

@@ -22,7 +22,7 @@ export interface Bench {
   release(): void;
 }
 
-const noSubscriptions = (): Subscriptions => ({
+export const noSubscriptions = (): Subscriptions => ({
   deliverTo: () => undefined,
   canWatch: () => false,
   join: () => Promise.resolve(false),

@@ -1,17 +1,18 @@
-// Help, from the table of commands: of the program, of one command, and for who starts it by hand.
-import { COMMANDS } from "../commands.ts";
-import { version } from "../version.ts";
-import { columns } from "./columns.ts";
-import type { Command, Flag } from "./command.ts";
-
-const all: readonly Command[] = Object.values(COMMANDS);
+// Help texts from the table of commands: the program's, each command's, and what a user sees who starts the server by hand.
+import { COMMANDS, type Command, type Flag } from "./commands.ts";
+import { version } from "./version.ts";
 
 const EXIT_CODES = "Exit codes: 0 fine, 1 the work failed, 2 wrong usage or configuration.";
+
+/** Two columns, the second one aligned. */
+export function columns(rows: readonly (readonly [left: string, right: string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`.trimEnd()).join("\n");
+}
 
 export const flagText = (name: string, { value }: Flag): string =>
   value === undefined ? `--${name}` : `--${name} ${value}`;
 
-/** How a command is written. */
 export function synopsis({ name, takes, flags }: Command): string {
   const shown = Object.entries(flags).map(([flag, said]) => `[${flagText(flag, said)}]`);
   return ["mic-mcp", name, ...(takes === undefined ? [] : [takes]), ...shown].join(" ");
@@ -29,8 +30,9 @@ export function helpOf(command: Command): string {
   ].join("\n\n");
 }
 
-export const help = (): string =>
-  [
+export function help(): string {
+  const all: readonly Command[] = Object.values(COMMANDS);
+  return [
     `mic-mcp ${version}: geography and job processing for AI agents, over MCP`,
     columns([
       ["mic-mcp", "the same as serve"],
@@ -40,8 +42,9 @@ export const help = (): string =>
     "  --help, --version",
     EXIT_CODES,
   ].join("\n\n");
+}
 
-/** For a person who has typed `mic-mcp` at a terminal: it waits for a client that is not there. */
+/** `mic-mcp` typed at a terminal would wait for a client that never comes. */
 export const welcome =
   (): string => `mic-mcp ${version} is an MCP server: a program that AI agents start and speak to. To have a look at it by hand:
 

@@ -1,0 +1,178 @@
+// `mic-mcp call`: calls one tool in this process, with the same journal and keys as an agent's call.
+import { parseArgs } from "node:util";
+import { tools } from "../../tools/index.ts";
+import type { Arguments } from "../actions/fingerprint.ts";
+import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
+import { type Config, readConfig, UsageError } from "../config.ts";
+import { Failure, type FailureFacts } from "../failure.ts";
+import type { Runtime } from "../mcp/runtime.ts";
+import { completeArguments } from "../mcp/tools/call.ts";
+import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { offeredTools, toldTools, whyNotOffered } from "../mcp/tools/offered-tools.ts";
+import { toolCall } from "../mcp/tools/tool-call.ts";
+import { escaped, escapedJson } from "../outside.ts";
+import type { Tool } from "../toolkit/define-tool.ts";
+import type { ToolCall } from "../toolkit/tool-call.ts";
+import { type CommandContext, withRuntime } from "./backend.ts";
+import { COMMANDS } from "./commands.ts";
+import { didYouMean, forUser } from "./errors.ts";
+import { isInteractive, openPrompter } from "./prompt.ts";
+import { aligned, createProgress, isTerminal } from "./terminal.ts";
+import { jsonArguments, listingText, toolText, typedArguments } from "./tool-arguments.ts";
+
+export type Output = "text" | "json";
+
+/** Nothing was sent: an identical call ran before. */
+const REPLAY_EXIT_CODE = 3;
+
+/** Throws UsageError. */
+export function outputOf(text = "text"): Output {
+  if (text !== "text" && text !== "json") throw new UsageError("--output takes text or json.");
+  return text;
+}
+
+/** The offered tool of this name. Throws UsageError. */
+function toolNamed<T extends Pick<Tool, "name" | "toolset" | "effect" | "view">>(
+  name: string,
+  all: readonly T[],
+  config: Config,
+): T {
+  const offered = offeredTools(all, config);
+  const tool = offered.find((each) => each.name === name);
+  if (tool) return tool;
+  const hidden = all.find((each) => each.name === name);
+  if (hidden) throw new UsageError(`${name} is not offered: ${whyNotOffered(hidden, config)}.`);
+  const names = offered.map((each) => each.name);
+  throw new UsageError(`There is no tool ${JSON.stringify(name)}.${didYouMean(name, names)} mic-mcp call lists them.`);
+}
+
+/** Throws UsageError. */
+export async function helpOfTool(name: string, environment: NodeJS.ProcessEnv): Promise<string> {
+  const config = readConfig(environment);
+  return toolText(toolNamed(name, tools, config), config.workspaceId !== undefined);
+}
+
+/** Resolves when the text is written, or when the reader has closed the stream. */
+const write = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
+  new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
+
+type Redact = (text: string) => string;
+
+/** Writes to stderr for the user, and to stdout for a program. Returns the exit code. */
+export async function writeFailure(tool: string, facts: FailureFacts, output: Output, redact: Redact): Promise<number> {
+  const shown = forUser(facts);
+  await write(process.stderr, redact(failureText(tool, shown)));
+  if (output === "json") await write(process.stdout, escapedJson(redact(JSON.stringify({ error: shown }))));
+  return facts.kind === "invalid_arguments" ? 2 : 1;
+}
+
+async function writeResult(
+  { text, structured, drift, isReplay = false }: Awaited<ReturnType<Tool["invoke"]>>,
+  output: Output,
+  redact: Redact,
+): Promise<number> {
+  const { stdout, stderr } = process;
+  if (drift.length > 0)
+    stderr.write(`${escaped(redact(`Fields that the contract does not know: ${drift.join(", ")}`))}\n`);
+  const onTerminal = isTerminal(stdout);
+  const shown =
+    output === "json"
+      ? escapedJson(redact(JSON.stringify(structured, null, onTerminal ? 2 : 0)))
+      : redact(onTerminal ? aligned(text) : text);
+  await write(stdout, shown);
+  return isReplay ? REPLAY_EXIT_CODE : 0;
+}
+
+const notAgreed = (message: string, next: string): Failure =>
+  new Failure({ kind: "cancelled", message, retryable: false, sideEffect: "none", next });
+
+async function ask(question: string): Promise<boolean> {
+  const prompter = openPrompter();
+  try {
+    return /^y(es)?$/i.test(await prompter.ask(`${question}\nType yes to go on: `));
+  } catch {
+    return false;
+  } finally {
+    prompter.close();
+  }
+}
+
+/** Asks the user before a call that discards something, as an agent's client would. An action in the journal has been confirmed before. Throws Failure. */
+async function confirm(tool: Tool, args: Arguments, call: ToolCall, { config, ports }: Runtime) {
+  const question = config.confirm === "never" ? undefined : tool.question(args);
+  if (!question) return {};
+  if (question.actions) {
+    const known = await Promise.all(question.actions.map((action) => ports.actions.findKnown(action)));
+    if (known.every(Boolean)) return {};
+  }
+  const prepared = await question.prepare(call);
+  if (!prepared) return {};
+  if (!isInteractive())
+    throw notAgreed(
+      `${tool.name} throws something away, and there is no terminal to ask on; nothing was sent.`,
+      "Give --yes.",
+    );
+  if (!(await ask(prepared.text))) throw notAgreed("You did not agree; nothing was sent.", "Type yes, or give --yes.");
+  // The version of the job that the question was about.
+  return { proposedKey: question.idempotencyKey, shownVersion: prepared.resourceVersion };
+}
+
+const stoppedFacts: FailureFacts = {
+  kind: "cancelled",
+  message: "The call was stopped.",
+  retryable: true,
+  sideEffect: "none",
+};
+
+interface CallOptions {
+  readonly name: string;
+  readonly pairs: readonly string[];
+  readonly json: string | undefined;
+  readonly output: Output;
+  /** --yes was given. */
+  readonly isConfirmed: boolean;
+}
+
+/** Calls one tool and writes its result. Returns the exit code. Throws UsageError. */
+export async function perform(
+  { name, pairs, json, output, isConfirmed }: CallOptions,
+  { runtime, signal }: CommandContext,
+): Promise<number> {
+  const tool = toolNamed(name, runtime.tools, runtime.config);
+  const typed = { ...jsonArguments(json), ...typedArguments(pairs, tool.inputSchema()) };
+  const { redact } = runtime.redactor;
+  const progress = createProgress(process.stderr);
+  const limits = () => ({ signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
+  try {
+    const args = await completeArguments(tool, typed, runtime);
+    const confirmed = isConfirmed ? {} : await confirm(tool, args, toolCall(runtime, tool.name, limits()), runtime);
+    const result = await tool.invoke(
+      args,
+      toolCall(runtime, tool.name, limits(), {
+        ...confirmed,
+        report: ({ message, ...rest }) => progress.report({ ...rest, message: escaped(redact(message)) }),
+      }),
+    );
+    progress.end();
+    return await writeResult(result, output, redact);
+  } catch (error) {
+    progress.end();
+    const facts = signal.aborted && !(error instanceof Failure) ? stoppedFacts : factsOf(error);
+    return await writeFailure(tool.name, facts, output, redact);
+  }
+}
+
+/** Exit code 0, 1 if the tool failed, 2 for wrong arguments, 3 for a replay. Throws UsageError. */
+export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.call.flags, allowPositionals: true });
+  const [name, ...pairs] = positionals;
+  const output = outputOf(values.output);
+  if (name === undefined) {
+    // Terminals do not show views; mic-mcp show does.
+    const listed = toldTools(offeredTools(tools, readConfig(environment)), { apps: "never" }, undefined);
+    process.stdout.write(`${listingText(listed)}\n`);
+    return 0;
+  }
+  const options = { name, pairs, json: values.json, output, isConfirmed: values.yes ?? false };
+  return await withRuntime(environment, async (context) => await perform(options, context));
+}

@@ -1,0 +1,55 @@
+// What a command reports on stderr when it fails, and its exit code (docs/interface.md, "Program").
+import { distance } from "fastest-levenshtein";
+import { UsageError } from "../config.ts";
+import { errorCode, Failure, type FailureFacts, reasonOf } from "../failure.ts";
+import type { Command } from "./commands.ts";
+
+/** A suggestion for a mistyped name: at most one letter in three is wrong, case is ignored. Empty if no name is similar. */
+export function didYouMean(typed: string, names: readonly string[], shown = (name: string): string => name): string {
+  const lower = typed.toLowerCase();
+  const [best] = names
+    .map((name) => ({ name, off: distance(lower, name.toLowerCase()) }))
+    .filter(({ name, off }) => off <= Math.max(1, Math.floor(name.length / 3)))
+    .sort((one, other) => one.off - other.off);
+  return best === undefined ? "" : ` Did you mean ${shown(best.name)}?`;
+}
+
+/** Node adds how to write a positional argument that starts with a dash; no command takes one. */
+const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
+
+/** An error of parseArgs as a UsageError; other errors unchanged. */
+function asUsageError(error: unknown, { name, flags }: Command): unknown {
+  if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
+  const reason = reasonOf(error);
+  const unknown = UNKNOWN_FLAG.exec(reason)?.[1];
+  if (unknown === undefined) return new UsageError(reason);
+  const names = ["help", "version", ...Object.keys(flags)];
+  const like = didYouMean(unknown.replace(/^-+/, ""), names, (flag) => `--${flag}`);
+  return new UsageError(`mic-mcp ${name} has no flag ${unknown}.${like}`);
+}
+
+const toUser = (text: string): string =>
+  text
+    .replace(/(^|[.:] )Ask the user to (.)/g, (_, start: string, letter: string) => start + letter.toUpperCase())
+    .replace(/\bask the user to /g, "");
+
+/** The advice of a failure is written for an agent. A command addresses the user directly. */
+export const forUser = (facts: FailureFacts): FailureFacts => ({
+  ...facts,
+  message: toUser(facts.message),
+  ...(facts.next !== undefined && { next: toUser(facts.next) }),
+});
+
+/** Reports an error on stderr and returns the exit code. */
+export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {
+  const error = asUsageError(thrown, command);
+  const isUsage = error instanceof UsageError;
+  const next = isUsage
+    ? `Run mic-mcp ${command.name} --help for what it takes.`
+    : error instanceof Failure
+      ? forUser(error.facts).next
+      : undefined;
+  const reason = reasonOf(error);
+  process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);
+  return { code: isUsage ? 2 : 1, reason };
+}

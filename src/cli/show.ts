@@ -1,0 +1,110 @@
+// `mic-mcp show`: writes what a host would draw in a conversation as a page for a browser. The page contains its data and loads nothing.
+import { spawn } from "node:child_process";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
+import { UsageError } from "../config.ts";
+import { completeArguments } from "../mcp/tools/call.ts";
+import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { toolCall } from "../mcp/tools/tool-call.ts";
+import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
+import { type CommandContext, withRuntime } from "./backend.ts";
+import { COMMANDS } from "./commands.ts";
+import { didYouMean, forUser } from "./errors.ts";
+import { typedArguments } from "./tool-arguments.ts";
+
+/** JSON that cannot end a script element. */
+const inside = (data: unknown): string => JSON.stringify(data).replaceAll("<", "\\u003c");
+
+/** apps/view.tsx reads the data. */
+const withData = (html: string, data: unknown): string =>
+  html.replace(
+    '<main id="app">',
+    () => `<script type="application/json" id="data">${inside(data)}</script><main id="app">`,
+  );
+
+/** Returns the path of a file that only its owner can read. */
+async function writePage(name: string, html: string): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), "mic-mcp-")), `${name}.html`);
+  await writeFile(path, html, { mode: 0o600, flag: "wx" });
+  return path;
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
+  darwin: ["open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/** Whether the platform opened it. */
+function openPage(path: string): Promise<boolean> {
+  const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+  return new Promise((resolve) => {
+    const child = spawn(command, [...args, path], { stdio: "ignore", detached: true });
+    child.once("error", () => resolve(false));
+    child.once("spawn", () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}
+
+/** The argument for a value without a name, and its default. */
+const MAIN: Readonly<Record<ViewName, { readonly name: string; readonly usual?: string }>> = {
+  job: { name: "jobId" },
+  divisions: { name: "level", usual: "state" },
+  usage: { name: "window", usual: "DAY" },
+  actions: { name: "state" },
+};
+
+/** Throws UsageError. */
+function viewOf(word: string | undefined): ViewName {
+  const view = VIEW_NAMES.find((each) => each === word);
+  if (view !== undefined) return view;
+  const like = word === undefined ? "" : didYouMean(word, VIEW_NAMES);
+  throw new UsageError(`show takes ${VIEW_NAMES.join(", ")}.${like}`);
+}
+
+/** Each as NAME=VALUE; a first value without a name is for the view's main argument. */
+function pairsOf(view: ViewName, words: readonly string[]): readonly string[] {
+  const { name, usual } = MAIN[view];
+  const [first, ...rest] = words;
+  const named = first === undefined || first.includes("=") ? words : [`${name}=${first}`, ...rest];
+  const isGiven = named.some((pair) => pair.startsWith(`${name}=`));
+  return isGiven || usual === undefined ? named : [`${name}=${usual}`, ...named];
+}
+
+async function draw(view: ViewName, pairs: readonly string[], { runtime, signal }: CommandContext): Promise<string> {
+  const tool = runtime.tools.find((each) => each.view === view);
+  if (tool === undefined) throw new UsageError(`There is no tool that shows ${view}.`);
+  const { redact } = runtime.redactor;
+  const typed = typedArguments(pairs, tool.inputSchema());
+  try {
+    const args = await completeArguments(tool, typed, runtime);
+    const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
+    const { structured, text } = await tool.invoke(args, toolCall(runtime, tool.name, limits));
+    const result = { content: [{ type: "text", text }], structuredContent: structured };
+    return withData(await runtime.readView(view), JSON.parse(redact(JSON.stringify(result))));
+  } catch (error) {
+    process.stderr.write(`${redact(failureText(tool.name, forUser(factsOf(error))))}\n`);
+    return "";
+  }
+}
+
+/** Exit code 1 if the data could not be read. Throws UsageError. */
+export async function show(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.show.flags, allowPositionals: true });
+  const [word, ...words] = positionals;
+  const view = viewOf(word);
+  const pairs = pairsOf(view, words);
+  return await withRuntime(environment, async (context) => {
+    const page = await draw(view, pairs, context);
+    if (page === "") return 1;
+    const path = await writePage(view, page);
+    process.stdout.write(`${path}\n`);
+    if (values.open && !(await openPage(path)))
+      process.stderr.write("No browser could be opened: open the file yourself.\n");
+    return 0;
+  });
+}

@@ -1,0 +1,164 @@
+// The arguments of a tool on the command line: reading NAME=VALUE and JSON, listing them in help texts, and writing a call as a command.
+import { UsageError } from "../config.ts";
+import { isJsonObject } from "../contract/json.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
+import { escaped } from "../outside.ts";
+import type { ToolFacts } from "../toolkit/define-tool.ts";
+import { didYouMean } from "./errors.ts";
+import { columns } from "./help.ts";
+
+type Arguments = Record<string, unknown>;
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const wrong = (name: string, takes: string): UsageError => new UsageError(`${name} takes ${takes}.`);
+
+const schemaOf = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
+
+/** The value of a word for an argument of this schema; the tool checks bounds. Throws UsageError. */
+function wordAs(name: string, text: string, schema: JsonSchema): unknown {
+  switch (schema["type"]) {
+    case "integer":
+    case "number":
+      if (!/^-?\d+(\.\d+)?$/.test(text)) throw wrong(name, "a number");
+      return Number(text);
+    case "boolean":
+      if (text !== "true" && text !== "false") throw wrong(name, "true or false");
+      return text === "true";
+    case "array": {
+      if (!text.startsWith("[")) return [wordAs(name, text, schemaOf(schema["items"]))];
+      const list = parse(text);
+      if (!Array.isArray(list)) throw wrong(name, "a JSON list, or one value each time it is given");
+      return list;
+    }
+    case "object": {
+      const object = parse(text);
+      if (!isJsonObject(object)) throw wrong(name, "a JSON object");
+      return object;
+    }
+    default:
+      return text;
+  }
+}
+
+/** The value of the flag --json. Throws UsageError. */
+export function jsonArguments(text: string | undefined): Arguments {
+  if (text === undefined) return {};
+  const object = parse(text);
+  if (!isJsonObject(object)) throw new UsageError("--json takes a JSON object.");
+  return { ...object };
+}
+
+/** `pairs`: NAME=VALUE. Several values of one name make a list if the schema has one. Throws UsageError. */
+export function typedArguments(pairs: readonly string[], schema: JsonSchema): Arguments {
+  const properties = schemaOf(schema["properties"]);
+  const args = new Map<string, unknown>();
+  for (const pair of pairs) {
+    const [name = "", ...rest] = pair.split("=");
+    if (rest.length === 0) throw new UsageError(`${JSON.stringify(pair)} is not of the form NAME=VALUE.`);
+    if (!Object.hasOwn(properties, name)) {
+      const names = Object.keys(properties);
+      const taken = names.length === 0 ? "It takes none." : `It takes: ${names.join(", ")}.`;
+      throw new UsageError(`There is no argument ${JSON.stringify(name)}.${didYouMean(name, names)} ${taken}`);
+    }
+    const value = wordAs(name, rest.join("="), schemaOf(properties[name]));
+    const before = args.get(name);
+    if (before !== undefined && !Array.isArray(before)) throw new UsageError(`${name} is given twice.`);
+    args.set(name, Array.isArray(before) ? [...before, ...[value].flat()] : value);
+  }
+  return Object.fromEntries(args);
+}
+
+const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
+
+/** `tools`: the offered ones. */
+export function listingText(tools: readonly ToolFacts[]): string {
+  const toolsets = [...new Set(tools.map(({ toolset }) => toolset))];
+  const parts = toolsets.map((toolset) => {
+    const rows = tools.filter((tool) => tool.toolset === toolset);
+    return `${toolset}:\n${columns(rows.map(({ name, description }) => [name, firstSentence(description)] as const))}`;
+  });
+  return [...parts, "mic-mcp call TOOL --help shows what a tool takes."].join("\n\n");
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+/** The required arguments of a tool. */
+export const requiredOf = ({ required }: JsonSchema): readonly string[] =>
+  Array.isArray(required) ? required.filter(isText) : [];
+
+/** The arguments of a tool, each with its schema. */
+export const argumentsOf = ({ properties }: JsonSchema): readonly (readonly [name: string, schema: JsonSchema])[] =>
+  Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => [
+    name,
+    isJsonObject(schema) ? schema : {},
+  ]);
+
+/** The only values that an argument (or each item of a list) accepts; empty if it accepts others. */
+export function choicesOf(schema: JsonSchema): readonly string[] {
+  const { type, items, enum: choices } = schema;
+  if (type === "boolean") return ["true", "false"];
+  if (type === "array" && isJsonObject(items)) return choicesOf(items);
+  return Array.isArray(choices) ? choices.filter(isText) : [];
+}
+
+function boundsOf({ minimum, maximum }: JsonSchema): string {
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  return minimum === undefined ? "" : `${minimum} or more`;
+}
+
+function kindOf(schema: JsonSchema): string {
+  const { type, items, format } = schema;
+  const choices = choicesOf(schema).join(", ");
+  if (type === "array") {
+    const isOfObjects = isJsonObject(items) && items["type"] === "object";
+    return isOfObjects
+      ? `JSON list of {${argumentsOf(items)
+          .map(([name]) => name)
+          .join(", ")}}`
+      : `list ${choices}`.trim();
+  }
+  if (type === "object") return "JSON object";
+  if (type === "integer" || type === "number") return `number ${boundsOf(schema)}`.trim();
+  return choices === "" ? (isText(format) ? format : "text") : choices;
+}
+
+/** `hasWorkspace`: there is a default workspace. */
+export function toolText(tool: ToolFacts, hasWorkspace: boolean): string {
+  const schema = tool.inputSchema();
+  const required = requiredOf(schema).filter((name) => name !== "workspaceId" || !hasWorkspace);
+  const rows = argumentsOf(schema).map(([name, each]) => {
+    const about = isText(each["description"]) ? ` ${each["description"]}` : "";
+    return [`${name}=`, `${kindOf(each)}.${required.includes(name) ? " Required." : ""}${about}`] as const;
+  });
+  const needed = required.map((name) => ` ${name}=…`).join("");
+  return [
+    `mic-mcp call ${tool.name}${needed}`,
+    tool.description,
+    rows.length === 0 ? "It takes no arguments." : columns(rows),
+  ].join("\n\n");
+}
+
+export const shellWord = (text: string): string =>
+  /^[\w.:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+const pairsOf = (name: string, value: unknown): readonly string[] => {
+  if (Array.isArray(value) && value.every((each) => typeof each === "string" && !each.startsWith("[")))
+    return value.map((each) => `${name}=${each}`);
+  return [`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`];
+};
+
+/**
+ * The command that makes a call, for the user to copy. Ids, keys and reasons from elsewhere cannot become commands, and their invisible
+ * characters are shown as escapes.
+ */
+export function callLine(tool: string, args: Readonly<Record<string, unknown>>): string {
+  const words = Object.entries(args).flatMap(([name, value]) => pairsOf(name, value).map(shellWord));
+  return escaped(["mic-mcp call", tool, ...words].join(" "));
+}

@@ -1,0 +1,196 @@
+// `mic-mcp watch JOB`: follows a job through its stages until it has ended, as a drawing on a terminal or as lines.
+import { parseArgs } from "node:util";
+import { ATTEMPT_LIMIT_MS } from "../api-client/attempts.ts";
+import type { Service } from "../api-client/call.ts";
+import { UsageError } from "../config.ts";
+import { getMicJob } from "../contract/endpoints/job-processing.ts";
+import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
+import { Failure } from "../failure.ts";
+import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { escaped, json } from "../outside.ts";
+import { jobSubject, waitsForPerson } from "../toolkit/advice/job.ts";
+import { ENDED } from "../toolkit/jobs/ended.ts";
+import { waitWhile } from "../toolkit/wait-while.ts";
+import { type CommandContext, withRuntime } from "./backend.ts";
+import { COMMANDS } from "./commands.ts";
+import { forUser } from "./errors.ts";
+import { isTerminal, type Screen, styled } from "./terminal.ts";
+import { callLine } from "./tool-arguments.ts";
+
+type StageStatus = "open" | "done" | "not needed" | "failed";
+
+const STATUS: Readonly<Record<Stage["state"], StageStatus>> = {
+  PENDING: "open",
+  RUNNING: "open",
+  WAITING_REVIEW: "open",
+  SUCCEEDED: "done",
+  NOT_REQUIRED: "not needed",
+  FAILED: "failed",
+  CANCELLED: "failed",
+};
+
+function titleOf({ stage, completedUnits, totalUnits, attemptCount }: Stage): string {
+  const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
+  return `${stage} ${completedUnits}/${totalUnits ?? "?"}${tries}`;
+}
+
+/** If a user must act before the job continues. */
+const waiting = (job: Job): string => (waitsForPerson(job) ? `${job.state}: a person has to act at the service` : "");
+
+interface JobView {
+  show(job: Job): void;
+  /** Writes a line on stderr. */
+  warn(text: string): void;
+  /** The last drawing stays on the screen. */
+  end(): void;
+}
+
+const FRAMES = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
+const FRAME_MS = 100;
+const MARKS = { open: " ", done: "✔", "not needed": "↓", failed: "✖" } as const;
+const COLORS = { open: "reset", done: "green", "not needed": "yellow", failed: "red" } as const;
+
+/** All nine stages, the current one with a spinner. */
+function drawnStages(stream: Screen): JobView {
+  let job: Job | undefined;
+  let drawn = 0;
+  let frame = 0;
+
+  function erase(): void {
+    if (drawn > 0) stream.write(`\u001b[${drawn}A\u001b[J`);
+    drawn = 0;
+  }
+
+  function draw(isEnd = false): void {
+    const rows = STAGES.map((name) => {
+      const stage = job?.stages.find((each) => each.stage === name);
+      const status = stage ? STATUS[stage.state] : "open";
+      const title = stage ? titleOf(stage) : name;
+      return { status, title: status === "not needed" ? `${title} not needed` : title };
+    });
+    const current = isEnd ? -1 : rows.findIndex(({ status }) => status !== "done" && status !== "not needed");
+    const lines = rows.flatMap(({ status, title }, index) => {
+      const isCurrent = index === current && status === "open";
+      const mark = styled(COLORS[status], (isCurrent && FRAMES[frame % FRAMES.length]) || MARKS[status], stream);
+      const note = isCurrent && job ? waiting(job) : "";
+      return [`${mark} ${title}`, ...(note === "" ? [] : [`  › ${note}`])];
+    });
+    frame += 1;
+    erase();
+    stream.write(`${lines.join("\n")}\n`);
+    drawn = lines.length;
+  }
+
+  draw();
+  const timer = setInterval(() => draw(), FRAME_MS).unref();
+  return {
+    show(next) {
+      job = next;
+      draw();
+    },
+    warn(text) {
+      erase();
+      process.stderr.write(text);
+      draw();
+    },
+    end() {
+      clearInterval(timer);
+      draw(true);
+    },
+  };
+}
+
+const isCurrent = ({ state }: Stage): boolean =>
+  state !== "PENDING" && state !== "SUCCEEDED" && state !== "NOT_REQUIRED";
+
+/** A line for each change. */
+function plainLines(stream: Screen): JobView {
+  let last = "";
+  return {
+    show(job) {
+      const stage = job.stages.find(isCurrent);
+      const line = [waiting(job) || job.state, ...(stage ? [titleOf(stage)] : [])].join(" ");
+      if (line !== last) stream.write(`${line}\n`);
+      last = line;
+    },
+    warn: (text) => void process.stderr.write(text),
+    end: () => undefined,
+  };
+}
+
+const MIN_COLUMNS = 60;
+const MIN_ROWS = STAGES.length + 3;
+/** A line of the drawing must not wrap, and all lines must fit, because they are drawn again. */
+const canDraw = (stream: NodeJS.WriteStream): boolean =>
+  isTerminal(stream) && stream.columns >= MIN_COLUMNS && (stream.rows || 24) >= MIN_ROWS;
+
+const PAUSE_SECONDS = 5;
+
+/** Reads a job until it has ended. Rejects with a Failure if it cannot be read, with the signal's reason when it is aborted. */
+async function followJob(
+  jobId: string,
+  { service, signal }: { readonly service: Service; readonly signal: AbortSignal },
+  onJob: (job: Job) => void,
+  onRetry: (failure: Failure) => void,
+): Promise<Job> {
+  const { timing } = service;
+
+  /** An API that is out of order for a while does not end the watching. */
+  async function read(): Promise<Job> {
+    for (;;) {
+      try {
+        const context = { signal, deadlineAt: timing.now() + ATTEMPT_LIMIT_MS };
+        const { value } = await service.call(getMicJob, { path: { jobId } }, context);
+        onJob(value.data);
+        return value.data;
+      } catch (error) {
+        if (!(error instanceof Failure) || signal.aborted || !error.facts.retryable) throw error;
+        onRetry(error);
+        await timing.sleep((error.facts.retryAfterSeconds ?? PAUSE_SECONDS) * 1_000, signal);
+      }
+    }
+  }
+
+  const watched = {
+    read,
+    version: ({ resourceVersion }: Job) => resourceVersion,
+    isMoving: ({ state }: Job) => !ENDED.has(state),
+    onRead: () => undefined,
+  };
+  const limits = { signal, timing, deadlineAt: Number.POSITIVE_INFINITY };
+  return await waitWhile(watched, Number.POSITIVE_INFINITY, limits);
+}
+
+async function follow(jobId: string, { runtime, signal }: CommandContext): Promise<number> {
+  const { ports, redactor } = runtime;
+  const { redact } = redactor;
+  const { stdout, stderr } = process;
+  const view = (canDraw(stdout) ? drawnStages : plainLines)(stdout);
+  let job: Job;
+  try {
+    const onRetry = ({ facts }: Failure) => view.warn(redact(`${escaped(facts.message)} Trying again.\n`));
+    job = await followJob(jobId, { service: ports.service, signal }, view.show, onRetry);
+  } catch (error) {
+    const text = signal.aborted
+      ? `No longer watched; the job goes on. mic-mcp watch ${escaped(jobId)} follows it again.`
+      : failureText("watch", forUser(factsOf(error)));
+    view.end();
+    stderr.write(`${redact(text)}\n`);
+    return 1;
+  }
+  view.end();
+  const { summary, nextStep } = await jobSubject(ports).advise(job, ports.service.timing.now());
+  stdout.write(`${redact(summary)}\n`);
+  if (nextStep) stderr.write(`${redact(callLine(nextStep.tool, nextStep.arguments))}    # ${nextStep.why}\n`);
+  return job.state === "SUCCEEDED" ? 0 : 1;
+}
+
+/** Exit code 0 only if the job SUCCEEDED. Throws UsageError. */
+export async function watch(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { positionals } = parseArgs({ args: [...args], options: COMMANDS.watch.flags, allowPositionals: true });
+  const [jobId, ...more] = positionals;
+  if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch takes one job id.");
+  const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
+  if (!success) throw new UsageError(`${json(jobId)} is no job id: ${error.issues[0]?.message}.`);
+  return await withRuntime(environment, async (context) => await follow(jobId, context));
+}
