@@ -9,14 +9,14 @@ import { resolveState, stateMeant } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage-text.ts";
 import { word } from "../src/outside.ts";
 import { table } from "../src/table.ts";
+import { saveAs } from "../src/toolkit/arguments.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import type { Ports } from "../src/toolkit/ports.ts";
-import { uris } from "../src/toolkit/resources/uri.ts";
-import { answerResult } from "../src/toolkit/results.ts";
-import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
-import type { ToolCall } from "../src/toolkit/tool-call.ts";
+import { toolResult } from "../src/toolkit/results.ts";
+import { checkSaveAs, type SavedRows, savedText, saveRows } from "../src/toolkit/save-rows.ts";
+import type { Ports, ToolCall } from "../src/toolkit/tool-call.ts";
+import { uris } from "../src/toolkit/uri.ts";
 
 type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsResponse, "districts"> | SavedRows);
 
@@ -110,15 +110,15 @@ export const listDistricts = defineTool({
       const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
       const madeBy = { tool: call.tool, arguments: { state, saveAs } };
       const { said, file } = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows }, madeBy);
-      const advice = { summary: `${counts} ${savedText(said)}` };
-      return answerResult({ ...about, ...said }, { advice, body: vintage, drift, file });
+      const summary = `${counts} ${savedText(said)}`;
+      return toolResult(call, { ...about, ...said }, { summary, lines: [vintage], drift, file });
     }
     const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
     const none =
       districts.length === 0 ? " The state is listed, its list of districts is empty." : noneListedText(districts);
-    return answerResult(value, {
-      advice: { summary: `${counts}${none}` },
-      body: `${vintage}\n${table(["districtCode", "name", "mandalCount"], rows)}`,
+    return toolResult(call, value, {
+      summary: `${counts}${none}`,
+      lines: [vintage, table(["districtCode", "name", "mandalCount"], rows)],
       drift,
       link: uris.districts(code),
     });

@@ -16,13 +16,13 @@ import {
 } from "../src/geography/rank.ts";
 import { type DivisionRow, rankingText, totalsText, unreadReasons } from "../src/geography/rank-words.ts";
 import { table } from "../src/table.ts";
+import { saveAs } from "../src/toolkit/arguments.ts";
 import { askAgain, askCountry, type CountryAnswer, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import type { Ports } from "../src/toolkit/ports.ts";
-import { answerResult, type NextStep, type ToolResult } from "../src/toolkit/results.ts";
-import { checkSaveAs, type SavedRows, saveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
-import type { ToolCall } from "../src/toolkit/tool-call.ts";
+import { type NextStep, type ToolResult, toolResult } from "../src/toolkit/results.ts";
+import { checkSaveAs, type SavedRows, savedText, saveRows } from "../src/toolkit/save-rows.ts";
+import type { Ports, ToolCall } from "../src/toolkit/tool-call.ts";
 
 interface RankingFacts extends GeographyTail {
   readonly totalRows: number;
@@ -128,20 +128,14 @@ async function answer<R extends DivisionRow>(
     if (!exact) throw incomplete(tail.coverage);
     const madeBy = { tool: call.tool, arguments: page.args };
     const { said, file } = await saveRows(ports, page.saveAs, sheet, madeBy);
-    const body = [inAll, ...consistency, line].join("\n");
-    return answerResult({ ...said, ...facts }, { advice: { summary: savedText(said) }, body, drift, file });
+    const lines = [inAll, ...consistency, line];
+    return toolResult(call, { ...said, ...facts }, { summary: savedText(said), lines, drift, file });
   }
   const nextStep = nextFor(ranking, page, tail.coverage, call);
   const taken = page.areStatesNamed ? states.map(({ code }) => code) : undefined;
   const summary = rankingText(level, ranking, page.query, tail.coverage, taken);
-  return answerResult(
-    { rows, ...facts },
-    {
-      advice: { summary, ...(nextStep && { nextStep }) },
-      body: [inAll, table(sheet.columns, sheet.rows), ...consistency, line].join("\n"),
-      drift,
-    },
-  );
+  const lines = [inAll, table(columns, sheet.rows), ...consistency, line];
+  return toolResult(call, { rows, ...facts }, { summary, nextStep, lines, drift });
 }
 
 export const rankDivisions = defineTool({

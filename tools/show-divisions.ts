@@ -7,7 +7,7 @@ import { type DivisionRow, rankingText } from "../src/geography/rank-words.ts";
 import { askAgain, askCountry, type GeographyTail, sweepSeconds } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { answerResult, shownToPerson } from "../src/toolkit/results.ts";
+import { shownToUser, toolResult } from "../src/toolkit/results.ts";
 
 interface Shown extends GeographyTail {
   readonly level: "state" | "district";
@@ -71,7 +71,7 @@ export const showDivisions = defineTool({
       consistency: differencesIn(states, country),
       ...tail,
     };
-    const read = answerResult(shown, { advice: { summary, ...(nextStep && { nextStep }) }, body: line, drift });
-    return shownToPerson(read, "The person sees these rows.");
+    const read = toolResult(call, shown, { summary, nextStep, lines: [line], drift });
+    return shownToUser(read, "The person sees these rows.");
   },
 });

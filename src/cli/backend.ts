@@ -2,7 +2,7 @@
 import { type Config, EMULATED_GEOGRAPHY_RATE } from "../config.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
-import type { Candidate } from "../toolkit/resources/candidate.ts";
+import type { Candidate } from "../toolkit/candidate.ts";
 
 export interface Backend {
   readonly config: Config;

@@ -6,14 +6,10 @@ import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import { plural } from "../geography/format.ts";
 import { word } from "../outside.ts";
-import { fileNameSchema } from "../service/file-names.ts";
 import { claimName, diskFailure, nameTaken, prepareFolder, refuseTaken } from "../service/new-file.ts";
 import { makePartialFile, type PartialFile } from "../service/partial-files.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
-import type { FolderFiles } from "./ports.ts";
-
-/** The argument of a tool that can save its rows instead of showing them. */
-export const saveAs = fileNameSchema.describe("Saves all rows as CSV.").optional();
+import type { FolderFiles } from "./tool-call.ts";
 
 interface RowsInFolder {
   readonly path: string;

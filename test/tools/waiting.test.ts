@@ -1,7 +1,7 @@
 // waitSeconds: the answer is held until the resource stops moving or time is up, with progress on the way.
 import { expect, test } from "vitest";
 import { systemTiming } from "../../src/service/attempts.ts";
-import { waitWhile } from "../../src/toolkit/wait-while.ts";
+import { poll } from "../../src/toolkit/polling.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import { proves } from "../proves.ts";
 import type { Progress } from "../support/mcp.ts";
@@ -151,7 +151,7 @@ inOneEra((bench) => {
       isMoving: () => true,
       onRead: () => undefined,
     };
-    const waits = waitWhile(watched, 10, { timing, signal: abort.signal, deadlineAt: timing.now() + 60_000 });
+    const waits = poll(watched, 10, { timing, signal: abort.signal, deadlineAt: timing.now() + 60_000 });
     await expect(waits).rejects.toMatchObject({
       facts: {
         kind: "cancelled",

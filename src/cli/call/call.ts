@@ -31,7 +31,7 @@ export function outputOf(text = "text"): Output {
 }
 
 /** Of the tools that are there, the one of this name that is offered here. Throws UsageError. */
-function named<T extends Pick<Tool, "name" | "toolset" | "effect" | "view">>(
+function named<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "view">>(
   name: string,
   all: readonly T[],
   config: ReturnType<typeof readConfig>,

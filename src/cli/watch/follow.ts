@@ -4,8 +4,8 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure } from "../../failure.ts";
 import { ATTEMPT_LIMIT_MS } from "../../service/attempts.ts";
 import type { Service } from "../../service/call.ts";
-import { ENDED } from "../../toolkit/jobs/ended.ts";
-import { waitWhile } from "../../toolkit/wait-while.ts";
+import { ENDED } from "../../toolkit/advice/job-facts.ts";
+import { poll } from "../../toolkit/polling.ts";
 
 /** What is told on the way. */
 export interface Listener {
@@ -48,5 +48,5 @@ export async function followJob(
     isMoving: ({ state }: Job) => !ENDED.has(state),
     onRead: () => undefined,
   };
-  return await waitWhile(watched, Number.POSITIVE_INFINITY, limits);
+  return await poll(watched, Number.POSITIVE_INFINITY, limits);
 }

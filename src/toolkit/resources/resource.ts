@@ -6,10 +6,10 @@ import type { Geography } from "../../geography/geography.ts";
 import { json } from "../../outside.ts";
 import type { CallContext } from "../../service/attempts.ts";
 import type { Service } from "../../service/call.ts";
+import type { CandidateKind } from "../candidate.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";
-import type { CandidateKind } from "./candidate.ts";
-import type { UriVariables } from "./uri.ts";
+import type { UriVariables } from "../uri.ts";
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 

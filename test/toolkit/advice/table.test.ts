@@ -5,12 +5,10 @@ import { Job, JobState, STAGES } from "../../../src/contract/jobs.ts";
 import { Operation, OperationState } from "../../../src/contract/operation.ts";
 import type { Problem } from "../../../src/contract/problem.ts";
 import { ProcessingRequest, ProcessingRequestState, ReasonCode } from "../../../src/contract/processing-requests.ts";
-import { inputAdvice } from "../../../src/toolkit/advice/input.ts";
 import { jobAdvice } from "../../../src/toolkit/advice/job.ts";
-import type { JobHistory } from "../../../src/toolkit/advice/job-history.ts";
-import { operationAdvice } from "../../../src/toolkit/advice/operation.ts";
+import type { JobHistory } from "../../../src/toolkit/advice/job-facts.ts";
 import { INPUT, JOB, OPERATION, PROCESSING_REQUEST } from "../../../src/toolkit/advice/phrases.ts";
-import { processingRequestAdvice } from "../../../src/toolkit/advice/processing-request.ts";
+import { inputSubject, operationSubject, processingRequestSubject } from "../../../src/toolkit/advice/subjects.ts";
 import type { Advice, NextStep } from "../../../src/toolkit/results.ts";
 import { tools } from "../../../tools/index.ts";
 
@@ -62,7 +60,7 @@ function job(change: Partial<Job> = {}, third: Partial<Job["stages"][number]> = 
 const failed = (failure: Partial<Problem>, attemptCount = 1, change: Partial<Job> = {}): Job =>
   job({ state: "FAILED", failure: problem(failure), ...change }, { state: "FAILED", attemptCount });
 
-const unsettled = {
+const unresolved = {
   tool: "cancel_job",
   state: "unknown" as const,
   isRefused: false,
@@ -232,7 +230,7 @@ const JOBS: readonly JobRow[] = [
     (state): JobRow => ({
       row: "unresolved",
       of: job({ state }),
-      history: { unsettled, retry: { id: "job-2" } },
+      history: { unresolved, retry: { id: "job-2" } },
       says: [new RegExp(state), /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/],
       step: { tool: "resolve_actions", arguments: { idempotencyKey: "mic-key-0001" }, why: /never runs twice/ },
     }),
@@ -304,7 +302,7 @@ const OPERATIONS: readonly (readonly [keyof typeof OPERATION, Operation, RegExp,
 ];
 
 describe("an operation", () => {
-  test.each(OPERATIONS)("%s", (_row, of, says, step) => expectAdvice(operationAdvice(of), [says], step));
+  test.each(OPERATIONS)("%s", (_row, of, says, step) => expectAdvice(operationSubject.advise(of), [says], step));
 
   test("every row and every state is tested", () => {
     expect(new Set(OPERATIONS.map(([row]) => row))).toEqual(new Set(Object.keys(OPERATION)));
@@ -367,7 +365,7 @@ const INPUTS: readonly (readonly [keyof typeof INPUT, Input, RegExp, Step | unde
 ];
 
 describe("an input", () => {
-  test.each(INPUTS)("%s", (_row, of, says, step) => expectAdvice(inputAdvice(of), [says], step));
+  test.each(INPUTS)("%s", (_row, of, says, step) => expectAdvice(inputSubject.advise(of), [says], step));
 
   test("every row and every state is tested", () => {
     expect(new Set(INPUTS.map(([row]) => row))).toEqual(new Set(Object.keys(INPUT)));
@@ -416,7 +414,7 @@ const REQUESTS: readonly (readonly [keyof typeof PROCESSING_REQUEST, ProcessingR
 ];
 
 describe("a processing request", () => {
-  test.each(REQUESTS)("%s", (_row, of, says, step) => expectAdvice(processingRequestAdvice(of), [says], step));
+  test.each(REQUESTS)("%s", (_row, of, says, step) => expectAdvice(processingRequestSubject.advise(of), [says], step));
 
   test("every row, state and reason is tested", () => {
     expect(new Set(REQUESTS.map(([row]) => row))).toEqual(new Set(Object.keys(PROCESSING_REQUEST)));
