@@ -4,7 +4,6 @@ import type { DistrictsResponse } from "../src/contract/playground.ts";
 import { Failure } from "../src/failure.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { noneListedText, plural } from "../src/geography/format.ts";
-import type { DatedAnswer } from "../src/geography/geography.ts";
 import { resolveState, stateMeant } from "../src/geography/names/state.ts";
 import { vintageText } from "../src/geography/vintage-text.ts";
 import { word } from "../src/outside.ts";
@@ -20,24 +19,10 @@ import { uris } from "../src/toolkit/uri.ts";
 
 type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsResponse, "districts"> | SavedRows);
 
-interface ReadState extends DatedAnswer<DistrictsResponse> {
-  /** As the service was asked for it. */
-  readonly code: string;
-}
-
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
 /** Letters, and what stands between the words of a name. */
 const STATE = /^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
-
-const noSuchState = (code: string): Failure =>
-  new Failure({
-    kind: "not_found",
-    message: `No such state: ${code} matches no state of the service's list.`,
-    retryable: false,
-    sideEffect: "none",
-    next: "Call list_states for the codes in use.",
-  });
 
 /** The arguments were well-formed; but an upstream's status is kept, whatever it is (section 7.1). */
 const mayMeanTheState = (error: unknown): boolean =>
@@ -45,41 +30,38 @@ const mayMeanTheState = (error: unknown): boolean =>
   error.facts.kind !== "upstream_unavailable" &&
   (error.facts.status === 400 || error.facts.status === 404);
 
-const readState = async (
-  code: string,
-  { context }: ToolCall,
-  { geography }: Pick<Ports, "geography">,
-): Promise<ReadState> => ({
-  ...(await geography.districts(code, context)),
-  code,
-});
-
-/**
- * What a code that matches no state is answered with is not shown: it is one if the states list has none such (doubt 9). A former
- * code is followed to the state that it was.
- */
-async function readByCode(code: string, call: ToolCall, ports: Pick<Ports, "geography">): Promise<ReadState> {
+/** The list of a state by its code or name, and the code that the API was asked for. Throws Failure. */
+async function readDistricts(text: string, { context }: ToolCall, { geography }: Pick<Ports, "geography">) {
+  const read = async (code: string) => ({ ...(await geography.districts(code, context)), code });
+  const { success, data: code = "" } = stateCode.safeParse(text);
+  if (!success) return await read(resolveState(text, (await geography.states(context)).value.states).code);
   let failure: unknown;
-  const read = await readState(code, call, ports).catch((error: unknown) => {
+  const list = await read(code).catch((error: unknown) => {
     if (!mayMeanTheState(error)) throw error;
     failure = error;
     return undefined;
   });
-  if (read !== undefined && read.value.districts.length > 0) return read;
-  const reading = await ports.geography.states(call.context).catch(() => undefined);
-  const states = reading?.value.states ?? [];
-  if (reading === undefined || states.some((state) => state.code.toUpperCase() === code)) {
-    if (read === undefined) throw failure;
-    return read;
+  if (list !== undefined && list.value.districts.length > 0) return list;
+  // The API's answer to a code that matches no state is not known: it matches none if the states list has none such (doubt 9). A former
+  // code is followed to the state that it was.
+  const states = await geography.states(context).then(
+    ({ value }) => value.states,
+    () => undefined,
+  );
+  const isUnknown = states !== undefined && !states.some((state) => state.code.toUpperCase() === code);
+  if (!isUnknown) {
+    if (list === undefined) throw failure;
+    return list;
   }
-  const meant = stateMeant(code, states);
-  if (meant === undefined) throw noSuchState(code);
-  return await readState(meant.code, call, ports);
-}
-
-async function readByName(name: string, call: ToolCall, ports: Pick<Ports, "geography">): Promise<ReadState> {
-  const { value } = await ports.geography.states(call.context);
-  return await readState(resolveState(name, value.states).code, call, ports);
+  const meant = stateMeant(code, states ?? []);
+  if (meant !== undefined) return await read(meant.code);
+  throw new Failure({
+    kind: "not_found",
+    message: `No such state: ${code} matches no state of the service's list.`,
+    retryable: false,
+    sideEffect: "none",
+    next: "Call list_states for the codes in use.",
+  });
 }
 
 export const listDistricts = defineTool({
@@ -97,11 +79,8 @@ export const listDistricts = defineTool({
     { districts: outputs.objects },
   ),
   async run({ state, saveAs }, call, ports) {
-    const asked = stateCode.safeParse(state);
     if (saveAs !== undefined) await checkSaveAs(ports, saveAs);
-    const { value, drift, code } = await (asked.success
-      ? readByCode(asked.data, call, ports)
-      : readByName(state, call, ports));
+    const { value, drift, code } = await readDistricts(state, call, ports);
     const { districts, ...about } = value;
     const mandals = districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
     const counts = `${word(value.state)} (${code}): ${plural(districts.length, "district")}, ${plural(mandals, "mandal")}.`;

@@ -41,14 +41,6 @@ export interface CallByKey {
   argumentsOf(stored: Arguments): Arguments;
 }
 
-/** Values for completion that a list holds. */
-export interface CandidateSource {
-  readonly kind: CandidateKind;
-  readonly keptMs: number;
-  /** Undefined if it lists the values of a workspace, and there is no workspace. Throws Failure. */
-  list(call: ToolCall, workspaceId: string | undefined): Promise<readonly Candidate[] | undefined>;
-}
-
 /** The kinds of resource that actions make. A job goes on: for a client that follows tasks it is a task. */
 export type Made = "job" | "input" | "operation" | "processing request";
 
@@ -76,7 +68,15 @@ export interface ToolFacts {
 }
 
 export interface Tool extends ToolFacts {
-  readonly candidates: CandidateSource | undefined;
+  /** Values for completion that its answers contain. */
+  readonly candidates:
+    | {
+        readonly kind: CandidateKind;
+        readonly keptMs: number;
+        /** Undefined if it lists the values of a workspace, and there is no workspace. Throws Failure. */
+        list(call: ToolCall, workspaceId: string | undefined): Promise<readonly Candidate[] | undefined>;
+      }
+    | undefined;
   /** Checks the arguments strictly; undefined if the user need not be asked first. Throws Failure. */
   question(args: Arguments): PersonQuestion | undefined;
   /** Checks the arguments strictly, then runs. Throws Failure. */
