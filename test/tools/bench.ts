@@ -6,7 +6,7 @@ import { makeWorld, type World } from "../emulator/example.ts";
 import type { Service } from "../emulator/service.ts";
 import { type OperationId, operations, type PostId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
-import type { CallOptions, ClientFace } from "../support/mcp.ts";
+import type { CallOptions, ClientFace, Progress } from "../support/mcp.ts";
 import type { CallResult, Facts } from "../support/results.ts";
 import { validCall } from "./catalogue.ts";
 
@@ -111,6 +111,16 @@ export class Bench {
 
   call(tool: string, args?: Args, options?: CallOptions): Promise<CallResult> {
     return this.connection.callTool(tool, args, options);
+  }
+
+  /** Options that let a minute of the emulator's time pass with each progress, so no test waits longer than it must. */
+  hurrying(ticks: Progress[] = []): CallOptions {
+    return {
+      onprogress: (tick) => {
+        ticks.push(tick);
+        this.clock.advance(60_000);
+      },
+    };
   }
 
   /** A call that succeeds, held to all that holds for every success. */
