@@ -44,24 +44,28 @@ export interface CallByKey {
 /** The kinds of resource that actions make. A job goes on: for a client that follows tasks it is a task. */
 export type Made = "job" | "input" | "operation" | "processing request";
 
-/** The facts of a tool that need no ports. */
-export interface ToolFacts {
+/** What a definition states and everyone may read. */
+interface Described {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
-  readonly toolset: Toolset;
   readonly effect: Effect;
+  /** Undefined if the tool is no single operation of the API. */
+  readonly endpoint?: Endpoint | undefined;
+  /** What shows its result to the user: the tool is listed for clients that show views. */
+  readonly view?: ViewName | undefined;
+  readonly makes?: Made | undefined;
+  /** Defined if each call is exactly one action. */
+  readonly traits?: ActionTraits | undefined;
+  /** Undefined if a key alone is no call (default: if the tool has `traits`, its own action and the stored arguments). */
+  readonly byKey?: CallByKey | undefined;
+}
+
+/** The facts of a tool that need no ports. */
+export interface ToolFacts extends Described {
+  readonly toolset: Toolset;
   /** A call may change something at the API. */
   readonly isWrite: boolean;
-  /** Undefined if the tool is no single operation of the API. */
-  readonly endpoint: Endpoint | undefined;
-  /** What shows its result to the user: the tool is listed for clients that show views. */
-  readonly view: ViewName | undefined;
-  readonly makes: Made | undefined;
-  /** Defined if each call is exactly one action. */
-  readonly traits: ActionTraits | undefined;
-  /** Undefined if a key alone is no call. */
-  readonly byKey: CallByKey | undefined;
   readonly argumentNames: readonly string[];
   readonly outputSchema: JsonSchema;
   inputSchema(): JsonSchema;
@@ -94,20 +98,12 @@ export interface Output<T> {
   readonly data?: T;
 }
 
-export interface ToolDefinition<I extends z.ZodRawShape, O> {
-  readonly title: string;
-  readonly description: string;
-  readonly effect: Effect;
+export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> extends Described {
+  readonly name: N;
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: Output<O>;
-  readonly endpoint?: Endpoint;
   /** Default: what the endpoint's API says; jobs if there is none. */
   readonly toolset?: Toolset;
-  readonly view?: ViewName;
-  readonly makes?: Made;
-  readonly traits?: ActionTraits;
-  /** Default: if the tool has `traits`, its own action and the stored arguments. */
-  readonly byKey?: CallByKey;
   /** What is listed instead if files are links. */
   readonly withLinks?: { readonly description: string; readonly output: Output<O> };
   /** What a variable of a URI or a prompt may be, if the answer says so. */
@@ -145,16 +141,16 @@ export interface ToolDefinition<I extends z.ZodRawShape, O> {
  * });
  */
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
-  definition: ToolDefinition<I, O> & { readonly name: N },
+  definition: ToolDefinition<N, I, O>,
 ): DefinedTool & { readonly name: N } {
-  const { endpoint, name, title, description, effect, input, output, view, makes, traits } = definition;
-  const { candidates, confirm, run, withLinks } = definition;
+  const { input, output, withLinks, candidates, confirm, run, ...described } = definition;
+  const { name, effect, endpoint, traits } = described;
   let schema: JsonSchema | undefined;
   const facts = {
-    ...{ name, title, description, effect, endpoint, view, makes, traits },
+    byKey: traits && { tool: name, argumentsOf: (stored: Arguments) => stored },
+    ...described,
+    toolset: described.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
     isWrite: effect !== "read" && effect !== "save" && effect !== "export",
-    toolset: definition.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
-    byKey: definition.byKey ?? (traits && { tool: name, argumentsOf: (stored: Arguments) => stored }),
     argumentNames: Object.keys(input.shape),
     outputSchema: output.schema,
     /** Made when it is first asked for: a start need not wait for the schemas of all tools. */

@@ -16,7 +16,7 @@ import {
   type ResourceEndpoint,
   resourceResult,
 } from "./results.ts";
-import type { ActionPorts, ToolCall } from "./tool-call.ts";
+import { type ActionPorts, failureOfStep, type ToolCall } from "./tool-call.ts";
 
 export interface ActionArguments {
   readonly idempotencyKey?: string | undefined;
@@ -86,12 +86,6 @@ function clockTime(instant: string, now: number): string {
 const newNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
   `A new action: an identical call ran ${duration(ageMs)} ago${id === undefined ? "" : ` (${word(id)})`}.`;
 
-/** A resource that cannot be read does not make a replay fail, unless the call was canceled. */
-function onlyFailure(error: unknown, { context }: ToolCall): undefined {
-  if (!(error instanceof Failure) || context.signal.aborted) throw error;
-  return undefined;
-}
-
 export async function runAction<T extends object>(
   args: ActionArguments,
   call: ToolCall,
@@ -125,7 +119,8 @@ export async function runAction<T extends object>(
   const first = { value: endpoint.success.body.parse(value), drift };
   /** As it is now; undefined if it could not be read. */
   const id = origin === "new" ? undefined : resourceId(value);
-  const now = id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => onlyFailure(error, call));
+  const now =
+    id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void failureOfStep(error, call));
   const shown = now ?? first;
 
   async function withNotice(notice: string | undefined, replay?: Replay): Promise<ActionResult<T>> {

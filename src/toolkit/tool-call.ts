@@ -1,5 +1,6 @@
 // What a tool works with: the ports that it is created with, and what belongs to one call.
 import type { ServiceActions } from "../actions/of-service.ts";
+import { Failure } from "../failure.ts";
 import type { Geography } from "../geography/geography.ts";
 import type { CallContext } from "../service/attempts.ts";
 import type { Service } from "../service/call.ts";
@@ -60,4 +61,10 @@ export interface ToolCall {
   act(tool: string, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ActionMade | undefined>;
   /** Reports progress to a client that asked for it. */
   report(progress: Progress): void;
+}
+
+/** The Failure that one step of a call ended with. Throws everything else, and also what ended a canceled call. */
+export function failureOfStep(error: unknown, { context }: Pick<ToolCall, "context">): Failure {
+  if (error instanceof Failure && !context.signal.aborted) return error;
+  throw error;
 }

@@ -2,7 +2,7 @@
 import type { ActionAbout } from "../../actions/history.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
 import { word } from "../../outside.ts";
-import { problemName } from "./problem-text.ts";
+import { problemName } from "../lean.ts";
 
 /** States of jobs and operations that have ended: they do not change any more. */
 export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);

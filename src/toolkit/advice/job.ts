@@ -3,14 +3,13 @@ import type { ActionAbout } from "../../actions/history.ts";
 import { soonOr } from "../../async.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { quote } from "../../outside.ts";
-import { lean, leanFailure, toTheSecond } from "../lean.ts";
+import { lean, leanFailure, problemText, strayFailure, toTheSecond } from "../lean.ts";
 import type { Advice, MovingSubject, NextStep, Position } from "../results.ts";
 import type { Ports } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import { uris } from "../uri.ts";
 import { currentStage, ENDED, failingStage, isDone, type JobHistory, jobFacts, place, stillness } from "./job-facts.ts";
 import { adviceOf, JOB } from "./phrases.ts";
-import { problemText, strayFailure } from "./problem-text.ts";
 
 const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
 

@@ -7,9 +7,9 @@ import type { Input } from "../../contract/inputs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import { quote, word } from "../../outside.ts";
+import { problemName } from "../lean.ts";
 import type { Advice, NextStep } from "../results.ts";
 import type { JobFacts } from "./job-facts.ts";
-import { problemName } from "./problem-text.ts";
 
 export interface Phrase<Facts> {
   readonly summary: (facts: Facts) => string;

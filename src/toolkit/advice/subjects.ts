@@ -5,26 +5,16 @@ import type { ProcessingRequest } from "../../contract/processing-requests.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
 import { quote, word } from "../../outside.ts";
-import { lean, leanFailure, pick, shareFields } from "../lean.ts";
+import { lean, leanFailure, pick, shareFields, strayFailure } from "../lean.ts";
 import type { MovingSubject, Subject } from "../results.ts";
 import { uris } from "../uri.ts";
 import { ENDED } from "./job-facts.ts";
 import { adviceOf, INPUT, OPERATION, PROCESSING_REQUEST } from "./phrases.ts";
-import { strayFailure } from "./problem-text.ts";
 
 function inputCase({ state, scanState }: Input): keyof typeof INPUT {
-  switch (state) {
-    case "WAITING_SCAN":
-      return scanState === "UNAVAILABLE" || scanState === "STALE" ? "scan stuck" : "in scan";
-    case "READY":
-      return "ready";
-    case "QUARANTINED":
-      return scanState === "INFECTED" ? "infected" : "quarantined";
-    case "EXPIRED":
-      return "expired";
-    case "WITHDRAWN":
-      return "withdrawn";
-  }
+  if (state === "WAITING_SCAN") return scanState === "UNAVAILABLE" || scanState === "STALE" ? "scan stuck" : "in scan";
+  if (state === "QUARANTINED") return scanState === "INFECTED" ? "infected" : "quarantined";
+  return state === "READY" ? "ready" : state === "EXPIRED" ? "expired" : "withdrawn";
 }
 
 const INPUT_FIELDS = ["id", "state", "inputKind", "referenceId", "scanState"];
@@ -43,17 +33,9 @@ export const inputSubject = {
 } satisfies MovingSubject<Input>;
 
 function operationCase({ state, failure }: Operation): keyof typeof OPERATION {
-  switch (state) {
-    case "QUEUED":
-    case "RUNNING":
-      return "moving";
-    case "SUCCEEDED":
-      return "succeeded";
-    case "FAILED":
-      return failure === null ? "failed, unexplained" : failure.retryable ? "failed, retryable" : "failed";
-    case "CANCELLED":
-      return "cancelled";
-  }
+  if (state === "QUEUED" || state === "RUNNING") return "moving";
+  if (state !== "FAILED") return state === "SUCCEEDED" ? "succeeded" : "cancelled";
+  return failure === null ? "failed, unexplained" : failure.retryable ? "failed, retryable" : "failed";
 }
 
 const OPERATION_FIELDS = ["id", "state", "operationType", "originatingResourceId", "resultResourceId", "updatedAt"];
@@ -73,18 +55,11 @@ export const operationSubject = {
 } satisfies MovingSubject<Operation>;
 
 function requestCase({ state, reasonCode }: ProcessingRequest): keyof typeof PROCESSING_REQUEST {
-  switch (state) {
-    case "SUBMITTED":
-    case "REVIEWABLE":
-      return "in review";
-    case "APPROVED":
-      return "approved";
-    case "REJECTED":
-      if (reasonCode === "PURPOSE_NOT_ALLOWED") return "rejected, purpose";
-      return reasonCode === "SOURCE_NOT_ELIGIBLE" ? "rejected, source" : "rejected";
-    case "REVOKED":
-      return reasonCode === "SECURITY_REVOKED" ? "revoked, security" : "revoked";
-  }
+  if (state === "SUBMITTED" || state === "REVIEWABLE") return "in review";
+  if (state === "APPROVED") return "approved";
+  if (state === "REVOKED") return reasonCode === "SECURITY_REVOKED" ? "revoked, security" : "revoked";
+  if (reasonCode === "PURPOSE_NOT_ALLOWED") return "rejected, purpose";
+  return reasonCode === "SOURCE_NOT_ELIGIBLE" ? "rejected, source" : "rejected";
 }
 
 const REQUEST_FIELDS = ["id", "state", "inputId", "recipeVersionId", "reasonCode", "expiresAt"];

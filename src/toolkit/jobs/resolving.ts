@@ -7,7 +7,7 @@ import { timeLeftMs } from "../../service/attempts.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
-import type { JobPorts, ToolCall } from "../tool-call.ts";
+import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
 import { counted, eachOfMany, hasTimeToAct, readJob, stateSuffix, waitFirst, withTimeToAnswer } from "./batch.ts";
 import { findJobs, MAX_READ } from "./find-jobs.ts";
 
@@ -85,20 +85,6 @@ const stillUnknown = ({ facts }: Failure): Finding => ({
   retryAfterSeconds: facts.retryAfterSeconds,
 });
 
-/** Runs `work`; a Failure becomes a finding, unless the call was canceled. */
-async function orFinding(
-  call: ToolCall,
-  work: () => Promise<Finding>,
-  explain: (failure: Failure) => Promise<Finding>,
-): Promise<Finding> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Failure) || call.context.signal.aborted) throw error;
-    return await explain(error);
-  }
-}
-
 /** Records what was found out by reading; if another process was faster, its outcome counts. */
 async function record(
   { idempotencyKey: key }: StandingAction,
@@ -166,40 +152,48 @@ async function readRetry(action: StandingAction, call: ToolCall, ports: JobPorts
   return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating };
 }
 
-const read = (action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> =>
-  orFinding(
-    call,
-    () => (action.tool === "cancel_job" ? readCancellation : readRetry)(action, call, ports),
-    async (failure) => stillUnknown(failure),
-  );
+async function read(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+  try {
+    return await (action.tool === "cancel_job" ? readCancellation : readRetry)(action, call, ports);
+  } catch (error) {
+    return stillUnknown(failureOfStep(error, call));
+  }
+}
 
-const send = (action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> =>
-  orFinding(
-    call,
-    async () => {
-      const { tool, arguments: args, idempotencyKey } = action;
-      const now = await ports.actions.find(idempotencyKey);
-      // Another process was faster. A rejected action must not be sent again here.
-      if (now?.state === "succeeded" || now?.state === "rejected") return journaled(now);
-      const made = await call.act(tool, { ...args, idempotencyKey }, call.context);
-      if (!made) return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${word(tool)}.` };
-      const finding = made.replay ? undefined : made.notice;
-      return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: it ran once." };
-    },
-    async (failure) => {
-      const { kind, code, sideEffect, retryable } = failure.facts;
-      const now = await ports.actions.find(action.idempotencyKey);
-      if (now?.state === "rejected") {
-        const why = word(code ?? kind.toUpperCase());
-        return { outcome: "rejected", finding: `Resolved: it did not take effect (${why}).` };
-      }
-      if (now?.state !== "unknown") return journaled(now);
-      // The API refused to repeat it, and will refuse it again; what an earlier attempt did stays open.
-      const isRefused = sideEffect === "unknown" && (kind === "precondition_failed" || kind === "conflict");
-      if (isRefused && !retryable && RESOLVED_BY_READING.has(action.tool)) return await read(action, call, ports);
-      return stillUnknown(failure);
-    },
-  );
+/** As a call that was refused or got no answer leaves the action. */
+async function afterFailure(
+  action: StandingAction,
+  failure: Failure,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<Finding> {
+  const { kind, code, sideEffect, retryable } = failure.facts;
+  const now = await ports.actions.find(action.idempotencyKey);
+  if (now?.state === "rejected") {
+    const why = word(code ?? kind.toUpperCase());
+    return { outcome: "rejected", finding: `Resolved: it did not take effect (${why}).` };
+  }
+  if (now?.state !== "unknown") return journaled(now);
+  // The API refused to repeat it, and will refuse it again; what an earlier attempt did stays open.
+  const isRefused = sideEffect === "unknown" && (kind === "precondition_failed" || kind === "conflict");
+  if (isRefused && !retryable && RESOLVED_BY_READING.has(action.tool)) return await read(action, call, ports);
+  return stillUnknown(failure);
+}
+
+async function send(action: StandingAction, call: ToolCall, ports: JobPorts): Promise<Finding> {
+  const { tool, arguments: args, idempotencyKey } = action;
+  try {
+    const now = await ports.actions.find(idempotencyKey);
+    // Another process was faster. A rejected action must not be sent again here.
+    if (now?.state === "succeeded" || now?.state === "rejected") return journaled(now);
+    const made = await call.act(tool, { ...args, idempotencyKey }, call.context);
+    if (!made) return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${word(tool)}.` };
+    const finding = made.replay ? undefined : made.notice;
+    return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: it ran once." };
+  } catch (error) {
+    return await afterFailure(action, failureOfStep(error, call), call, ports);
+  }
+}
 
 const NOT_RESOLVABLE =
   "It is too old to be sent again, and no tool can read whether it took effect. It is removed from the journal after its retention time.";

@@ -13,7 +13,7 @@ import { PATIENT_SECONDS } from "../arguments.ts";
 import type { PreparedQuestion } from "../define-tool.ts";
 import { type ActionResult, callText, type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
-import type { JobPorts, ToolCall } from "../tool-call.ts";
+import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
 import {
   counted,
@@ -175,8 +175,7 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
       return { row, isOld: replay !== undefined };
     } catch (error) {
-      if (!(error instanceof Failure) || context.signal.aborted) throw error;
-      return await failed(jobId, error, ports);
+      return await failed(jobId, failureOfStep(error, { context }), ports);
     }
   }
 

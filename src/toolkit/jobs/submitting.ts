@@ -30,7 +30,7 @@ import {
   withSteps,
 } from "../results.ts";
 import { replayNotice, runAction } from "../run-action.ts";
-import type { JobPorts, ToolCall } from "../tool-call.ts";
+import { failureOfStep, type JobPorts, type ToolCall } from "../tool-call.ts";
 import { ACTION_MS, eachOfMany, readJob, secondsLeft } from "./batch.ts";
 import { type Obtained, obtainInput, type WantedInput } from "./inputs.ts";
 import { offerErrors } from "./offers.ts";
@@ -221,11 +221,8 @@ async function pollJob(run: Run, { data, action }: ActionResult<Job>): Promise<R
   return await pollResource(reading, call, ports, (job) => {
     const { progress, total, message } = jobProgress(job);
     call.report({ progress: steps.length + progress, total: steps.length + total, message });
-  }).catch((error: unknown) => {
     // The job has been made, whatever keeps it from being read.
-    if (!(error instanceof Failure) || call.context.signal.aborted) throw error;
-    return undefined;
-  });
+  }).catch((error: unknown) => void failureOfStep(error, call));
 }
 
 async function submit(run: Run, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {
