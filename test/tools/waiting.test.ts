@@ -155,19 +155,4 @@ inOneEra((bench) => {
       },
     });
   });
-
-  test("several calls wait side by side", async () => {
-    const jobs = await Promise.all([1, 2, 3].map(() => submitJob(bench().service, FILE.succeeds)));
-    const started = performance.now();
-    const onprogress = () => bench().clock.advance(30 * STAGE_MS);
-    const told = await Promise.all(
-      jobs.map(({ id }) => bench().ok("get_job", { jobId: id, waitSeconds: 30 }, { onprogress })),
-    );
-    expect(told.map(({ structured }) => Object(structured["data"]).state)).toEqual([
-      "SUCCEEDED",
-      "SUCCEEDED",
-      "SUCCEEDED",
-    ]);
-    expect(performance.now() - started).toBeLessThan(10_000);
-  });
 });
