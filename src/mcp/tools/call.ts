@@ -155,8 +155,7 @@ export async function callTool(
     const facts = signal.aborted && thrown.kind === "internal" ? cancelledFacts : thrown;
     answer = failureResult(tool.name, facts);
     told.failed(facts, error);
-    if (tool.isWrite && isOurRefusal(facts))
-      runtime.hooks?.onRefusal?.({ tool: tool.name, why: "forbidden" });
+    if (tool.isWrite && isOurRefusal(facts)) runtime.hooks?.onRefusal?.({ tool: tool.name, why: "forbidden" });
   }
   return answer;
 }
